@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import functions_beside
-from engine.aggregates.parameters import Aggregate
+from engine.aggregates.parameters import Aggregate, argument_types, value_of
+from engine.aggregates.python_function import PythonFunction
 from engine.batch.rows import PUTS
 from engine.contract.frames import key_name
 from engine.model.schema import Schema, quote
@@ -61,8 +62,19 @@ def grouped(
         groups = beside(groups, per_group(changes, late_known, True), late_known)
     if changes is not None and kept:
         groups = beside(groups, per_group(changes.where(PUTS), kept, False), kept)
+    groups = _with_results(groups, aggregates, schema)
     named = [f.col(key_name(at)).alias(name) for at, name in enumerate(keys)]
     return groups.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))
+
+
+def _with_results(groups: DataFrame, aggregates: Sequence[Aggregate], schema: Schema) -> DataFrame:
+    """The groups, where functions in Python have made results of their values."""
+    from engine.python_functions.on_spark import with_fold
+
+    for call in aggregates:
+        if isinstance(call.function, PythonFunction):
+            groups = with_fold(groups, call.output_name, call.function.called(argument_types(call, schema)))
+    return groups
 
 
 def over_frames(
@@ -86,7 +98,7 @@ def _call(
     over: str = "",
     takes_back: bool = False,
 ) -> str:
-    value = "1" if call.argument is None else quote(call.argument) if call.argument in schema else f"({call.argument})"
+    value = "1" if call.argument is None else f"({value_of(call, schema)})"
     if call.filter is not None:
         value = f"CASE WHEN {call.filter} THEN {value} END"
     asked = BatchCall(

@@ -64,8 +64,8 @@ def sum_of_distinct(call: BatchCall, *, divided: bool = False) -> str:
     return f"CASE WHEN size({values}) > 0 THEN CAST({total} AS {call.type}) END"
 
 
-def values_by_arrival(call: BatchCall, item_type: str, *, with_nulls: bool = False) -> str:
-    """The values in order of arrival as a list. item_type: of one of them."""
+def values_by_arrival(call: BatchCall, item_type: str = "", *, with_nulls: bool = False) -> str:
+    """The values in order of arrival as a list. item_type: of one of them; empty: not known."""
     wanted = "true" if with_nulls else f"({call.value}) IS NOT NULL"
     if call.condition is not None:
         wanted = f"({wanted}) AND ({call.condition})"
@@ -77,5 +77,6 @@ def values_by_arrival(call: BatchCall, item_type: str, *, with_nulls: bool = Fal
         place = "array_position(transform(a, y -> y <=> x.v), true)"
         without = f"concat(slice(a, 1, CAST({place} AS INT) - 1), slice(a, CAST({place} AS INT) + 1, size(a)))"
         kept = f"CASE WHEN NOT x.t THEN array_append(a, x.v) WHEN {place} = 0 THEN a ELSE {without} END"
-        values = f"aggregate({entries}, CAST(array() AS array<{item_type}>), (a, x) -> {kept})"
+        none = f"CAST(array() AS array<{item_type}>)" if item_type else f"slice({values}, 1, 0)"
+        values = f"aggregate({entries}, {none}, (a, x) -> {kept})"
     return f"array_distinct({values})" if call.is_distinct else values

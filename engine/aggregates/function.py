@@ -37,6 +37,7 @@ class Values:
 
     type: theirs, as `kept_type` has it. retracting: whether values may be taken back. clock: holds the position of the
     current record where the function `uses_clock`. beside: the functions called over the same values, by name.
+    arguments: the types of all arguments of a function in Python.
     """
 
     type: str
@@ -45,6 +46,7 @@ class Values:
     clock: list[Any]
     beside: frozenset[str]
     offset: int = 1
+    arguments: tuple[str, ...] = ()
 
     @property
     def is_float(self) -> bool:
@@ -66,7 +68,8 @@ class Reader(NamedTuple):
 class AggregateCall:
     """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's.
 
-    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only.
+    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only. arguments: the
+    types of all arguments of a function in Python; where there are several, the value at the argument's place is a row.
     """
 
     function: AggregateFunction
@@ -77,6 +80,7 @@ class AggregateCall:
     separator: str = ","
     never_retracts: bool = False
     offset: int = 1
+    arguments: tuple[str, ...] = ()
 
 
 class ColumnarFunction(ABC):
@@ -95,9 +99,9 @@ class ColumnarFunction(ABC):
 
 
 class AggregateFunction(ABC):
-    """One function. It has no state of its own; two with one name are the same."""
+    """One function. It has no state of its own; two of Flink's with one name are the same."""
 
-    name: ClassVar[str]
+    name: str
     """As SQL and pipelines write it."""
     place: ClassVar[int] = 1000
     """Forms list functions by place, then by name."""
@@ -126,9 +130,12 @@ class AggregateFunction(ABC):
     folds_bundles: ClassVar[bool] = True
     """Whether a mini-batch folds the records of a key before they are counted into bundles."""
 
-    can_retract: ClassVar[bool] = True
+    is_python: ClassVar[bool] = False
+    """Whether it is somebody's own, written in Python."""
+
+    can_retract: bool = True
     """Whether a value can be taken back: of an updating input, or when it leaves a frame."""
-    can_merge: ClassVar[bool] = True
+    can_merge: bool = True
     """Whether two accumulators can become one: those of slices or sessions."""
 
     is_its_argument: ClassVar[bool] = False

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
-from engine.aggregates.function import AggregateCall, AggregateFunction, comparable_needed
+from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
-from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.contract.operator import Derived, Monotonicity, Parameters
 from engine.contract.source import ComputedColumn
-from engine.errors import ExpressionError, PipelineError, PlanRejected
 from engine.expressions import Expression
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, arrow_type, quote
+from engine.model.schema import Schema, quote
+
+
+class Argument(Parameters):
+    """What a function is given."""
+
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns, such as a column.",
+        json_schema_extra={"expression": True},
+    )
 
 
 class Aggregate(Parameters):
     """One aggregate function over a column or an expression."""
 
     function: Annotated[AggregateFunction, Named(functions)] = Field(
-        title="Function", description="What to compute over the rows of a group."
+        title="Function",
+        description="What to compute over the rows of a group.",
+        json_schema_extra={"functions": True},
     )
     argument: str | None = Field(
         None,
@@ -44,6 +55,9 @@ class Aggregate(Parameters):
     )
     separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
     offset: int = Field(1, ge=0, title="Rows back", description="How many rows LAG looks back.")
+    others: tuple[Argument, ...] = Field(
+        (), title="Other arguments", description="Further arguments of a function in Python, in order."
+    )
 
     @property
     def output_name(self) -> str:
@@ -55,60 +69,19 @@ class Aggregate(Parameters):
         argument = "".join(char if char.isalnum() else "_" for char in self.argument).strip("_")
         return f"{self.function.name.lower()}_{argument}"
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """All that the function is given."""
+        first = () if self.argument is None else (self.argument,)
+        return (*first, *(other.expression for other in self.others))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All its expressions."""
+        return (*self.arguments, *(() if self.filter is None else (self.filter,)))
+
 
 GroupBy = Annotated[tuple[str | ComputedColumn, ...], Field(title="Group by", json_schema_extra={"columns": True})]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The output columns of a grouping: the group columns, then the results."""
-
-    groups: tuple[Column, ...]
-    results: tuple[Column, ...]
-
-
-def derive_columns(
-    node: str,
-    group_by: GroupBy,
-    aggregates: Sequence[Aggregate],
-    input_: Derived,
-    analyzer: Analyzer,
-    *,
-    always_grouped: bool = False,
-    leaving: bool = False,
-    merging: bool = False,
-    ordered: bool = False,
-) -> Columns:
-    """Type everything. always_grouped: a group is never empty, even without group columns (windows).
-
-    leaving: rows leave their frame again. merging: accumulators are put together of several. ordered: the rows come in
-    an order, one by one.
-    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
-    function that cannot be used here.
-    """
-    schema = input_.schema
-    groups: list[Column] = []
-    for at, item in enumerate(group_by):
-        field = f"group_by.{at}"
-        if isinstance(item, str):
-            groups.append(schema.column(item, node, field).without_time())
-        else:
-            type_ = _type_of(item.expression, schema, analyzer, node, f"{field}.expression")
-            groups.append(Column(item.name, type_))
-    results: list[Column] = []
-    retracts = not input_.is_insert_only
-    for at, aggregate in enumerate(aggregates):
-        field = f"aggregates.{at}"
-        column = _argument(node, field, aggregate, schema, analyzer)
-        _check(node, field, aggregate, column, schema, analyzer, retracts)
-        _check_place(node, field, aggregate, input_, leaving=leaving, merging=merging, ordered=ordered)
-        nullable = not aggregate.function.never_null and (
-            column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
-        )
-        type_ = aggregate.function.result_type("bigint" if column is None else column.type)
-        results.append(Column(aggregate.output_name, type_, nullable))
-    check_names(node, [*groups, *results])
-    return Columns(tuple(groups), tuple(results))
 
 
 def key_expressions(group_by: GroupBy) -> tuple[str, ...]:
@@ -137,17 +110,33 @@ def plan_calls(
     calls = tuple(
         AggregateCall(
             aggregate.function,
-            None if aggregate.argument is None else place(_expression(aggregate.argument, schema)),
+            None if aggregate.argument is None else place(value_of(aggregate, schema)),
             _kept_type(aggregate, schema, output) or types.get(aggregate.argument or "", _ANY_TYPE),
             aggregate.distinct,
-            None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, schema)}, false)"),
+            None if aggregate.filter is None else place(f"coalesce({expression_of(aggregate.filter, schema)}, false)"),
             aggregate.separator,
             aggregate.output_name in steady,
             aggregate.offset,
+            argument_types(aggregate, schema) if aggregate.function.is_python else (),
         )
         for aggregate in aggregates
     )
     return tuple(places), calls
+
+
+def value_of(aggregate: Aggregate, schema: Schema) -> str:
+    """What a call is over, in Spark SQL: its argument, or all its arguments as a row."""
+    arguments = [expression_of(argument, schema) for argument in aggregate.arguments]
+    if len(arguments) == 1:
+        return arguments[0]
+    # Arrow wants a name of its own for each field.
+    fields = ", ".join(f"'a{at}', {argument}" for at, argument in enumerate(arguments))
+    return f"named_struct({fields})"
+
+
+def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:
+    """The types of a call's arguments, as far as it matters to a function in Python: of columns, which may be maps."""
+    return tuple(schema.column(each).type if each in schema else _ANY_TYPE for each in aggregate.arguments)
 
 
 # What counts an expression alone need not know its type; that of a double takes care of NaN.
@@ -170,16 +159,6 @@ def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | No
     return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
 
 
-def check_names(node: str, columns: Iterable[Column]) -> None:
-    """Raise PipelineError where two output columns have one name."""
-    seen: set[str] = set()
-    for column in columns:
-        if column.name.lower() in seen:
-            message = f"aggregates: two output columns are called {column.name!r}. Give one of them another name."
-            raise PipelineError(message, node, "aggregates")
-        seen.add(column.name.lower())
-
-
 def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
     """How the columns move from update to update; nothing is known where a row can change its group.
 
@@ -197,7 +176,7 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
         move = _move(call, input_)
         below = move
         if call.argument is not None and not only_added:
-            column = Expression.parse(_expression(call.argument, input_.schema)).cast_column(input_.schema)
+            column = Expression.parse(expression_of(call.argument, input_.schema)).cast_column(input_.schema)
             below = before.get(column.name) if column is not None else None
         if move is not None and (call.function.counts_rows or below is move):
             moves[call.output_name] = move
@@ -208,9 +187,9 @@ def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Deri
     """Whether Flink takes the rows of an aggregate for added ones: of what it reads nothing moves."""
     if input_.never_moves:
         return True
-    calls = [text for call in aggregates for text in (call.argument, call.filter) if text is not None]
+    calls = [text for call in aggregates for text in call.reads]
     read = (
-        Expression.parse(_expression(text, input_.schema)).cast_column(input_.schema)
+        Expression.parse(expression_of(text, input_.schema)).cast_column(input_.schema)
         for text in (*key_expressions(group_by), *calls)
     )
     moves = input_.moves
@@ -243,7 +222,7 @@ def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str]
     """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
     if call.argument is None:
         return False
-    argument = Expression.parse(_expression(call.argument, input_.schema))
+    argument = Expression.parse(expression_of(call.argument, input_.schema))
     return argument.non_negative(input_.schema, input_.non_negative.union(required))
 
 
@@ -263,7 +242,7 @@ def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Coll
         return call.function.name + ("_RETRACT" if retracting and call.output_name not in steady else "")
 
     return ", ".join(
-        f"{name(call)}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})" for call in aggregates
+        f"{name(call)}({'DISTINCT ' if call.distinct else ''}{', '.join(call.arguments) or '*'})" for call in aggregates
     )
 
 
@@ -280,7 +259,9 @@ def group_sql(group_by: GroupBy) -> list[str]:
 
 def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     """A call as a Flink SQL select item."""
-    argument = "*" if aggregate.argument is None else _expression(aggregate.argument, schema)
+    argument = ", ".join(expression_of(each, schema) for each in aggregate.arguments)
+    if aggregate.argument is None and not aggregate.function.is_python:
+        argument = "*"
     if aggregate.function.has_separator and aggregate.separator != ",":
         separator = aggregate.separator.replace("'", "''")
         argument += f", '{separator}'"
@@ -288,73 +269,11 @@ def call_sql(aggregate: Aggregate, schema: Schema) -> str:
         argument += f", {aggregate.offset}"
     distinct = "DISTINCT " if aggregate.distinct else ""
     condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
-    return f"{aggregate.function.name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
+    name = quote(aggregate.function.name) if aggregate.function.is_python else aggregate.function.name
+    return f"{name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
 
 
-def _expression(argument: str | None, schema: Schema) -> str:
+def expression_of(argument: str | None, schema: Schema) -> str:
     """A column's name is quoted, so that any name will do; anything else is an expression."""
     assert argument is not None
     return quote(argument) if argument in schema else argument
-
-
-def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> Column | None:
-    if aggregate.argument is None:
-        if aggregate.function.counts_rows and not aggregate.distinct:
-            return None
-        distinct = "DISTINCT " if aggregate.distinct else ""
-        message = f"{field}: {aggregate.function.name}({distinct}...) needs a column. Choose what to aggregate."
-        raise PipelineError(message, node, f"{field}.argument")
-    if aggregate.argument in schema:
-        return schema.column(aggregate.argument)
-    return Column("", _type_of(aggregate.argument, schema, analyzer, node, f"{field}.argument"))
-
-
-def _type_of(expression: str, schema: Schema, analyzer: Analyzer, node: str, field: str) -> str:
-    type_ = analyzer.type_of(expression, schema, node, field)
-    try:
-        arrow_type(type_)
-    except ValueError as error:
-        raise ExpressionError(node, field, expression, f"{error}.") from error
-    return type_
-
-
-def _check(
-    node: str,
-    field: str,
-    aggregate: Aggregate,
-    column: Column | None,
-    schema: Schema,
-    analyzer: Analyzer,
-    retracts: bool,
-) -> None:
-    if aggregate.filter is not None:
-        type_ = analyzer.type_of(_expression(aggregate.filter, schema), schema, node, f"{field}.filter")
-        if type_ != "boolean":
-            message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
-            raise PipelineError(message, node, f"{field}.filter")
-    if column is None:
-        return
-    assert aggregate.argument is not None
-    problem = aggregate.function.check_argument(aggregate.argument, column.type, retracting=retracts)
-    if problem is None and aggregate.distinct:
-        problem = comparable_needed(column.type)
-    if problem is not None:
-        message = f"{field}: {aggregate.function.name}({aggregate.argument}) {problem}"
-        raise PipelineError(message, node, f"{field}.argument")
-
-
-def _check_place(
-    node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool, ordered: bool
-) -> None:
-    """Raise PlanRejected where the function cannot be computed."""
-    name = aggregate.function.name
-    if aggregate.function.needs_order and not ordered:
-        message = f"{name} is for all rows so far, in their order: use it in an over aggregate."
-        raise PlanRejected(message, node, f"{field}.function")
-    if not aggregate.function.can_retract and (leaving or not input_.is_insert_only):
-        why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} takes rows back"
-        message = f"{name} cannot take a value back, but {why}. Choose another function."
-        raise PlanRejected(message, node, f"{field}.function")
-    if not aggregate.function.can_merge and merging:
-        message = f"{name} cannot be put together of slices or sessions. Use tumbling windows, or another function."
-        raise PlanRejected(message, node, f"{field}.function")

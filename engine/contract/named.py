@@ -18,13 +18,13 @@ class Named:
     known: Callable[[], Mapping[str, Any]]
 
     def __get_pydantic_core_schema__(self, source: type[Any], handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Reads a name or takes an object; writes the name."""
+        """Reads a name or takes an object, which may be one that is not known to all; writes the name."""
 
         def validate(value: object) -> Any:
             known = self.known()
             if isinstance(value, str) and value in known:
                 return known[value]
-            if isinstance(value, source) and value in known.values():
+            if isinstance(value, source):
                 return value
             *most, last = map(repr, known)
             message = f"Input should be {', '.join(most)} or {last}" if most else f"Input should be {last}"
@@ -41,4 +41,5 @@ class Named:
         return {"enum": list(self.known()), "type": "string"}
 
     def _name(self, value: object) -> str:
-        return next(name for name, known in self.known().items() if known == value)
+        name: str = getattr(value, "name", "")
+        return next((name for name, known in self.known().items() if known == value), name)

@@ -16,6 +16,7 @@ A parameter that is more than its type says so in `json_schema_extra`, and the f
 input that is meant where there are several.
 {"last": True} puts a field that few need below the others, folded away. {"only": ["hop"]}: it is asked for only where
 one of these is chosen, in the field of the same model that offers them.
+{"functions": True}: the aggregate functions of the node's code can be chosen too.
 One of some objects with names, such as an aggregate function, is annotated with `engine.contract.named.Named`.
 """
 

@@ -20,12 +20,12 @@ from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
 from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_calls import in_words, without_columns
+from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
     call_sql,
-    derive_columns,
     described,
     group_origin,
     group_sql,
@@ -35,6 +35,7 @@ from engine.aggregates.parameters import (
     non_negative,
     plan_calls,
 )
+from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import accumulator
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
@@ -42,7 +43,7 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.mini_batch.bundling import Bundling, bundling
 from engine.model.changelog import (
@@ -181,7 +182,7 @@ class MiniBatchAggregateKernel(AggregateKernel):
             out.emit(UPDATE_AFTER, self._row(result))
 
 
-class GroupAggregate(Operator):
+class GroupAggregate(WithFunctions):
     """GROUP BY without windows."""
 
     operator: ClassVar[str] = "aggregate"
@@ -244,13 +245,17 @@ class GroupAggregate(Operator):
         """By group."""
         (input_,) = context.inputs
         values, calls = plan_calls(self.aggregates, input_.schema, context.schema, steady=self._steady(input_.derived))
-        bundles = bundling(context.options, two_phases=all(call.function.folds_bundles for call in self.aggregates))
+        bundles = None
+        if not self.python_calls:
+            # Flink folds no bundles before a function in Python.
+            folds = all(call.function.folds_bundles for call in self.aggregates)
+            bundles = bundling(context.options, two_phases=folds)
         kernel = partial(
             AggregateKernel if bundles is None else MiniBatchAggregateKernel,
             calls,
             retracting=input_.mode.retracts,
             generate_update_before=context.generate_update_before,
-            emit_unchanged=has_state_ttl(context.options),
+            emit_unchanged=self._emits_unchanged(context),
         )
         columnar = self._columnar(context, calls, bundles)
         return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles, columnar=columnar)
@@ -268,12 +273,17 @@ class GroupAggregate(Operator):
             calls=calls,
             retracting=retracting,
             generate_update_before=context.generate_update_before,
-            emit_unchanged=has_state_ttl(context.options),
+            emit_unchanged=self._emits_unchanged(context),
         )
         return Columnar(make, f"columnar: {in_words(calls)}")
 
+    def _emits_unchanged(self, context: StepContext) -> bool:
+        """With a state TTL Flink repeats a result that stays the same, but for functions in Python."""
+        return has_state_ttl(context.options) and not self.python_calls
+
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY."""
+        self.require_consent(context.node)
         (input_,) = inputs
         (planned,) = context.inputs
         names = context.schema.names

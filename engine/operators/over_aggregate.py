@@ -19,10 +19,16 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from engine.aggregates.batch import over_frames
+from engine.aggregates.derived_columns import check_names, derive_columns
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.over_values import OverValuesKernel
-from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
+from engine.aggregates.parameters import (
+    Aggregate,
+    call_sql,
+    described,
+    plan_calls,
+)
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from engine.aggregates.parameters import Argument
 from engine.contract.batch_input import BatchInput
 from engine.contract.operator import (
     Analyzer,
@@ -21,7 +22,6 @@ from engine.contract.operator import (
     Monotonicity,
     Offer,
     Operator,
-    Parameters,
     StepContext,
     Strategy,
     forwarded,
@@ -30,23 +30,12 @@ from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, quote, type_from
-from engine.python_functions.declared import Declared, Rejected, functions_in
+from engine.python_functions.declared import Declared, Kind, Rejected, functions_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from engine.python_functions.calls import PythonCall
-
-
-class Argument(Parameters):
-    """What a function is given."""
-
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns, such as a column.",
-        json_schema_extra={"expression": True},
-    )
 
 
 class Python(Operator):
@@ -142,7 +131,9 @@ class Python(Operator):
 
         function = self.declared(node)
         arguments = tuple(argument.expression for argument in self.arguments)
-        return PythonCall(self.name, self.code, function.name, arguments, self._type(node, function), function.is_table)
+        return PythonCall(
+            self.name, self.code, function.name, arguments, self._type(node, function), function.kind is Kind.TABLE
+        )
 
     def declared(self, node: str) -> Declared:
         """The function that is called. Raises PipelineError."""
@@ -173,14 +164,9 @@ class Python(Operator):
             raise PipelineError(message, node, "type") from error
 
     def _check_count(self, node: str, function: Declared) -> None:
-        count = len(self.arguments)
-        if count >= function.least and (function.most is None or count <= function.most):
-            return
-        wanted = str(function.least) if function.least == function.most else f"{function.least} or more"
-        if function.most is not None and function.least < function.most:
-            wanted = f"{function.least} to {function.most}"
-        message = f"arguments: the function {function.name} takes {wanted}, but {count} are given."
-        raise PipelineError(message, node, "arguments")
+        if wanted := function.taking(len(self.arguments)):
+            message = f"arguments: the function {function.name} takes {wanted}, but {len(self.arguments)} are given."
+            raise PipelineError(message, node, "arguments")
 
 
 OPERATOR = Python

@@ -15,24 +15,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pydantic import Field, model_validator
 
 from engine.aggregates.batch import grouped
+from engine.aggregates.derived_columns import check_names, derive_columns
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
     call_sql,
-    check_names,
-    derive_columns,
     described,
     group_origin,
     group_sql,
     key_expressions,
     plan_calls,
 )
+from engine.aggregates.python_function import WithFunctions
 from engine.batch.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
@@ -40,6 +40,7 @@ from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
+from engine.errors import PlanRejected
 from engine.model.changelog import (
     ALL_CHANGES,
     INSERT_ONLY,
@@ -55,13 +56,23 @@ from engine.windows.aggregate_kernels import AttachedWindowKernel, SessionWindow
 from engine.windows.assigners import Windowing, WindowKind, duration
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.windows.columnar import columnar_windows
-from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
+from engine.windows.parameters import (
+    BOUNDS,
+    GivenWindows,
+    bound_columns,
+    group_window_over,
+    has_window,
+    milliseconds,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class WindowAggregate(GivenWindows):
+_PARTS: Final = ("START", "END", "ROWTIME")
+
+
+class WindowAggregate(WithFunctions, GivenWindows):
     """GROUP BY with a window."""
 
     operator: ClassVar[str] = "window_aggregate"
@@ -124,8 +135,16 @@ class WindowAggregate(GivenWindows):
         """The group columns, the window's bounds, then the results. Raises PlanRejected without event time."""
         (input_,) = inputs
         self.require_windows(node, input_.schema)
+        if self.python_calls and (self.window_columns or self.kind is WindowKind.CUMULATE or self.offset_ms):
+            message = (
+                "Flink calls functions in Python in tumbling, hopping and session windows without an offset. Choose "
+                "one of these, or group by window_start and window_end in an aggregate, which updates its results."
+            )
+            raise PlanRejected(message, node, "code")
+        # A function in Python is asked to merge where two sessions meet, which may never happen.
+        merging = self._merges and not (self.python_calls and self.kind is WindowKind.SESSION)
         aggregated = derive_columns(
-            node, self.group_by, self.aggregates, input_, analyzer, always_grouped=True, merging=self._merges
+            node, self.group_by, self.aggregates, input_, analyzer, always_grouped=True, merging=merging
         )
         bounds = self._bounds(aggregated.groups)
         columns = (*aggregated.groups, *bounds, *aggregated.results)
@@ -201,6 +220,7 @@ class WindowAggregate(GivenWindows):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""
+        self.require_consent(context.node)
         (input_,) = inputs
         (planned,) = context.inputs
         expressions = key_expressions(self.group_by)
@@ -257,6 +277,14 @@ class WindowAggregate(GivenWindows):
             items = ", ".join([*group_sql(self.group_by), *named, *calls])
             return f"SELECT {items}\nFROM {quote(table)}\nGROUP BY {', '.join([*keys, *bounds])}"
         bounds = BOUNDS if self.window_time else BOUNDS[:2]
+        if self.python_calls:
+            # Of window table functions Flink makes plain columns where a function is in Python.
+            windows = group_window_over(self.windowing, schema)
+            named = [
+                f"{self.kind.name}_{part}({windows}) AS {name}" for part, name in zip(_PARTS, bounds, strict=False)
+            ]
+            items = ", ".join([*group_sql(self.group_by), *named, *calls])
+            return f"SELECT {items}\nFROM {quote(table)}\nGROUP BY {', '.join([*keys, f'{self.kind.name}({windows})'])}"
         source = self.table_function(table, schema, keys)
         items = ", ".join([*group_sql(self.group_by), *bounds, *calls])
         return f"SELECT {items}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"

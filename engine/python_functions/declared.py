@@ -5,6 +5,8 @@
     @udf(result_type="BIGINT")
     upper = udf(lambda s: s.upper(), result_type="STRING")
     @udtf(result_types=["STRING", "INT"])                  a table function: several rows for one, an array here
+    mean = udaf(Mean(), result_type="DOUBLE")              an aggregate function: an object of a class
+    class Mean(AggregateFunction): ...                     the same, where nothing else names it
 
 Source: pyflink.table.udf, pyflink.table.types.
 """
@@ -13,18 +15,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Final
 
 from engine.model.row_types import is_row, row_type
 from engine.model.schema import type_from
+from engine.python_functions.classes import methods_of, returned
 
 _LONGEST: Final = 100_000
 _RESULT: Final = "result_type"
 _SCALAR: Final = "udf"
 _TABLE: Final = "udtf"
-_OTHERS: Final = ("udaf", "udtaf")
+_AGGREGATE: Final = "udaf"
+_TABLE_AGGREGATE: Final = "udtaf"
+# What makes a class an aggregate function, whatever it is derived from.
+_METHODS: Final = frozenset({"accumulate", "get_value"})
 _SIMPLE: Final = {
     "BYTES": "BYTES",
     "STRING": "STRING",
@@ -41,24 +48,53 @@ class Rejected(ValueError):
         super().__init__(f"line {line}: {sentence}" if line else sentence)
 
 
+class Kind(Enum):
+    """What a function is given, and what it gives."""
+
+    SCALAR = "scalar"
+    TABLE = "table"
+    AGGREGATE = "aggregate"
+
+
 @dataclass(frozen=True)
 class Declared:
     """A function. type: of what it gives, as Spark writes it, of a table function an array of rows; None: not said.
 
-    least, most: how many arguments it takes; None: not known, or any number.
+    least, most: how many arguments it takes; None: not known, or any number. methods: of an aggregate function; None:
+    not known. is_class: it is a class by itself, which PyFlink wants in udaf(...).
     """
 
     name: str
     line: int
     type: str | None = None
-    is_table: bool = False
+    kind: Kind = Kind.SCALAR
     least: int = 0
     most: int | None = None
+    methods: frozenset[str] | None = None
+    is_class: bool = False
+
+    def has(self, method: str) -> bool:
+        """Whether an aggregate function has a method, as far as it is known."""
+        return self.methods is None or method in self.methods
+
+    def taking(self, count: int) -> str | None:
+        """How many arguments it takes, in words, where that is not this number."""
+        if count >= self.least and (self.most is None or count <= self.most):
+            return None
+        if self.most is not None and self.least < self.most:
+            return f"{self.least} to {self.most}"
+        return str(self.least) if self.least == self.most else f"{self.least} or more"
+
+
+def functions_in(code: str, *, aggregate: bool = False) -> Mapping[str, Declared]:
+    """The functions of a text by name, in its order: those of records, or those of groups. Raises Rejected."""
+    every = declared_in(code)
+    return {name: one for name, one in every.items() if (one.kind is Kind.AGGREGATE) is aggregate}
 
 
 @lru_cache(maxsize=256)
-def functions_in(code: str) -> Mapping[str, Declared]:
-    """The functions of a text by name, in its order. Raises Rejected with the line."""
+def declared_in(code: str) -> Mapping[str, Declared]:
+    """All functions of a text by name, in its order. Raises Rejected with the line."""
     if len(code) > _LONGEST:
         message = f"the code has {len(code):,} characters; at most {_LONGEST:,} are read."
         raise Rejected(message)
@@ -74,7 +110,8 @@ def functions_in(code: str) -> Mapping[str, Declared]:
 
 
 def _declared(tree: ast.Module) -> Iterator[Declared]:
-    defined: dict[str, ast.FunctionDef | ast.Lambda] = {}
+    defined: dict[str, ast.FunctionDef | ast.Lambda | ast.ClassDef] = {}
+    named: set[str] = set()
     for statement in tree.body:
         match statement:
             case ast.AsyncFunctionDef():
@@ -83,15 +120,25 @@ def _declared(tree: ast.Module) -> Iterator[Declared]:
             case ast.FunctionDef():
                 defined[statement.name] = statement
                 made = next((_call(each) for each in statement.decorator_list if _call(each)), None)
-                yield _function(statement.name, statement.lineno, made, statement)
+                yield _function(statement.name, statement.lineno, made, statement, defined)
+            case ast.ClassDef():
+                defined[statement.name] = statement
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if (
                 call := _call(value)
             ) is not None:
                 body = call.options.get("f")
+                # An object of a class, or a class: the same to whoever reads the text.
+                if isinstance(body, ast.Call):
+                    body = body.func
                 known = defined.get(body.id) if isinstance(body, ast.Name) else body
-                yield _function(name, statement.lineno, call, known)
+                named |= {known.name} if isinstance(known, ast.ClassDef) else set()
+                yield _function(name, statement.lineno, call, known, defined)
             case _:
                 pass
+    for name, one in defined.items():
+        if isinstance(one, ast.ClassDef) and name not in named and (methods_of(one, defined) or {}).keys() >= _METHODS:
+            alone = _function(name, one.lineno, _Call(_AGGREGATE, {}, one.lineno), one, defined)
+            yield replace(alone, is_class=True)
 
 
 @dataclass(frozen=True)
@@ -107,7 +154,7 @@ def _call(node: ast.expr) -> _Call | None:
     """A decorator, or what is called: `udf`, `udf(...)`, `table.udf(...)`; None of anything else."""
     called = node.func if isinstance(node, ast.Call) else node
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    if name not in (_SCALAR, _TABLE, *_OTHERS):
+    if name not in (_SCALAR, _TABLE, _AGGREGATE, _TABLE_AGGREGATE):
         return None
     given = dict(zip(("f", "input_types", _RESULT), node.args, strict=False)) if isinstance(node, ast.Call) else {}
     keywords = node.keywords if isinstance(node, ast.Call) else []
@@ -115,23 +162,38 @@ def _call(node: ast.expr) -> _Call | None:
     return _Call(name, given, node.lineno)
 
 
-def _function(name: str, line: int, call: _Call | None, body: ast.expr | ast.FunctionDef | None) -> Declared:
-    least, most = _arity(body)
+_Body = ast.expr | ast.FunctionDef | ast.ClassDef | None
+
+
+def _function(name: str, line: int, call: _Call | None, body: _Body, defined: Mapping[str, ast.AST]) -> Declared:
     if call is None:
-        return Declared(name, line, None, False, least, most)
-    if call.function in _OTHERS:
-        message = f"{name} is an aggregate function; a function here sees one record at a time."
+        return Declared(name, line, None, Kind.SCALAR, *_arity(body))
+    if call.function == _TABLE_AGGREGATE:
+        message = f"{name} is a table aggregate function, which SQL cannot call; write an aggregate function (udaf)."
         raise Rejected(message, call.line)
     if isinstance(kind := call.options.get("func_type"), ast.Constant) and kind.value != "general":
         message = f"{name} takes whole columns (func_type={kind.value!r}); write it for single values."
         raise Rejected(message, call.line)
-    is_table = call.function == _TABLE
     result = call.options.get(_RESULT)
-    type_ = None if result is None else _rows_of(result) if is_table else _type_of(result)
-    return Declared(name, line, type_, is_table, least, most)
+    if call.function != _AGGREGATE:
+        is_table = call.function == _TABLE
+        type_ = None if result is None else _rows_of(result) if is_table else _type_of(result)
+        return Declared(name, line, type_, Kind.TABLE if is_table else Kind.SCALAR, *_arity(body))
+    methods = methods_of(body, defined) if isinstance(body, ast.ClassDef) else None
+    if methods is None:
+        return Declared(name, line, None if result is None else _type_of(result), Kind.AGGREGATE)
+    if missing := _METHODS - methods.keys():
+        message = f"{name} has no method {min(missing)}; an aggregate function has accumulate and get_value."
+        raise Rejected(message, call.line)
+    least, most = _arity(methods["accumulate"])
+    result = result or returned(methods.get("get_result_type"))
+    type_ = None if result is None else _type_of(result)
+    # self and the accumulator are not given by whoever calls it.
+    least, most = max(0, least - 2), None if most is None else max(0, most - 2)
+    return Declared(name, line, type_, Kind.AGGREGATE, least, most, frozenset(methods))
 
 
-def _arity(body: ast.expr | ast.FunctionDef | None) -> tuple[int, int | None]:
+def _arity(body: _Body) -> tuple[int, int | None]:
     if not isinstance(body, ast.FunctionDef | ast.Lambda):
         return 0, None
     taken = len(body.args.posonlyargs) + len(body.args.args)

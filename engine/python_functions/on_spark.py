@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
+    from engine.python_functions.aggregates import PythonAggregate
     from engine.python_functions.calls import PythonCall
+
+    # The results of so many records, of columns of what they are given.
+    Call = Callable[[Sequence[pa.Array], int], pa.Array]
 
 _ARGUMENT: Final = "__argument"
 _RESULT: Final = "__result"
@@ -18,26 +22,50 @@ _RESULT: Final = "__result"
 def with_call(frame: DataFrame, call: PythonCall) -> DataFrame:
     """The frame with the results as its last column. Rows come as they came."""
     from pyspark.sql import functions as f
+
+    return _with_results(frame, call.name, [f.expr(text) for text in call.arguments], call.type, call.on)
+
+
+def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFrame:
+    """The frame, where an aggregate function has made its result of a column of lists. Its name comes last."""
+    from pyspark.sql import functions as f
+
+    def folded(lists: Sequence[pa.Array], rows: int) -> pa.Array:
+        import pyarrow as pa
+
+        from engine.model.row_types import to_pylist
+        from engine.model.schema import arrow_type
+
+        return pa.array([function.of_all(values) for values in to_pylist(lists[0])], arrow_type(function.type))
+
+    quoted = f"`{name.replace('`', '``')}`"
+    others = [f.col(f"`{column.replace('`', '``')}`") for column in frame.columns if column != name]
+    given = frame.select(*others, f.col(quoted).alias(_ARGUMENT))
+    return _with_results(given, name, [f.col(_ARGUMENT)], function.type, folded).drop(_ARGUMENT)
+
+
+def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type_: str, call: Call) -> DataFrame:
+    from pyspark.sql import functions as f
     from pyspark.sql.types import StructType
 
     names = frame.columns
-    arguments = [f.expr(text).alias(f"{_ARGUMENT}{at}") for at, text in enumerate(call.arguments)]
+    given_arguments = [argument.alias(f"{_ARGUMENT}{at}") for at, argument in enumerate(arguments)]
     # The last one says what type the results have.
-    given = frame.select("*", *arguments, f.lit(None).cast(call.type).alias(_RESULT))
+    given = frame.select("*", *given_arguments, f.lit(None).cast(type_).alias(_RESULT))
     fields = given.schema.fields
     # PySpark tells the server the columns' names without quotes around them, so plain ones are needed.
     plain = [f"__column{at}" for at in range(len(fields))]
     kept = [*plain[: len(names)], plain[-1]]
     schema = StructType()
-    for name, field in zip(kept, [*fields[: len(names)], fields[-1]], strict=True):
+    for column, field in zip(kept, [*fields[: len(names)], fields[-1]], strict=True):
         # What comes back says of no column that it is never null.
-        schema.add(name, field.dataType)
+        schema.add(column, field.dataType)
 
     def called(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            made = call.on(batch.columns[len(names) : -1], batch.num_rows)
+            made = call(batch.columns[len(names) : -1], batch.num_rows)
             yield pa.RecordBatch.from_arrays([*batch.columns[: len(names)], made], names=kept)
 
-    return given.toDF(*plain).mapInArrow(called, schema).toDF(*names, call.name)
+    return given.toDF(*plain).mapInArrow(called, schema).toDF(*names, name)

@@ -1,7 +1,8 @@
 """What the code of PyFlink's functions imports, where only the functions count and PyFlink need not be there.
 
     from pyflink.table import DataTypes
-    from pyflink.table.udf import udf, udtf, ScalarFunction, TableFunction
+    from pyflink.table.udf import udf, udtf, udaf, ScalarFunction, TableFunction, AggregateFunction
+    from pyflink.table import ListView, MapView
 
 Types and decorators mean nothing any more when the code runs: `engine.python_functions.declared` has read them.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from typing import Any
+
+from engine.python_functions.containers import ListView, MapView, Row
 
 
 class _Any:
@@ -22,17 +25,11 @@ class _Any:
         return lambda *_arguments, **_options: self
 
 
-class Row(tuple[Any, ...]):
-    """pyflink.common.Row: values by place, or by name in the order in which they are named."""
-
-    __slots__ = ()
-
-    def __new__(cls, *values: Any, **named: Any) -> Row:
-        return super().__new__(cls, (*values, *named.values()))
-
-
 class _Function:
-    """pyflink.table.udf.ScalarFunction and TableFunction: a class whose eval is the function."""
+    """pyflink.table.udf.ScalarFunction, TableFunction and AggregateFunction: a class whose methods are the function."""
+
+    def __class_getitem__(cls, types: Any) -> Any:
+        return cls
 
     def open(self, function_context: Any) -> None:
         """Called once, before the first record."""
@@ -42,7 +39,7 @@ class _Function:
 
 
 class _Decorator:
-    """udf and udtf. One of them is called as the module that has both: `import pyflink.table.udf as udf`."""
+    """udf, udtf and udaf. One of them is called as the module that has both: `import pyflink.table.udf as udf`."""
 
     def __init__(self, package: _PyFlink) -> None:
         self._package = package
@@ -60,15 +57,15 @@ class _PyFlink:
     """The package and all its modules at once."""
 
     def __init__(self) -> None:
-        self.udf = self.udtf = _Decorator(self)
+        self.udf = self.udtf = self.udaf = _Decorator(self)
         self.DataTypes = _Any()
-        self.Row = Row
-        self.ScalarFunction = self.TableFunction = _Function
+        self.Row, self.ListView, self.MapView = Row, ListView, MapView
+        self.ScalarFunction = self.TableFunction = self.AggregateFunction = _Function
         self.FunctionContext = object
 
     def __getattr__(self, name: str) -> Any:
         # Modules, as far as somebody goes through them by name.
-        if name in ("table", "common", "types"):
+        if name in ("table", "common", "types", "data_view"):
             return self
         raise AttributeError(name)
 
@@ -87,11 +84,14 @@ def imports() -> Callable[..., Any]:
 
 def evaluated(made: Any) -> Callable[..., Any]:
     """What is called for each record: a function, or the eval of an object of a class."""
+    made = opened(made)
+    function: Callable[..., Any] = getattr(made, "eval", made)
+    return function
+
+
+def opened(made: Any) -> Any:
+    """An object of a class, ready to be called; a function as it is."""
     made = made() if isinstance(made, type) else made
-    if not hasattr(made, "eval"):
-        function: Callable[..., Any] = made
-        return function
     if hasattr(made, "open"):
         made.open(None)
-    evaluate: Callable[..., Any] = made.eval
-    return evaluate
+    return made

@@ -7,13 +7,16 @@ tuple, and None for NULL. It gives the same; a ROW as a tuple, a list or a dict.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from engine.model.row_types import to_pylist
 
 Convert = Callable[[Any], Any]
+
+WRONG: Final = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+"""What results_of raises."""
 
 
 def arguments_of(column: pa.Array) -> list[Any]:
@@ -23,8 +26,35 @@ def arguments_of(column: pa.Array) -> list[Any]:
     return values if convert is None else [None if value is None else convert(value) for value in values]
 
 
+def argument_in(type_: pa.DataType) -> Convert | None:
+    """What makes a function's argument of a kernel's value of this type; None where they are the same."""
+    return _given(type_)
+
+
+def result_in(type_: pa.DataType) -> Convert:
+    """What makes a kernel's value of this type of what a function gave. It raises WRONG where that does not fit."""
+    plain: type | None = next((python for is_type, python in _PLAIN if is_type(type_)), None)
+
+    def converted(value: Any) -> Any:
+        # Most results are as they should be, and an array of one value takes its time.
+        if value is None or (type(value) is plain and (not isinstance(value, int) or _LEAST <= value <= _MOST)):
+            return value
+        return to_pylist(results_of([value], type_))[0]
+
+    return converted
+
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_PLAIN: Final[tuple[tuple[Callable[[pa.DataType], bool], type], ...]] = (
+    (pa.types.is_int64, int),
+    (pa.types.is_float64, float),
+    (pa.types.is_string, str),
+    (pa.types.is_boolean, bool),
+)
+
+
 def results_of(values: list[Any], type_: pa.DataType) -> pa.Array:
-    """What a function gave, as a column. Raises pa.ArrowException, TypeError and ValueError where one does not fit."""
+    """What a function gave, as a column. Raises WRONG where one does not fit."""
     convert = _made(type_)
     fitting = values if convert is None else [None if value is None else convert(value) for value in values]
     return pa.array(fitting, type_)

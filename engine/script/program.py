@@ -6,8 +6,9 @@ from pprint import pformat
 from textwrap import indent
 from typing import Final
 
+from engine.contract.operator import Operator
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline
-from engine.operators.python_function import Python
+from engine.registry import configured
 from engine.script.views import plain_node
 
 _HEAD: Final = """{title}
@@ -55,10 +56,15 @@ def program_of(pipeline: Pipeline) -> str:
     summary = " ".join(filter(None, (pipeline.name.rstrip(".") + ".", pipeline.description)))
     title = summary.replace("\\", "\\\\").replace('"', "'")
     imports = _IMPORTS.format(names=", ".join(names))
-    if any(node.operator == Python.operator for node in pipeline.nodes):
+    if any(_has_code(node) for node in pipeline.nodes):
         imports = f"\nimport os{imports.rstrip()}\n{_ALLOWED}\n"
     head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{imports}"
     return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends)}"
+
+
+def _has_code(node: Node) -> bool:
+    operator = configured(node)
+    return isinstance(operator, Operator) and bool(operator.foreign_code)
 
 
 def _node(node: Node) -> str:

@@ -10,18 +10,19 @@ called as one that SQL has.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from sqlglot import TokenType
 
+from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.registry import functions as aggregates
 from engine.errors import unknown_name
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Node, Pipeline
 from engine.operators.python_function import Python
-from engine.python_functions.declared import Rejected, functions_in
+from engine.python_functions.declared import Rejected, declared_in
 from engine.reading import named_folders
 from engine.reading.flink_table import literal
 from engine.registry import configured
@@ -84,13 +85,8 @@ def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence
     """The functions of a pipeline's nodes, their statements, and what Flink needs besides, in sentences."""
     functions: dict[str, PythonFunction] = {}
     statements, warnings = [], []
-    for node in pipeline.nodes:
-        if node.operator != Python.operator:
-            continue
-        operator = configured(node)
-        assert isinstance(operator, Python)
-        name = operator.declared(node.id).name
-        made = PythonFunction(name, operator.code, operator.type)
+    for node, made in _called(pipeline):
+        name = made.function
         known = functions.setdefault(name.upper(), made)
         if known is not made:
             if known != made:
@@ -104,8 +100,21 @@ def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence
             f"CREATE TEMPORARY {system}FUNCTION {identifier(name)} AS {target} LANGUAGE PYTHON;"
         )
         declares = f", with @udf(result_type='{made.type}')" if made.type else ""
+        if made.is_aggregate and declared_in(made.code)[name].is_class:
+            declares = f", with {name} = udaf({name}())"
         warnings.append(f"{node.id}: Flink needs {name} in a file {_MODULE}.py of python.files{declares}.")
     return functions, statements, warnings
+
+
+def _called(pipeline: Pipeline) -> Iterator[tuple[Node, PythonFunction]]:
+    """The functions that nodes call, with their nodes."""
+    for node in pipeline.nodes:
+        operator = configured(node)
+        if isinstance(operator, Python):
+            yield node, PythonFunction(operator.declared(node.id).name, operator.code, operator.type)
+        elif isinstance(operator, WithFunctions):
+            for name in dict.fromkeys(call.function.name for call in operator.python_calls):
+                yield node, PythonFunction(name, operator.code)
 
 
 def _function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
@@ -115,7 +124,7 @@ def _function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
     if not isinstance(code, str):
         code = _code_of(module, folder, ddl)
     try:
-        known = functions_in(code)
+        known = declared_in(code)
     except Rejected as error:
         message = f"the code of {ddl.name}: {error}"
         raise SqlRejected(message, place=ddl.statement.place) from error

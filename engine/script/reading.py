@@ -37,6 +37,7 @@ from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
+from engine.sql.python_calls import aggregates_of
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_columns import rows_in
@@ -79,7 +80,7 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
         raise SqlRejected(message, place=(text.count("\n") + 1, 1))
     emitter = Emitter(analyzer, folder, MAKERS, parts.options, functions_of(parts.functions, folder))
     tables = Tables(parts, emitter)
-    names = Names(tables)
+    names = Names(tables, aggregates=aggregates_of(emitter.functions))
     if is_ours:
         _nodes(parts, tables, names, emitter)
     else:
@@ -145,8 +146,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
             relation = read(query, _near(query, within, _NEAR, read_before, alone))
             emitted = alone.emit(relation, relation.columns)
         except SqlRejected:
-            # Nobody reads it: what is used has been read above.
-            continue
+            continue  # Nobody reads it: what is used has been read above.
         for last in reversed(alone.nodes):
             same = [node for node in nodes if (node.operator, node.parameters) == (last.operator, last.parameters)]
             if (
@@ -193,7 +193,7 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
         if node.id not in emitter.derived:
             emitter.nodes.append(node)
             emitter.derived[node.id] = replace(known.derived, node=node.id)
-    return Names(ChainMap(tables, cast(Any, names.tables)) if tables else names.tables, views)
+    return replace(names, tables=ChainMap(tables, cast(Any, names.tables)), views=views)
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:

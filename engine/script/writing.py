@@ -34,6 +34,7 @@ from engine.sql.algebra import Table
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
+from engine.sql.python_calls import aggregates_of
 
 _OWN: Final = {
     "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",
@@ -198,7 +199,7 @@ def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) ->
     for one in dict.fromkeys(inputs):
         tables.add(one, Table(Node(id=one, operator=""), trial.derived[one].schema.names))
     try:
-        node_of_view(name, parts.views[name], Names(tables), trial)
+        node_of_view(name, parts.views[name], Names(tables, aggregates=aggregates_of(trial.functions)), trial)
     except StudioError:
         return None
     made = trial.nodes[len(emitter.nodes) :]

@@ -27,7 +27,7 @@ from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.parsing import tokens_of, trees_of
-from engine.sql.python_calls import Functions
+from engine.sql.python_calls import Functions, aggregates_of
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_columns import rows_in
@@ -62,7 +62,7 @@ def pipeline_of(
     views: SELECTs by name, each over the tables and the views before it. sink: the parameters of the sink;
     a changelog sink without. functions: those in Python. Tables that the query does not name are left out.
     """
-    names = Names({table.name: table for table in tables})
+    names = Names({table.name: table for table in tables}, aggregates=aggregates_of(functions or {}))
     for view, query in (views or {}).items():
         names = names.with_view(view, parsed(query))
     query_ = parsed(sql)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 from sqlglot import exp
 
@@ -16,11 +17,13 @@ from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
 from engine.sql.grouping_sets import expanded, grouping_sets, with_grouping
+from engine.sql.names import Aggregates
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 from engine.sql.window_functions import group_window
 
+_AGGREGATE: Final = "aggregate"
 _BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}
 
 Item = tuple[str | None, Expr]
@@ -84,7 +87,17 @@ def is_aggregate(node: Expr) -> bool:
 def aggregate_function(node: Expr) -> AggregateFunction | None:
     """The function that a node calls, without its FILTER; None where it calls none."""
     call = node.this if isinstance(node, exp.Filter) else node
-    return functions().get(call.name.upper()) if isinstance(call, exp.Anonymous) else None
+    if not isinstance(call, exp.Anonymous):
+        return None
+    known: AggregateFunction | None = functions().get(call.name.upper()) or call.meta.get(_AGGREGATE)
+    return known
+
+
+def mark_aggregates(query: Expr, aggregates: Aggregates) -> None:
+    """Note at the calls in a query which of them are of aggregate functions in Python."""
+    for call in query.find_all(exp.Anonymous) if aggregates else ():
+        if (function := aggregates.get(call.name.upper())) is not None:
+            call.meta[_AGGREGATE] = function
 
 
 def _calls(item: Expr) -> list[Expr]:

@@ -6,13 +6,15 @@ Source: Flink PythonCalcSplitRule, PythonCorrelateSplitRule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.python_functions.declared import functions_in
+from engine.aggregates.python_function import functions_of
+from engine.joins.sides import JoinKind
+from engine.python_functions.declared import Rejected, functions_in
 from engine.sql.algebra import (
     Aggregate,
     Computed,
@@ -27,7 +29,9 @@ from engine.sql.algebra import (
     free_name,
     mentioned,
     ref,
+    together,
 )
+from engine.sql.names import Aggregates
 from engine.sql.rejected import SqlRejected
 
 _READERS: Final = (Select, Filter, Unnested, Aggregate)
@@ -46,15 +50,34 @@ class PythonFunction:
         """Whether it is the last one of its code."""
         return list(functions_in(self.code))[-1] == self.function
 
+    @property
+    def is_aggregate(self) -> bool:
+        """Whether it is given the rows of a group."""
+        return self.function in functions_in(self.code, aggregate=True)
+
 
 Functions = Mapping[str, PythonFunction]
 """By name in capitals: SQL does not look at the case of a function's name."""
 
 
+def aggregates_of(functions: Functions) -> Aggregates:
+    """The aggregate functions among some. Raises SqlRejected for a text that has one of Flink's names."""
+    found = {}
+    for name, one in functions.items():
+        if one.is_aggregate:
+            try:
+                found[name] = functions_of(one.code)[one.function]
+            except Rejected as error:
+                message = f"the code of {one.function}: {error}"
+                raise SqlRejected(message) from error
+    return found
+
+
 def computed_below(relation: Relation, functions: Functions) -> Relation:
-    """The relation with its calls as columns of its input; itself where it has none. Raises SqlRejected in a join."""
-    if isinstance(relation, Join):
-        _require_none(relation, functions)
+    """The relation with its calls as columns of its input; itself where it has none. Raises SqlRejected."""
+    functions = {name: one for name, one in functions.items() if not one.is_aggregate}
+    if isinstance(relation, Join) and functions:
+        return _joined(relation, functions)
     if not functions or not isinstance(relation, _READERS):
         return relation
     calls: dict[str, Named] = {}
@@ -65,9 +88,7 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     def without(expression: Expr, called: str = "") -> Expr:
         whole = expression.copy()
         # From the inside out: what a call is given has been computed before.
-        for node in list(whole.find_all(exp.Anonymous, bfs=False))[::-1]:
-            if node.name.upper() not in functions:
-                continue
+        for node in _calls(whole, functions):
             text = _text(node)
             if text not in calls:
                 own = called if node is whole else wanted.get(text, "")
@@ -87,15 +108,81 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     return made
 
 
-def _require_none(join: Join, functions: Functions) -> None:
+def _joined(join: Join, functions: Functions) -> Relation:
+    """The join with the calls on one side as columns of that side; a condition on both sides above an inner join.
+
+    Source: Flink JoinPushExpressionsRule, SplitPythonConditionFromJoinRule.
+    """
+    if not any(_calls(condition, functions) for condition in join.condition):
+        return join
+    left, right = _Side(join.left.columns), _Side(join.right.columns, join.right_names)
+    taken = [*join.columns, *join.right.columns, *join.right_names.values()]
+    kept: list[Expr] = []
+    above: list[Expr] = []
     for condition in join.condition:
-        for node in condition.find_all(exp.Anonymous):
-            if node.name.upper() in functions:
-                message = (
-                    f"{node.name} is a function in Python, which is called in SELECT, WHERE, GROUP BY and HAVING. "
-                    "Compute it in a sub-query, and join that."
-                )
-                raise SqlRejected(message, node)
+        calls = _calls(condition, functions)
+        if not calls:
+            kept.append(condition)
+        elif _is_equal_pair(condition, left, right):
+            whole = condition.copy()
+            for node in _calls(whole, functions):
+                node.replace((left if left.has(node) else right).computed(node, taken))
+            kept.append(whole)
+        elif join.kind is JoinKind.INNER and any(_is_equal_pair(one, left, right) for one in join.condition):
+            above.append(condition)
+        else:
+            message = (
+                f"{calls[0].name} is a function in Python. Flink calls one in ON only on both sides of =, and in an "
+                "inner join that has such a =. Compute it in a sub-query, and join that."
+            )
+            raise SqlRejected(message, calls[0])
+    made = replace(join, left=left.over(join.left), right=right.over(join.right), condition=tuple(kept))
+    return computed_below(Filter(made, together(above)), functions) if above else made
+
+
+def _is_equal_pair(condition: Expr, left: _Side, right: _Side) -> bool:
+    """Whether a value of one side is to be equal to one of the other."""
+    if not isinstance(condition, exp.EQ):
+        return False
+    one, other = condition.this, condition.expression
+    return (left.has(one) and right.has(other)) or (right.has(one) and left.has(other))
+
+
+@dataclass
+class _Side:
+    """One side of a join, and the calls that are computed there. names: what its columns are called in the join."""
+
+    columns: Sequence[str]
+    names: Mapping[str, str] = field(default_factory=dict)
+    calls: dict[str, Named] = field(default_factory=dict)
+
+    def has(self, call: Expr) -> bool:
+        """Whether a call is given columns of this side alone."""
+        own = {self.names.get(column, column) for column in self.columns} | {name for name, _ in self.calls.values()}
+        return bool(mentioned(call)) and mentioned(call) <= own
+
+    def computed(self, call: Expr, taken: list[str]) -> Expr:
+        """The column of a call."""
+        text = _text(call)
+        if text not in self.calls:
+            own = {called: column for column, called in self.names.items()}
+            inner = call.copy()
+            for column in list(inner.find_all(exp.Column)):
+                column.replace(ref(own.get(column.name, column.name), column))
+            name = free_name(call.name.lower(), taken)
+            taken.append(name)
+            self.calls[text] = (name, inner)
+        return ref(self.calls[text][0], call)
+
+    def over(self, relation: Relation) -> Relation:
+        """The side with its calls."""
+        return _with_calls(relation, tuple(self.calls.values())) if self.calls else relation
+
+
+def _calls(expression: Expr, functions: Functions) -> list[Expr]:
+    """The calls in an expression, the inner ones first."""
+    nodes = list(expression.find_all(exp.Anonymous, bfs=False))[::-1]
+    return [node for node in nodes if node.name.upper() in functions]
 
 
 def _with_calls(below: Relation, calls: tuple[Named, ...]) -> Relation:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.from_clause import from_clause, values
-from engine.sql.grouping import distinct, grouped
+from engine.sql.grouping import distinct, grouped, mark_aggregates
 from engine.sql.json_aggregates import with_json_aggregates
 from engine.sql.limit import limited
 from engine.sql.names import Names
@@ -39,6 +39,7 @@ _UNKNOWN_CLAUSES = {
 
 def read(query: Expr, names: Names) -> Relation:
     """A query as relational algebra. Raises SqlRejected."""
+    mark_aggregates(query, names.aggregates)
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():
         columns = common.args["alias"].args.get("columns") or ()

@@ -16,7 +16,7 @@ from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
-from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind, interval
 
 LENGTHS: Final = {
     WindowKind.TUMBLE: ("size_ms",),
@@ -201,6 +201,14 @@ def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by:
         source = f"(SELECT {', '.join(f'{quote(old)} AS {quote(new)}' for old, new in other.items())} FROM {source})"
         name = other[name]
     return windowing.table_function(source, quote(name), partition_by)
+
+
+def group_window_over(windowing: Windowing, schema: Schema) -> str:
+    """What a group window in GROUP BY is given, in Flink SQL: its time and its lengths."""
+    time = schema.event_time
+    assert time is not None
+    slide = [interval(windowing.slide_ms)] if windowing.kind is WindowKind.HOP else []
+    return ", ".join([quote(time.name), *slide, interval(windowing.size_ms)])
 
 
 def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Sequence[str]) -> None:

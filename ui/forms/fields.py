@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.contract.source import Source
 from engine.model.schema import Schema, flink_type, quote
+from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
 from ui.components.code_area import code_area, line_numbers
 from ui.forms.binding import FormContext
@@ -197,7 +198,7 @@ def _toggle(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = form.value(field)
     key = form.key(field.name)
-    options: list[Any] = [*([_NOTHING] if field.is_optional else []), *field.choices]
+    options: list[Any] = [*([_NOTHING] if field.is_optional else []), *field.choices, *_of_its_code(field, form)]
     value = _NOTHING if value is None and field.is_optional else value
     if value is not None and value not in options:
         options.append(value)
@@ -220,6 +221,17 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     else:
         at = options.index(value) if value in options else None
         st.selectbox(field.title, options, at, format_func=in_words, key=key, **look)
+
+
+def _of_its_code(field: Field, form: FormContext) -> Sequence[str]:
+    """The functions that the code of the node adds to those that can be chosen."""
+    code = form.node.parameters.get("code")
+    if not field.adds_functions or not isinstance(code, str):
+        return ()
+    try:
+        return tuple(functions_in(code, aggregate=True))
+    except Rejected:
+        return ()
 
 
 def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ class Field:
     default: as the document writes it, None where it is empty. low: the least number. port: the input that
     a column picker chooses from. is_rare: few need it. only: it applies where one of these is chosen, in the field of
     the same model that offers them; empty: always. unless: it does not apply where this field is set. start: what a new
-    node begins with, where that is not the default.
+    node begins with, where that is not the default. adds_functions: those of the node's code can be chosen too.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Field:
     only: tuple[str, ...] = ()
     unless: str = ""
     start: Any = None
+    adds_functions: bool = False
 
 
 @cache
@@ -107,6 +108,7 @@ def _field(name: str, info: FieldInfo) -> Field:
         only=tuple(extra.get("only", ())),
         unless=str(extra.get("unless", "")),
         start=extra.get("start"),
+        adds_functions=bool(extra.get("functions")),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.aggregates.registry import function_named
+from engine.aggregates.registry import function_named, functions
 from engine.expressions import Expression
 from engine.joins.sides import JoinKind
 from engine.model.schema import quote
@@ -27,9 +27,11 @@ from engine.sql.algebra import (
     ref,
 )
 from engine.sql.emit_options import firing
+from engine.sql.expressions import Writer
 from engine.sql.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
+from engine.sql.nodes.python_aggregates import any_python, code_of
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.pushdown import selected
@@ -45,11 +47,13 @@ _NUMBERING: Final = ("deduplicate", "topn", "window_topn")
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
     """A window aggregate where the groups are a window's bounds; else a group aggregate."""
     window_parts = over_windows(relation)
-    if window_parts is not None:
+    # The windows of a table function are columns like others to what Flink gives to Python.
+    is_plain = any_python(relation.calls) and not (window_parts is not None and window_parts[0].is_group_window)
+    if window_parts is not None and not is_plain:
         windowed, groups, results = window_parts
         return _per_window(emitter, relation, windowed, groups, results)
     windows = attached_windows(relation)
-    if windows is not None:
+    if windows is not None and not is_plain:
         return _per_attached_window(emitter, relation, windows)
     # What nobody reads is not computed, so that it causes no updates either.
     calls = tuple(call for call in relation.calls if call[0] in needed) or relation.calls[: not relation.groups]
@@ -63,7 +67,8 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     made = _calls(emitter, emitted, relation.calls, taken)
     if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one, group_by) for _, one in made):
         return _ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
-    parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
+    aggregates = [parameters for _, parameters in made]
+    parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
@@ -136,8 +141,8 @@ def _hides_keys(emitter: Emitter, name: str) -> bool:
 
 def _is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
     """Whether the result over a single row is the argument, as Flink knows it."""
-    function = function_named(call["function"])
-    if "argument" not in call or "filter" in call:
+    function = functions().get(call["function"])
+    if function is None or "argument" not in call or "filter" in call:
         return False
     return function.is_its_argument or (function.is_between_arguments and call["argument"] in group_by)
 
@@ -200,6 +205,7 @@ def _windows_node(
         "group_by": group_by,
         "aggregates": [one for _, one in made],
         "window_time": "window_time" in by_bound,
+        **code_of(calls, relation.at),
     }
     node = emitter.add("window_aggregate", parameters, [emitted.node], relation.at)
     columns = [column.name for column in emitter.derived[node].schema]
@@ -277,7 +283,8 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
         parameters["filter"] = writer.write(call.expression.this)
         call = call.this
     assert isinstance(call, exp.Anonymous)
-    function = function_named(call.name.upper())
+    function = aggregate_function(call)
+    assert function is not None
     parameters["function"] = function.name
     arguments = list(call.expressions)
     if arguments and isinstance(arguments[0], exp.Distinct):
@@ -306,15 +313,28 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
         parameters["offset"] = int(offset.name)
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
+    if function.is_python:
+        return parameters | given_to(arguments, emitted, writer)
     if len(arguments) > 1:
         message = (
             f"{function.name} takes one argument here. Put the values together in a sub-query: CONCAT_WS('|', a, b)."
         )
         raise SqlRejected(message, call)
-    if arguments and not isinstance(arguments[0], exp.Literal):
-        column = plain(arguments[0])
-        is_column = column is not None and column in emitted.names
-        parameters["argument"] = emitted.names[column or ""] if is_column else writer.write(arguments[0])
-    elif arguments and not function.counts_rows:
-        parameters["argument"] = writer.write(arguments[0])
+    if arguments and (not isinstance(arguments[0], exp.Literal) or not function.counts_rows):
+        parameters["argument"] = _written(arguments[0], emitted, writer)
     return parameters
+
+
+def given_to(arguments: Sequence[Expr], emitted: Emitted, writer: Writer) -> dict[str, Any]:
+    """What a function in Python is given, as parameters of its call."""
+    written = [_written(argument, emitted, writer) for argument in arguments]
+    parameters: dict[str, Any] = {"argument": written[0]} if written else {}
+    if written[1:]:
+        parameters["others"] = [{"expression": other} for other in written[1:]]
+    return parameters
+
+
+def _written(argument: Expr, emitted: Emitted, writer: Writer) -> str:
+    column = plain(argument)
+    is_column = column is not None and column in emitted.names
+    return emitted.names[column or ""] if is_column else writer.write(argument)

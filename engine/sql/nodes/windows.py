@@ -11,6 +11,7 @@ from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times
+from engine.sql.nodes.python_aggregates import require_known
 from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
@@ -53,6 +54,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
         emitted = only_event_time(emitter, emitted, time, relation.at)
     calls: list[dict[str, Any]] = []
     names = dict(emitted.names)
+    require_known(relation.calls)
     for name, call in relation.calls:
         names[name] = free_name(name, [*emitter.schema(emitted).names, *(one["name"] for one in calls)])
         calls.append({**call_parameters(emitter, emitted, call), "name": names[name]})

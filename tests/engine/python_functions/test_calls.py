@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from engine.model.schema import arrow_type
-from engine.python_functions.calls import FunctionFailed, PythonCall
+from engine.python_functions.calls import PythonCall
+from engine.python_functions.loading import FunctionFailed
 
 NUMBERS = pa.array([1, None, 3], pa.int64())
 

@@ -86,10 +86,6 @@ def test_each_call_is_a_node_below_what_reads_it(
             "SELECT k FROM t, LATERAL TABLE(twice(k)) AS u (p)",
             "`twice` is of type bigint, but values are those of an array",
         ),
-        (
-            "SELECT a.k FROM t AS a JOIN t AS b ON twice(a.k) = twice(b.k)",
-            "twice is a function in Python, which is called in SELECT, WHERE, GROUP BY and HAVING",
-        ),
     ],
 )
 def test_what_cannot_be_called_is_said(query: str, sentence: str, folder: Path, spark: SparkSession) -> None:
@@ -152,3 +148,52 @@ def test_a_name_that_sql_has_is_written_as_one_of_the_system(spark: SparkSession
     assert calls(pipeline) == [("split", "parts", ["`s`"])]
     assert "CREATE TEMPORARY SYSTEM FUNCTION split" in sql_of(pipeline, analyzer, tmp_path).text
     assert 'os.environ["CHANGELOG_STUDIO_PYTHON"] = "all"' in program_of(pipeline)
+
+
+AGGREGATE = """
+from pyflink.table import AggregateFunction
+from pyflink.table.udf import udaf
+
+class Seen(AggregateFunction):
+    def create_accumulator(self):
+        return [0]
+    def accumulate(self, acc, value, times):
+        acc[0] += times
+    def retract(self, acc, value, times):
+        acc[0] -= times
+    def get_value(self, acc):
+        return acc[0]
+
+seen = udaf(Seen(), result_type="BIGINT", accumulator_type="ARRAY<BIGINT>")
+"""
+OVER = "SELECT k, seen(k, 1) OVER (ORDER BY k) FROM t"
+
+
+def test_aggregate_functions_come_back_as_they_were(folder: Path, spark: SparkSession) -> None:
+    (folder / "made" / "functions.py").write_text(AGGREGATE)
+    ddl = TABLE[TABLE.index("CREATE TABLE") :]
+    script = f"CREATE FUNCTION Seen AS 'made.functions.seen' LANGUAGE PYTHON;\n{ddl}"
+    analyzer = SparkAnalyzer(lambda: spark)
+    query = "SELECT k, SEEN(s, k + 1) AS n, COUNT(*) AS c FROM t GROUP BY k HAVING seen(s, k + 1) > 1"
+    read_ = script_of(script + query, analyzer, folder).pipeline
+    (node,) = [node for node in read_.nodes if node.operator == "aggregate"]
+    assert node.parameters["code"] == AGGREGATE
+    assert [each["function"] for each in node.parameters["aggregates"]] == ["seen", "COUNT"]
+    written = sql_of(read_, analyzer, folder)
+    again = script_of(written.text, analyzer, folder).pipeline
+    assert [(one.operator, one.parameters) for one in again.nodes] == [
+        (one.operator, one.parameters) for one in read_.nodes
+    ]
+    with pytest.raises(SqlRejected, match="seen is an aggregate function in Python, which Flink cannot call with OVER"):
+        script_of(script + OVER, analyzer, folder)
+
+
+def test_calls_in_on_are_computed_where_flink_computes_them(folder: Path, spark: SparkSession) -> None:
+    pairs = read("SELECT a.k FROM t AS a LEFT JOIN t AS b ON twice(a.k) = twice(b.k) + 1;", folder, spark)
+    assert [found[0] for found in calls(pairs)] == ["twice", "twice"]
+    both = read("SELECT a.k FROM t AS a JOIN t AS b ON a.s = b.s AND twice(a.k + b.k) > 1;", folder, spark)
+    operators = [node.operator for node in both.nodes]
+    assert operators.index("join") < operators.index("python_function") < operators.index("filter")
+    for query in ("LEFT JOIN t AS b ON a.s = b.s AND twice(a.k) > 1", "JOIN t AS b ON twice(a.k + b.k) > 1"):
+        with pytest.raises(SqlRejected, match="Flink calls one in ON only on both sides of ="):
+            read(f"SELECT a.k FROM t AS a {query};", folder, spark)

@@ -1,0 +1,166 @@
+"""The columns that aggregates give, and what cannot be: wrong types, unknown columns, misplaced functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.aggregates.function import comparable_needed
+from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
+from engine.aggregates.python_function import PythonFunction
+from engine.contract.operator import Analyzer, Derived
+from engine.errors import ExpressionError, PipelineError, PlanRejected
+from engine.model.schema import Column, Schema, arrow_type
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The output columns of a grouping: the group columns, then the results."""
+
+    groups: tuple[Column, ...]
+    results: tuple[Column, ...]
+
+
+def derive_columns(
+    node: str,
+    group_by: GroupBy,
+    aggregates: Sequence[Aggregate],
+    input_: Derived,
+    analyzer: Analyzer,
+    *,
+    always_grouped: bool = False,
+    leaving: bool = False,
+    merging: bool = False,
+    ordered: bool = False,
+) -> Columns:
+    """Type everything. always_grouped: a group is never empty, even without group columns (windows).
+
+    leaving: rows leave their frame again. merging: accumulators are put together of several. ordered: the rows come in
+    an order, one by one.
+    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
+    function that cannot be used here.
+    """
+    schema = input_.schema
+    groups: list[Column] = []
+    for at, item in enumerate(group_by):
+        field = f"group_by.{at}"
+        if isinstance(item, str):
+            groups.append(schema.column(item, node, field).without_time())
+        else:
+            type_ = _type_of(item.expression, schema, analyzer, node, f"{field}.expression")
+            groups.append(Column(item.name, type_))
+    results: list[Column] = []
+    retracts = not input_.is_insert_only
+    for at, aggregate in enumerate(aggregates):
+        field = f"aggregates.{at}"
+        _check_function(node, field, aggregate, schema, analyzer)
+        column = _argument(node, field, aggregate, schema, analyzer)
+        _check(node, field, aggregate, column, schema, analyzer, retracts)
+        _check_place(node, field, aggregate, input_, leaving=leaving, merging=merging, ordered=ordered)
+        nullable = not aggregate.function.never_null and (
+            aggregate.function.is_python
+            or column is None
+            or column.nullable
+            or aggregate.filter is not None
+            or not (groups or always_grouped)
+        )
+        type_ = aggregate.function.result_type("bigint" if column is None else column.type)
+        results.append(Column(aggregate.output_name, type_, nullable))
+    check_names(node, [*groups, *results])
+    return Columns(tuple(groups), tuple(results))
+
+
+def check_names(node: str, columns: Iterable[Column]) -> None:
+    """Raise PipelineError where two output columns have one name."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            message = f"aggregates: two output columns are called {column.name!r}. Give one of them another name."
+            raise PipelineError(message, node, "aggregates")
+        seen.add(column.name.lower())
+
+
+def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> Column | None:
+    if aggregate.argument is None:
+        may_be_none = aggregate.function.counts_rows or aggregate.function.is_python
+        if may_be_none and not aggregate.distinct and not aggregate.others:
+            return None
+        distinct = "DISTINCT " if aggregate.distinct else ""
+        message = f"{field}: {aggregate.function.name}({distinct}...) needs a column. Choose what to aggregate."
+        raise PipelineError(message, node, f"{field}.argument")
+    if aggregate.argument in schema:
+        return schema.column(aggregate.argument)
+    return Column("", _type_of(aggregate.argument, schema, analyzer, node, f"{field}.argument"))
+
+
+def _type_of(expression: str, schema: Schema, analyzer: Analyzer, node: str, field: str) -> str:
+    type_ = analyzer.type_of(expression, schema, node, field)
+    try:
+        arrow_type(type_)
+    except ValueError as error:
+        raise ExpressionError(node, field, expression, f"{error}.") from error
+    return type_
+
+
+def _check(
+    node: str,
+    field: str,
+    aggregate: Aggregate,
+    column: Column | None,
+    schema: Schema,
+    analyzer: Analyzer,
+    retracts: bool,
+) -> None:
+    if aggregate.filter is not None:
+        type_ = analyzer.type_of(expression_of(aggregate.filter, schema), schema, node, f"{field}.filter")
+        if type_ != "boolean":
+            message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
+            raise PipelineError(message, node, f"{field}.filter")
+    if column is None:
+        return
+    assert aggregate.argument is not None
+    problem = aggregate.function.check_argument(aggregate.argument, column.type, retracting=retracts)
+    if problem is None and aggregate.distinct:
+        problem = comparable_needed(column.type)
+    if problem is not None:
+        message = f"{field}: {aggregate.function.name}({aggregate.argument}) {problem}"
+        raise PipelineError(message, node, f"{field}.argument")
+
+
+def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> None:
+    """Raise PipelineError where a function in Python does not fit what it is given."""
+    if not isinstance(aggregate.function, PythonFunction):
+        if aggregate.others:
+            message = f"{field}: {aggregate.function.name} takes one argument. Leave the others out."
+            raise PipelineError(message, node, f"{field}.others")
+        return
+    aggregate.function.require(node, field, len(aggregate.arguments))
+    for at, argument in enumerate(aggregate.arguments):
+        place = f"{field}.argument" if at == 0 else f"{field}.others.{at - 1}.expression"
+        is_column = argument in schema
+        type_ = schema.column(argument).type if is_column else _type_of(argument, schema, analyzer, node, place)
+        problem = comparable_needed(type_) if aggregate.distinct else None
+        if "map<" in type_ and not is_column:
+            problem = "is a map made by an expression. Compute it in a projection before."
+        if problem:
+            message = f"{field}: {aggregate.function.name}({argument}) {problem}"
+            raise PipelineError(message, node, place)
+
+
+def _check_place(
+    node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool, ordered: bool
+) -> None:
+    """Raise PlanRejected where the function cannot be computed."""
+    name = aggregate.function.name
+    if aggregate.function.needs_order and not ordered:
+        message = f"{name} is for all rows so far, in their order: use it in an over aggregate."
+        raise PlanRejected(message, node, f"{field}.function")
+    if not aggregate.function.can_retract and (leaving or not input_.is_insert_only):
+        why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} takes rows back"
+        advice = "Write its method retract" if aggregate.function.is_python else "Choose another function"
+        message = f"{name} cannot take a value back, but {why}. {advice}."
+        raise PlanRejected(message, node, f"{field}.function")
+    if not aggregate.function.can_merge and merging:
+        other = "write its method merge" if aggregate.function.is_python else "another function"
+        message = f"{name} cannot be put together of slices or sessions. Use tumbling windows, or {other}."
+        raise PlanRejected(message, node, f"{field}.function")

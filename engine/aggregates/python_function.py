@@ -1,0 +1,167 @@
+"""Aggregate functions in Python: an operator's code declares them, its calls name them beside Flink's own.
+
+A function sees NULLs, and takes any number of arguments. Rows are taken back from it where it has `retract`, and its
+accumulators are put together where it has `merge`.
+
+Source: Flink PythonAggregateFunction, pyflink.fn_execution.table.aggregate_slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, model_validator
+
+from engine.aggregates.accumulator_parts import Acc, Part, Slots
+from engine.aggregates.batch_sql import BatchCall, values_by_arrival
+from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.aggregates.registry import functions
+from engine.aggregates.state import Word
+from engine.contract.operator import Operator
+from engine.errors import PipelineError
+from engine.python_functions.aggregates import PythonAggregate, taken_up
+from engine.python_functions.declared import Declared, Rejected, functions_in
+
+if TYPE_CHECKING:
+    from engine.aggregates.parameters import Aggregate
+
+
+@dataclass(frozen=True)
+class PythonFunction(AggregateFunction):
+    """One function of a text. declared: None where the text cannot be read, which `problem` says."""
+
+    name: str
+    code: str
+    declared: Declared | None = None
+    problem: str = ""
+    can_retract: bool = True
+    can_merge: bool = True
+
+    sees_nulls = True
+    goes_by_arrival = True
+    is_python = True
+
+    def require(self, node: str, field: str, count: int) -> None:
+        """Raise PipelineError for a text that cannot be read, and where so many arguments do not fit."""
+        if self.declared is None or self.declared.type is None:
+            why = self.problem or (
+                f"nothing says what {self.name} gives. Write udaf(..., result_type='BIGINT'), or get_result_type."
+            )
+            message = f"code: {why}"
+            raise PipelineError(message, node, "code")
+        if wanted := self.declared.taking(count):
+            message = f"{field}: the function {self.name} takes {wanted} arguments, but {count} are given."
+            raise PipelineError(message, node, f"{field}.argument")
+
+    def result_type(self, type_: str) -> str:
+        """As its code says."""
+        return (self.declared and self.declared.type) or "bigint"
+
+    def kept_type(self, argument: str | None, result: str) -> str | None:
+        """The argument's."""
+        return argument
+
+    def keeps(self, values: Values) -> Slots:
+        """Its accumulator; none before the first value."""
+        called = self.called(values.arguments)
+        return Slots(
+            f"python {self.name}",
+            (None,),
+            partial(_keeping, called=called),
+            (Word(f"accumulator of {self.name}", read=taken_up),),
+        )
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        """get_value."""
+        called = self.called(values.arguments)
+        return Reader(lambda acc: called.value(acc[slot]))
+
+    def batch(self, call: BatchCall) -> str:
+        """The values in order of arrival; the function makes the result of them."""
+        return values_by_arrival(call, with_nulls=True)
+
+    def called(self, arguments: Sequence[str]) -> PythonAggregate:
+        """The function as it runs. arguments: the types of what it is given."""
+        return PythonAggregate(self.code, self.name, self.result_type(""), tuple(arguments))
+
+
+def _keeping(slot: int, called: PythonAggregate) -> Part:
+    def accumulate(acc: Acc, value: Any) -> None:
+        acc[slot] = called.accumulate(acc[slot], value)
+
+    def retract(acc: Acc, value: Any) -> None:
+        acc[slot] = called.retract(acc[slot], value)
+
+    def merge(acc: Acc, other: Acc) -> None:
+        acc[slot] = called.merge(acc[slot], other[slot])
+
+    return Part(accumulate, retract, merge)
+
+
+def functions_of(code: str) -> Mapping[str, PythonFunction]:
+    """The aggregate functions of a text by name. Raises Rejected."""
+    found = functions_in(code, aggregate=True)
+    if not found:
+        message = "it defines no aggregate function. Write class F(AggregateFunction) with accumulate and get_value."
+        raise Rejected(message)
+    for name, one in found.items():
+        if name.upper() in functions():
+            message = f"there is an aggregate function {name.upper()} already. Give yours another name."
+            raise Rejected(message, one.line)
+    return {
+        name: PythonFunction(name, code, one, can_retract=one.has("retract"), can_merge=one.has("merge"))
+        for name, one in found.items()
+    }
+
+
+class WithFunctions(Operator):
+    """An operator whose calls may name functions of its code."""
+
+    code: str = Field(
+        "",
+        title="Code",
+        description="Python that defines aggregate functions of your own: classes with create_accumulator, accumulate, "
+        "get_value, and retract and merge where they are needed, as in PyFlink. They run in Spark's workers.",
+        json_schema_extra={"code": True, "last": True},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _functions_of_its_code(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        code, calls = given.get("code"), given.get("aggregates")
+        if not isinstance(code, str) or not code.strip() or not isinstance(calls, list | tuple):
+            return given
+        try:
+            known, problem = functions_of(code), ""
+        except Rejected as error:
+            known, problem = {}, str(error)
+
+        def named(call: Any) -> Any:
+            name = call.get("function") if isinstance(call, Mapping) else None
+            if not isinstance(name, str) or (name not in known and (not problem or name in functions())):
+                return call
+            return {**call, "function": known.get(name) or PythonFunction(name, code, problem=problem)}
+
+        return {**given, "aggregates": [named(call) for call in calls]}
+
+    @property
+    def python_calls(self) -> Sequence[Aggregate]:
+        """The calls of functions of its code."""
+        calls: Sequence[Aggregate] = getattr(self, "aggregates", ())
+        return [call for call in calls if call.function.is_python]
+
+    @property
+    def foreign_code(self) -> str:
+        """Its code, where a call needs it: it runs once somebody has allowed it."""
+        return self.code if self.python_calls else ""
+
+    def require_consent(self, node: str) -> None:
+        """Raise CodeNotAllowed where its code may not run."""
+        from engine.python_functions.consent import require_consent
+
+        require_consent([(node, self)])

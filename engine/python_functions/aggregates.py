@@ -1,0 +1,155 @@
+"""An aggregate function in Python, a value at a time: an object with accumulate, retract, merge and get_value.
+
+Its accumulator is made with the first value, and is whatever create_accumulator gives. In memory it stays as it is;
+between epochs it is plain values (`engine.python_functions.containers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.model.schema import arrow_type
+from engine.python_functions.containers import Unkept, as_plain, from_plain
+from engine.python_functions.loading import FunctionFailed, Kept, fail, loaded, raised, unfitting
+from engine.python_functions.stand_in import opened
+from engine.python_functions.values import WRONG, argument_in, result_in
+
+
+class Held:
+    """An accumulator, which is pickled as plain values."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            return tuple, ((as_plain(self.value),),)
+        except Unkept as error:
+            message = f"its accumulator cannot be kept: {error}."
+            raise FunctionFailed(message) from error
+
+
+Slot = Held | tuple[Any] | None
+"""What the state of a group holds: an accumulator, one as plain values, or none yet."""
+
+
+def taken_up(slot: Slot) -> Any:
+    """The accumulator in a slot; None where there is none."""
+    return slot.value if isinstance(slot, Held) else None if slot is None else from_plain(slot[0])
+
+
+@dataclass(frozen=True)
+class PythonAggregate:
+    """A function of a text. type: of its results; arguments: of what it is given, as Spark writes them."""
+
+    code: str
+    function: str
+    type: str
+    arguments: tuple[str, ...]
+    _kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+
+    def accumulate(self, slot: Slot, value: Any) -> Held:
+        """The slot with a value more. Of several arguments the value is a tuple. Raises FunctionFailed."""
+        held = self._held(slot)
+        self._call("accumulate", held, value)
+        return held
+
+    def retract(self, slot: Slot, value: Any) -> Held:
+        """The slot without a value. Raises FunctionFailed."""
+        held = self._held(slot)
+        self._call("retract", held, value)
+        return held
+
+    def merge(self, slot: Slot, other: Slot) -> Slot:
+        """The slot with all that is in another one, which stays as it is. Raises FunctionFailed."""
+        if other is None:
+            return slot
+        held = self._held(slot)
+        if not hasattr(self._loaded.function, "merge"):
+            fail(f"{self.function}.merge", (), "there is no such method, but two sessions meet. Write one")
+        # What is merged may become a part of the accumulator.
+        copy = from_plain(as_plain(taken_up(other)))
+        self._run("merge", (), lambda made: made.merge(held.value, [copy]))
+        return held
+
+    def value(self, slot: Slot) -> Any:
+        """The result. Raises FunctionFailed."""
+        held = self._held(slot)
+        made = self._run("get_value", (), lambda function: function.get_value(held.value))
+        try:
+            return self._loaded.result(made)
+        except WRONG as error:
+            fail(f"{self.function}.get_value", (), unfitting(made, self.type, error))
+
+    def of_all(self, values: list[Any]) -> Any:
+        """The result over some values. Raises FunctionFailed."""
+        slot: Slot = None
+        for value in values:
+            slot = self.accumulate(slot, value)
+        return self.value(slot)
+
+    @property
+    def _loaded(self) -> _Loaded:
+        made: _Loaded = self._kept.once(lambda: _Loaded.of(self))
+        return made
+
+    def _held(self, slot: Slot) -> Held:
+        if isinstance(slot, Held):
+            return slot
+        if slot is None:
+            return Held(self._run("create_accumulator", (), lambda made: made.create_accumulator()))
+        return Held(from_plain(slot[0]))
+
+    def _call(self, method: str, held: Held, value: Any) -> None:
+        loaded_ = self._loaded
+        given = loaded_.given(value)
+        try:
+            getattr(loaded_.function, method)(held.value, *given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+            fail(f"{self.function}.{method}", given, raised(error))
+
+    def _run(self, method: str, given: tuple[Any, ...], run: Callable[[Any], Any]) -> Any:
+        try:
+            return run(self._loaded.function)
+        except FunctionFailed:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+            fail(f"{self.function}.{method}", given, raised(error))
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What the code has defined, and how values go in and out of it."""
+
+    function: Any
+    given: Callable[[Any], tuple[Any, ...]]
+    result: Callable[[Any], Any]
+
+    @classmethod
+    def of(cls, called: PythonAggregate) -> _Loaded:
+        """That of a function. Raises FunctionFailed."""
+        function = loaded(called.code, called.function, opened)
+        converts = [argument_in(arrow_type(type_)) for type_ in called.arguments]
+        return cls(function, _given(converts), result_in(arrow_type(called.type)))
+
+
+def _given(converts: list[Callable[[Any], Any] | None]) -> Callable[[Any], tuple[Any, ...]]:
+    """What makes arguments of a value."""
+    if len(converts) == 1:
+        (one,) = converts
+        if one is None:
+            return lambda value: (value,)
+        convert = one
+        return lambda value: (value if value is None else convert(value),)
+    if not converts:
+        return lambda value: ()
+    if not any(converts):
+        return tuple
+    return lambda values: tuple(
+        value if value is None or convert is None else convert(value)
+        for value, convert in zip(values, converts, strict=True)
+    )

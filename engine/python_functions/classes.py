@@ -1,0 +1,35 @@
+"""The classes of a text in Python: their methods, those of their bases among them, and what a method returns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Final
+
+# Bases that have no method of their own that counts: PyFlink's raise where one is called that is not written.
+_KNOWN: Final = ("object", "AggregateFunction", "ABC", "Generic")
+
+
+def methods_of(one: ast.ClassDef, defined: Mapping[str, ast.AST], depth: int = 20) -> dict[str, ast.FunctionDef] | None:
+    """The methods of a class by name; None where a base of it stands in no text. defined: the classes so far."""
+    methods: dict[str, ast.FunctionDef] = {}
+    for base in one.bases[::-1]:
+        written = base.value if isinstance(base, ast.Subscript) else base
+        name = ast.unparse(written).rpartition(".")[2]
+        below = defined.get(name)
+        if isinstance(below, ast.ClassDef) and below is not one and depth:
+            inherited = methods_of(below, defined, depth - 1)
+            if inherited is None:
+                return None
+            methods |= inherited
+        elif name not in _KNOWN:
+            return None
+    return methods | {each.name: each for each in one.body if isinstance(each, ast.FunctionDef)}
+
+
+def returned(method: ast.FunctionDef | None) -> ast.expr | None:
+    """What a method that just returns something returns."""
+    if method is None:
+        return None
+    values = [each.value for each in ast.walk(method) if isinstance(each, ast.Return)]
+    return values[0] if len(values) == 1 else None
