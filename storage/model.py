@@ -384,8 +384,8 @@ class Timeline:
 
     points: seq, source, event_time_ms, state ("in time", "out of order", "late"), records (how many it
     stands for). watermarks: seq, source, watermark_ms: a step per source, starting with the value before the range.
-    combined: seq, watermark_ms, once all have one. fires: node, seq, window_start_ms, window_end_ms, windows (how many it
-    stands for). ends: the event at which each source ended. idle: when sources did not count. is_exact: no decimation.
+    combined: seq, watermark_ms, once all have one. fires: node, seq, window_start_ms, window_end_ms, windows (how many
+    it stands for). ends: the event at which each source ended. idle: when none counts. is_exact: no decimation.
     """
 
     from_seq: int
