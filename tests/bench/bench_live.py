@@ -44,15 +44,18 @@ _EVENTS = 1000
 
 @dataclass
 class Epochs:
-    """When each epoch was kept, and how many events there were by then. due: when the first event was."""
+    """When each epoch was kept, how many events there were by then, and when the first one was due.
+
+    due: of the first event, as the source's clock has it now: a machine that cannot keep up makes fewer.
+    """
 
     began: float = field(default_factory=time.monotonic)
     due: float = math.inf
-    kept: list[tuple[float, int]] = field(default_factory=list)
+    kept: list[tuple[float, int, float]] = field(default_factory=list)
 
     def note(self, output: EpochOutput) -> None:
         """One is kept."""
-        self.kept.append((time.monotonic() - self.began, output.last_seq))
+        self.kept.append((time.monotonic() - self.began, output.last_seq, self.due))
 
 
 class Timed(Following):
@@ -90,13 +93,13 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
 
         def told(output: EpochOutput) -> None:
             Epochs.note(epochs, output)
-            at, events = epochs.kept[-1]
+            at, events, _ = epochs.kept[-1]
             if at > tenth * (len(marks) + 1):
                 first = next(kept for kept in epochs.kept if kept[0] > tenth * len(marks))
                 own = [kept for kept in epochs.kept if kept[0] >= first[0]]
                 took = [two[0] - one[0] for one, two in zip(own, own[1:], strict=False)]
                 sustained = (events - first[1]) / max(at - first[0], 1e-9)
-                middle, longest = _latency(epochs.kept, epochs.due, first[1], per_second)
+                middle, longest = _latency(epochs.kept, first[1], per_second)
                 used = {role: size / 1e6 for role, size in process_tree.memory(os.getpid()).items()}
                 marks.append(
                     f"{at:6.0f} s  {sustained:9,.0f} events/s  epochs every {statistics.median(took or [0]):.2f} s  "
@@ -111,8 +114,11 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
                 control.stop()
 
         def polled(stream: Paced, position: Any, *args: Any, **kwargs: Any) -> Taken:
-            epochs.due = min(epochs.due, time.monotonic() - epochs.began)
-            return poll(stream, position, *args, **kwargs)
+            taken = poll(stream, position, *args, **kwargs)
+            if stream._since is not None:
+                began_ms, event = stream._since
+                epochs.due = began_ms / 1000 - epochs.began - event / per_second
+            return taken
 
         poll = Paced.poll
         Paced.poll = polled  # type: ignore[assignment]
@@ -130,7 +136,7 @@ def state(keys: Sequence[int], count: int, engine: str) -> None:
         epochs = Epochs()
         with tempfile.TemporaryDirectory(prefix="live-") as name:
             _run(pipeline, Path(name), engine, epochs, Live(decisions=decisions))
-        times = [at for at, _ in epochs.kept]
+        times = [at for at, _, _ in epochs.kept]
         took = [after - before for before, after in zip(times[2:], times[3:], strict=False)]
         medians.append(statistics.median(took))
         sys.stdout.write(f"{size:>10,} keys: an epoch of {_EVENTS:,} events takes {medians[-1]:.3f} s (median)\n")
@@ -152,14 +158,14 @@ def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Li
         run(planned, spark=spark, recorder=recorder, folder=folder, files=files, live=live)
 
 
-def _latency(kept: Sequence[tuple[float, int]], began: float, after: int, per_second: int) -> tuple[float, float]:
+def _latency(kept: Sequence[tuple[float, int, float]], after: int, per_second: int) -> tuple[float, float]:
     """The median, and the most, of the seconds from when a record is due until it is kept, of those after an event."""
     waits = []
     longest = 0.0
-    for (_, before), (at, events) in zip(kept, kept[1:], strict=False):
+    for (_, before, _), (at, events, due) in zip(kept, kept[1:], strict=False):
         if events > after:
-            longest = max(longest, at - began - before / per_second)
-            waits += [at - began - (before + part * (events - before) / 10) / per_second for part in range(10)]
+            longest = max(longest, at - due - before / per_second)
+            waits += [at - due - (before + part * (events - before) / 10) / per_second for part in range(10)]
     return statistics.median(waits or [0.0]), longest
 
 
