@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
+from engine.model.timeline import Idle
 from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
@@ -383,9 +384,8 @@ class Timeline:
 
     points: seq, source, event_time_ms, state ("in time", "out of order", "late"), records (how many it
     stands for). watermarks: seq, source, watermark_ms: a step per source, starting with the value before the range.
-    combined: seq, watermark_ms: the minimum over the sources, once all have one. fires: node, seq,
-    window_start_ms, window_end_ms, windows (how many it stands for). ends: the event at which each source ended.
-    is_exact: every event of the range is a point of its own.
+    combined: seq, watermark_ms, once all have one. fires: node, seq, window_start_ms, window_end_ms, windows (how many
+    it stands for). ends: the event at which each source ended. idle: when none counts. is_exact: no decimation.
     """
 
     from_seq: int
@@ -396,4 +396,5 @@ class Timeline:
     combined: Any
     fires: Any
     ends: Mapping[str, int]
+    idle: Idle
     is_exact: bool

@@ -9,24 +9,36 @@ operator found too late are no part of its input.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch.checked import Checked, Difference, NodeCheck
 from engine.batch.rows import by_whole_row, comparable, table_of
 from engine.contract.batch_input import BatchInput
-from engine.contract.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
+from engine.contract.frames import (
+    END_MS,
+    KIND,
+    PLACED,
+    SEQ,
+    START_MS,
+    STEP,
+    WATERMARK_MS,
+    arrow_fields,
+    ddl,
+    late_ddl,
+)
 from engine.contract.operator import OUT, InputPlan, Operator, StepContext
 from engine.contract.recorder import ClockFile
+from engine.model.combining import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema, quote
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.planner import NodePlan, Plan
-from engine.planner.derive import merge_holdbacks
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
 from engine.windows.batch import not_late
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHOWN: Final = 100
@@ -120,31 +132,48 @@ class _Checking:
 
         files = [str(file) for file in self.recorded.watermarks]
         events = watermark_marks(self.spark, self.recorded.clocks, files)
+        held = holdbacks_of(node.above)
+        if any(self.recorded.idle.get(source) for source in held):
+            following = _FollowingIdle(node.above, self.recorded.idle)
+            return events.coalesce(1).sortWithinPartitions("seq").mapInArrow(following, ddl(SEQ, WATERMARK_MS))
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-        held = merge_holdbacks(tuple(input_.derived for input_ in node.inputs))
         ended = f.lit(MAX_WATERMARK)
-        each, also_idle = [], []
+        each = []
         for source, by_ms in held.items():
             mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
-            value = f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK)))
-            also_idle.append(value)
-            for first, until in self.recorded.idle.get(source, ()):
-                # The watermark before an event is that after the one before it.
-                value = f.when((f.col("seq") <= first) | (f.col("seq") > until), value)
-            each.append(value)
+            each.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
         least = each[0] if len(each) == 1 else f.least(*each)
-        if any(self.recorded.idle.get(source) for source in held):
-            # Nulls do not count, but where there is nothing else; a source that counts again takes nothing back.
-            highest = also_idle[0] if len(also_idle) == 1 else f.greatest(*also_idle)
-            least = f.coalesce(least, highest)
-            so_far = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-            events = events.select("seq", least.alias("least"))
-            least = f.coalesce(f.max("least").over(so_far), f.lit(MIN_WATERMARK))
         return events.select(f.col("seq").alias(SEQ), least.alias(WATERMARK_MS))
 
     def _late(self) -> DataFrame | None:
         folders = [str(folder) for folder in self.recorded.late]
         return self.spark.read.schema(_LATE).parquet(*folders) if folders else None
+
+
+@dataclass(frozen=True)
+class _FollowingIdle:
+    """The watermark before each event where sources were idle: what it is then depends on all before, in one task."""
+
+    above: Above
+    idle: Idle
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = list(batches)
+        if not found:
+            return
+        events = pa.Table.from_batches(found)
+        lines = {}
+        for source in holdbacks_of(self.above):
+            own = events.filter(pc.and_(pc.equal(events["source"], source), pc.is_valid(events["watermark_ms"])))
+            lines[source] = Timeline.rising(own["seq"].to_numpy(), own["watermark_ms"].to_numpy())
+        seqs = events["seq"].to_numpy()
+        before = combined_watermark(lines, self.above, self.idle).before(seqs)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(seqs), pa.array(before)], schema=pa.schema(arrow_fields(SEQ, WATERMARK_MS))
+        )
 
 
 def _ports(operator: Operator, inputs: int) -> Sequence[str]:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from engine.contract.late_rule import LateRule
 from engine.model.changelog import APPEND, UpdateKind
+from engine.model.combining import Above
 from engine.model.schema import TimeUnit
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class NodeExplanation:
     mode: the changelog mode, `[I,UB,UA]`. table_type, accumulate_mode: in the terms of the retraction document.
     strategy, reason, state: how it works here, why, and what it keeps. late_rule: when a record is too late for it;
     None where none ever is. kernel: what computes it, and why. sources:
-    those above, each with the ms by which the watermark is held back on the way.
+    those above, each with the ms by which the watermark is held back on the way. above: what the watermark is made of
+    that the node itself sees; None of runs of older versions.
     """
 
     id: str
@@ -86,6 +88,7 @@ class NodeExplanation:
     late_rule: Annotated[LateRule | None, Field(alias="late rule")] = None
     kernel: str = ""
     sources: Mapping[str, int] = field(default_factory=dict)
+    above: Above | None = None
     second_outputs: Annotated[tuple[SecondOutputExplanation, ...], Field(alias="second outputs")] = ()
     inputs: tuple[InputExplanation, ...] = ()
 

@@ -125,8 +125,8 @@ class Checkpoint:
     """What a run needs to go on after an epoch. Paths are relative to the folder of the run.
 
     before: what is known of the events so far. positions: of the sources; ended: those that have no more. states,
-    bundles: by node, the files of its state and of its open bundles. marks: where sources can be idle, the combined
-    watermarks, by what they are combined of.
+    bundles: by node, the files of its state and of its open bundles. marks: where sources can be idle, how far the
+    combined watermarks have come, by what they are made of.
     """
 
     epoch: int
@@ -135,7 +135,7 @@ class Checkpoint:
     ended: Sequence[str]
     states: Mapping[str, Sequence[Mapping[str, Any]]]
     bundles: Mapping[str, Sequence[str]]
-    marks: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """As text."""

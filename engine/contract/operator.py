@@ -38,6 +38,7 @@ from engine.contract.step import Step
 from engine.contract.table_call import table_call
 from engine.errors import PlanRejected
 from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
+from engine.model.combining import NOTHING, Above, holdbacks_of
 from engine.model.origin import Origin
 from engine.model.schema import Schema
 
@@ -73,8 +74,8 @@ class Derived:
     upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
     row does. monotonic: by column, how it moves within an upsert key; empty where nothing is known.
     non_negative: the columns that are never below zero. provides: for a source with a
-    changelog of its own, how it writes updates, which no consumer can change. holdbacks: the sources
-    above, each with the ms by which the watermark is held back on the way. lone_updates: below a filter a
+    changelog of its own, how it writes updates, which no consumer can change. above: the sources of which
+    its watermark is made; the planner fills in what an operator does not say. lone_updates: below a filter a
     -U may come without its +U, so that nobody may leave it out. null_keys: below a FULL join two rows may be
     padded to the same key, one of NULLs alone. node: who emits it, for sentences; the planner fills it in.
     """
@@ -84,10 +85,15 @@ class Derived:
     upsert_keys: Keys = NO_KEYS
     monotonic: Mapping[str, Monotonicity] = field(default_factory=dict)
     non_negative: frozenset[str] = frozenset()
-    holdbacks: Mapping[str, int] = field(default_factory=dict)
+    above: Above = NOTHING
     lone_updates: bool = False
     null_keys: bool = False
     node: str = ""
+
+    @property
+    def holdbacks(self) -> Mapping[str, int]:
+        """The sources above, each with the ms by which the watermark is held back on the way."""
+        return holdbacks_of(self.above)
 
     @property
     def shortest_key(self) -> frozenset[str] | None:

@@ -27,12 +27,12 @@ from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
 from engine.mini_batch.local import Bundles, flushes
+from engine.model.combining import combined_watermark
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema, arrow_type
-from engine.model.timeline import Timeline, combined_watermark
+from engine.model.timeline import Timeline
 from engine.planner import NodePlan, Plan
-from engine.planner.derive import merge_holdbacks
 from engine.python_functions.consent import require_consent
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
 
@@ -136,8 +136,7 @@ class LocalRun:
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
-            holdbacks = merge_holdbacks(tuple(input_.derived for input_ in node.inputs))
-            timeline = combined_watermark(self._timelines, holdbacks)
+            timeline = combined_watermark(self._timelines, node.above)
         outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
 from engine.mini_batch.bundling import Bundling
+from engine.model.combining import combined_watermark
 from engine.model.position import ORDINALS, timer
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, combined_watermark
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 
 Position = tuple[int, bytes]
 
@@ -47,7 +48,7 @@ def flushes(
             source: timelines[source] if source in by_time else _end_of(timelines[source])
             for source in input_plan.derived.holdbacks
         }
-        events.update(map(int, combined_watermark(lines, input_plan.derived.holdbacks, idle).seqs))
+        events.update(map(int, combined_watermark(lines, input_plan.derived.above, idle).seqs))
     return tuple(sorted(events))
 
 

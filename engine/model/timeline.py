@@ -58,6 +58,13 @@ class Timeline:
                 marks.append(mark)
         return cls(start_ms, np.array(seqs, dtype=np.int64), np.array(marks, dtype=np.int64))
 
+    @classmethod
+    def rising(cls, seqs: Longs, marks: Longs) -> Timeline:
+        """A timeline from watermarks in order of events; what does not rise is left out."""
+        tops = np.maximum.accumulate(np.concatenate(([np.int64(MIN_WATERMARK)], marks)))
+        rises = np.flatnonzero(tops[1:] > tops[:-1])
+        return cls(MIN_WATERMARK, seqs[rises], marks[rises])
+
     def before(self, seqs: Longs) -> Longs:
         """The watermark before each of these events, in ms."""
         at = np.searchsorted(self.seqs, seqs, side="left")
@@ -80,58 +87,3 @@ class Timeline:
 
 Idle = Mapping[str, Sequence[tuple[int, int]]]
 """By source: (from, until), it is idle after the events from, from + 1, ... up to, not including, until."""
-
-
-def combined_watermark(
-    sources: Mapping[str, Timeline],
-    holdbacks: Mapping[str, int],
-    idle: Idle | None = None,
-    floor_ms: int = MIN_WATERMARK,
-) -> Timeline:
-    """The combined watermark of the sources above an operator: the lowest of theirs, each held back by so many ms.
-
-    An interval join holds its output's watermark back; MIN and MAX stay what they are. idle: when sources do not count;
-    one that counts again does not take the watermark back, and where none counts the highest of all does: nobody is
-    waited for. floor_ms: what it was before. Source: Flink StatusWatermarkValve, IndexedCombinedWatermarkStatus.
-    """
-    if floor_ms != MIN_WATERMARK or any((idle or {}).get(name) for name in holdbacks):
-        return _with_idle(
-            {name: sources[name] for name in holdbacks if name in sources}, holdbacks, idle or {}, floor_ms
-        )
-    held = [_hold_back(sources[name], holdbacks[name]) for name in sorted(holdbacks) if name in sources]
-    if not held:
-        return Timeline.of([])
-    if len(held) == 1:
-        return held[0]
-    seqs = np.unique(np.concatenate([line.seqs for line in held]))
-    after = np.minimum.reduce([line.before(seqs + 1) for line in held])
-    start = min(line.start_ms for line in held)
-    rises = np.diff(after, prepend=np.int64(start)) != 0 if len(after) else np.zeros(0, dtype=bool)
-    return Timeline(start, seqs[rises], after[rises])
-
-
-def _with_idle(sources: Mapping[str, Timeline], holdbacks: Mapping[str, int], idle: Idle, floor_ms: int) -> Timeline:
-    names = sorted(sources)
-    held = [_hold_back(sources[name], holdbacks[name]) for name in names]
-    turns = np.array([at for name in names for stretch in idle.get(name, ()) for at in stretch], np.int64)
-    seqs = np.unique(np.concatenate([turns, *(line.seqs for line in held)]))
-    # Before the first event, too: what is there already counts.
-    seqs = np.concatenate(([np.int64(MIN_WATERMARK)], seqs[(seqs > MIN_WATERMARK) & (seqs < MAX_WATERMARK)]))
-    marks = np.stack([np.concatenate(([np.int64(line.start_ms)], line.before(seqs[1:] + 1))) for line in held])
-    counts = np.ones(marks.shape, np.bool_)
-    for at, name in enumerate(names):
-        for first, until in idle.get(name, ()):
-            counts[at] &= (seqs < first) | (seqs >= until)
-    lowest = np.where(counts, marks, MAX_WATERMARK).min(axis=0)
-    lowest = np.where(counts.any(axis=0), lowest, marks.max(axis=0))
-    after = np.maximum.accumulate(np.maximum(lowest, floor_ms))
-    rises = np.diff(after) != 0
-    return Timeline(int(after[0]), seqs[1:][rises], after[1:][rises])
-
-
-def _hold_back(line: Timeline, by_ms: int) -> Timeline:
-    if by_ms == 0:
-        return line
-    marks = np.where(line.marks == MAX_WATERMARK, MAX_WATERMARK, line.marks - by_ms)
-    start = line.start_ms if line.start_ms in (MIN_WATERMARK, MAX_WATERMARK) else line.start_ms - by_ms
-    return Timeline(start, line.seqs, marks)

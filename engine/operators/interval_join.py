@@ -31,6 +31,7 @@ from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.combining import meeting
 from engine.model.options import CLEAN_UP, time_ms
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import MAX_WATERMARK
@@ -212,11 +213,8 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         require_event_times(node, inputs)
         self.check_pair(node, inputs, analyzer)
         left, right = (input_.schema for input_ in inputs)
-        held: dict[str, int] = {}
-        for input_ in inputs:
-            for source, by_ms in input_.holdbacks.items():
-                held[source] = max(by_ms + max(-self.lower_ms, self.upper_ms), held.get(source, 0))
-        return Derived(Schema(self._columns(left, right)), holdbacks=held)
+        held = meeting([input_.above for input_ in inputs], node=node, held_ms=max(-self.lower_ms, self.upper_ms))
+        return Derived(Schema(self._columns(left, right)), above=held)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """There are no updates on either side of it."""

@@ -104,7 +104,7 @@ class LookupJoin(KeyedJoin):
             Schema(columns),
             left.modify,
             upsert_keys=left_keys_of(left, right, self.right_keys),
-            holdbacks=left.holdbacks,
+            above=left.above,
             lone_updates=left.lone_updates,
         )
 

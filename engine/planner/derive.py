@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from engine.contract.operator import OUT, Analyzer, Derived, Monotonicity, Opera
 from engine.contract.source import Source
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
+from engine.model.combining import NOTHING, Above, Combined, meeting
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
@@ -74,7 +75,7 @@ def _derive_node(
 ) -> DerivedNode:
     second: dict[str, Derived] = {}
     if isinstance(operator, Source):
-        derived = replace(output_of(operator, node.id, folder, analyzer), holdbacks={node.id: 0})
+        derived = replace(output_of(operator, node.id, folder, analyzer), above=node.id)
         if operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
             # As above its normaliser, which is left out where nobody asks for -U.
             derived = replace(derived, monotonic=dict.fromkeys(derived.shortest_key, Monotonicity.CONSTANT))
@@ -83,8 +84,8 @@ def _derive_node(
         derived = operator.derive(node.id, inputs, analyzer)
         for port in operator.output_ports(node.parameters)[1:]:
             second[port] = operator.derive_port(port, node.id, inputs)
-        if not derived.holdbacks:
-            derived = replace(derived, holdbacks=merge_holdbacks(inputs))
+        if derived.above == NOTHING:
+            derived = replace(derived, above=above_of(operator, node.id, inputs))
         if any(input_.null_keys for input_ in inputs):
             derived = replace(derived, null_keys=True)
     derived = replace(derived, node=node.id)
@@ -92,13 +93,17 @@ def _derive_node(
     return DerivedNode(node, operator, edges, derived, second)
 
 
-def merge_holdbacks(inputs: tuple[Derived, ...]) -> Mapping[str, int]:
-    """The sources above all inputs; where one is reached on two ways the more held-back way counts."""
-    merged: dict[str, int] = {}
-    for derived in inputs:
-        for source, by_ms in derived.holdbacks.items():
-            merged[source] = max(by_ms, merged.get(source, 0))
-    return merged
+def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
+    """What the watermark of an operator is made of: those of its inputs. Its own may be held back for those below."""
+    if not isinstance(operator, Operator):
+        return node
+    channels: list[Above] = []
+    for input_ in inputs:
+        above = input_.above
+        # A union right below another one is one with it, as in Flink.
+        is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
+        channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
+    return meeting(channels, is_union=operator.many_edges, node=node)
 
 
 def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) -> tuple[Edge, ...]:

@@ -10,8 +10,10 @@ from engine.contract.operator import OUT, Derived, InputPlan, Operator, Strategy
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.combining import Above
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
+from engine.planner.derive import above_of
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class NodePlan:
     def role(self) -> str:
         """source, operator or sink."""
         return self.operator.role
+
+    @property
+    def above(self) -> Above:
+        """What the watermark is made of that its timers follow; of its output it may be held back."""
+        return above_of(self.operator, self.id, [input_.derived for input_ in self.inputs])
 
     @property
     def row_key(self) -> tuple[str, ...] | None:

@@ -19,8 +19,8 @@ from engine.local.keyed import gather, key_order
 from engine.local.values import Spark
 from engine.mini_batch.kernels import held_back
 from engine.mini_batch.local import Bundles, KeyedRecord, flushes
+from engine.model.combining import NOTHING
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.planner.derive import merge_holdbacks
 from engine.replay.clock import Marks, clock_of
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
 
@@ -49,8 +49,7 @@ class Replay:
     def __init__(self, node: KeyedNode, marks: Marks, last_seq: int) -> None:
         self._node = node
         step = node.step
-        holdbacks = merge_holdbacks(tuple(input_.derived for input_ in node.plan.inputs)) if step.uses_time else {}
-        self._clock = clock_of(marks, holdbacks, last_seq)
+        self._clock = clock_of(marks, node.plan.above if step.uses_time else NOTHING, last_seq)
         self._last_seq = last_seq
         self._out = Output(self._clock, node.plan.rank, ports=len(step.inputs))
         self._loop = KeyLoop(step.kernel(), self._out)
@@ -100,7 +99,7 @@ class Replay:
     def _timelines(self) -> dict[str, Timeline]:
         """The sources' watermarks up to the last event, whole: in mini-batch they have few steps."""
         sources = {source for input_ in self._node.plan.inputs for source in input_.derived.holdbacks}
-        return {source: Timeline.of(self._marks.steps(source, self._last_seq)) for source in sources}
+        return {source: self._marks.line(source, self._last_seq) for source in sources}
 
     def _begin_with_what_is_held(self, event: int) -> None:
         """A key of which all records so far are in a bundle that is open holds nothing yet, but these."""

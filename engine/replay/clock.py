@@ -5,11 +5,12 @@ A source's watermark only rises, so that the first event at which it reaches a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Idle, Timeline, combined_watermark
+from engine.model.combining import Above, combined_watermark, holdbacks_of
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Idle, Timeline
 
 
 class Marks(Protocol):
@@ -25,16 +26,16 @@ class Marks(Protocol):
     def at(self, source: str, seq: int) -> int:
         """The source's watermark after an event; the least there is before its first."""
 
-    def steps(self, source: str, until_seq: int) -> Sequence[tuple[int, int]]:
-        """All steps of the source's watermark up to an event: (seq, watermark in ms)."""
+    def line(self, source: str, until_seq: int) -> Timeline:
+        """The source's watermark up to an event, whole."""
 
 
-def clock_of(marks: Marks, holdbacks: Mapping[str, int], last_seq: int) -> Clock:
+def clock_of(marks: Marks, above: Above, last_seq: int) -> Clock:
     """The clock of an operator, up to an event. Where one of several sources was idle, all of their steps are read."""
+    holdbacks = holdbacks_of(above)
     if len(holdbacks) < 2 or not any(marks.idle.get(source) for source in holdbacks):
         return RunClock(marks, holdbacks, last_seq)
-    lines = {source: Timeline.of(marks.steps(source, last_seq)) for source in holdbacks}
-    return combined_watermark(lines, holdbacks, marks.idle)
+    return combined_watermark({source: marks.line(source, last_seq) for source in holdbacks}, above, marks.idle)
 
 
 @dataclass(frozen=True)

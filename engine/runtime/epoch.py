@@ -20,12 +20,11 @@ from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
 from engine.model.changelog import ChangelogMode
+from engine.model.combining import Above, Combined, Standing
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.model.schema import quote
-from engine.model.timeline import MIN_WATERMARK
 from engine.planner import NodePlan, Plan
-from engine.planner.derive import merge_holdbacks
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents
 from engine.runtime.edges.arrow_native import Branch, branches_of
@@ -75,12 +74,12 @@ class NodeOutput:
 class Kept:
     """What stays between epochs, by node: the files of its state, and those of records in open bundles.
 
-    marks: where sources can be idle, the combined watermarks, by what they are combined of.
+    marks: where sources can be idle, how far the combined watermarks have come, by what they are made of.
     """
 
     states: Mapping[str, tuple[StateFile, ...]]
     bundles: Mapping[str, tuple[str, ...]]
-    marks: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -107,7 +106,7 @@ class EpochRunner:
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
     _followed: dict[str, EdgeRecords] = field(default_factory=dict)
     _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _marks: dict[str, int] = field(default_factory=dict)
+    _marks: dict[str, Standing] = field(default_factory=dict)
     _clocks: dict[str, Clock] = field(default_factory=dict)
 
     @property
@@ -127,7 +126,9 @@ class EpochRunner:
 
     def end_epoch(self, events: EpochEvents) -> None:
         """The epoch is over. Where sources can be idle, a combined watermark does not follow from theirs alone."""
-        self._marks |= {name: clock.load().at(events.last_seq) for name, clock in self._clocks.items()}
+        if events.is_last_taken:
+            standings = {name: clock.standing() for name, clock in self._clocks.items()}
+            self._marks |= {name: standing for name, standing in standings.items() if standing is not None}
         self._clocks.clear()
 
     def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
@@ -248,7 +249,7 @@ class EpochRunner:
         clock = None
         if step.uses_time:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
-            clock = self._clock(merge_holdbacks(tuple(input_.derived for input_ in node.inputs)), events)
+            clock = self._clock(node.above, events)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
         kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
@@ -300,14 +301,11 @@ class EpochRunner:
         size = self.files.size([file.path for records in inputs for file in records.files])
         return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
 
-    def _clock(
-        self, holdbacks: Mapping[str, int], events: EpochEvents, ends_only: frozenset[str] = frozenset()
-    ) -> Clock:
-        name = json.dumps([sorted(holdbacks.items()), sorted(ends_only)])
-        floor_ms = self._marks.get(name, MIN_WATERMARK)
+    def _clock(self, above: Above, events: EpochEvents, ends_only: frozenset[str] = frozenset()) -> Clock:
+        name = json.dumps([repr(above), sorted(ends_only)])
         bounds = events.after_seq, events.last_seq
-        clock = Clock(self.workspace, events.lines, holdbacks, *bounds, ends_only, floor_ms)
-        if self.can_be_idle and len(holdbacks) > 1:
+        clock = Clock(self.workspace, events.lines, above, *bounds, ends_only, self._marks.get(name))
+        if self.can_be_idle and isinstance(above, Combined):
             self._clocks[name] = clock
         return clock
 
@@ -321,7 +319,7 @@ class EpochRunner:
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """Of a step's input in mini-batch what is in bundles that end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
-        flushes = Flushes(tuple(self._clock(dict(one.derived.holdbacks), events, ends_only) for one in node.inputs))
+        flushes = Flushes(tuple(self._clock(one.derived.above, events, ends_only) for one in node.inputs))
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(
             self.spark,
             self.files,

@@ -78,6 +78,7 @@ def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
         late_rule=node.operator.late_rule() if isinstance(node.operator, Operator) else None,
         kernel=kernel_of(plan, node, view),
         sources=dict(node.derived.holdbacks),
+        above=node.above,
         second_outputs=tuple(
             SecondOutputExplanation(port, str(APPEND), derived.schema.names) for port, derived in node.second.items()
         ),

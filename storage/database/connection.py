@@ -134,9 +134,13 @@ class Database:
         with self._reading() as cursor:
             return cursor.execute(sql, parameters).fetchone()
 
-    def arrow(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
-        """The result of a query as an Arrow table."""
+    def arrow(
+        self, sql: str, parameters: Mapping[str, object] | None = None, *, tables: Mapping[str, pa.Table] | None = None
+    ) -> pa.Table:
+        """The result of a query as an Arrow table. tables: as of `rows`."""
         with self._reading() as cursor:
+            for name, table in (tables or {}).items():
+                cursor.register(name, table)
             return cursor.sql(sql, params=dict(parameters or {})).to_arrow_table()
 
     @contextmanager

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from engine.model.timeline import MAX_WATERMARK
+from engine.model.combining import combined_watermark, holdbacks_of, shifted
 from storage.database.connection import Database
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.timeline import Timelines
-from storage.event_time.watermarks import combined, idle_of, moves_of
+from storage.event_time.watermarks import lines_of, moves_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 
@@ -61,13 +61,9 @@ class AddedLatencies:
     def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times after each event that raised it."""
         timeline = self._timelines.timeline(run.run_id, node=asked.node)
-        held = run.holdbacks(asked.node)
-        edges = run.edges
-        delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges if edge.role == "source"}
-        shifts = {source: delay - held.get(source, 0) for source, delay in delays.items()}
-        moves = [
-            (seq, source, top if top == MAX_WATERMARK else top + shifts[source])
-            for seq, source, top in moves_of(timeline)
-        ]
-        risen = list(combined(timeline.sources, moves, idle_of(self._database, run)))
-        return [seq for seq, _ in risen], [top for _, top in risen]
+        delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges if edge.role == "source"}
+        lines = {name: shifted(line, delays[name]) for name, line in lines_of(moves_of(timeline)).items()}
+        if set(lines) < set(holdbacks_of(run.above(asked.node))):
+            return [], []
+        risen = combined_watermark(lines, run.above(asked.node), timeline.idle)
+        return risen.seqs.tolist(), risen.marks.tolist()

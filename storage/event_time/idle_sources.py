@@ -86,7 +86,8 @@ def lagging_sources(timeline: Timeline) -> tuple[LaggingSource, ...]:
             stretches.append(_Stretch(at, seq, slowest, behind_ms))
         at = max(at, seq)
         current[source] = watermark_ms
-        slowest, behind_ms = _slowest(sources, current, slowest)
+        counting = [name for name in sources if not _is_idle(timeline.idle.get(name, ()), seq)]
+        slowest, behind_ms = _slowest(counting, current, slowest)
     if timeline.to_seq > at and slowest:
         stretches.append(_Stretch(at, timeline.to_seq, slowest, behind_ms))
     stretches = _joined(stretches)
@@ -97,8 +98,15 @@ def lagging_sources(timeline: Timeline) -> tuple[LaggingSource, ...]:
     return tuple(sorted(lagging, key=lambda each: -each.events))
 
 
+def _is_idle(stretches: Sequence[tuple[int, int]], seq: int) -> bool:
+    return any(first <= seq < until for first, until in stretches)
+
+
 def _slowest(sources: Sequence[str], current: Mapping[str, int], previous: str) -> tuple[str, int | None]:
     """The source behind all others, and by how much; an empty name where all have ended. On a tie the previous one."""
+    if not sources:
+        return "", None
+    current = {source: mark for source, mark in current.items() if source in sources}
     unknown = [source for source in sources if source not in current]
     if unknown:
         return (previous if previous in unknown else unknown[0]), None
@@ -157,7 +165,8 @@ class IdleSources:
                 if timeline.ends.get(name, MAX_WATERMARK) > start
             ]
             own = before.get(source)
-            holds_back = own is None or any(after[name] > own for name in others)
+            is_told = any(start < first <= end for first, _ in timeline.idle.get(source, ()))
+            holds_back = not is_told and (own is None or any(after[name] > own for name in others))
             idle.append(IdleSource(source, start, end, max(progress, default=None), own, holds_back, is_open))
         return tuple(idle)
 

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
-from engine.model.timeline import MAX_WATERMARK, Idle
+from engine.model.timeline import MAX_WATERMARK
 from engine.windows.assigners import Windowing, WindowKind
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
-from storage.event_time.watermarks import combined_before
+from storage.event_time.watermarks import RunWatermarks, combined_before
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, EdgeColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TIMES: Final = {
     "epoch_ms": "{column}",
@@ -92,8 +95,11 @@ def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
-def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], idle: Idle) -> str:
-    """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed. idle: when sources did not count."""
+def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str | None = None) -> str:
+    """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed.
+
+    tops: a table of the largest event time from an event on, where it does not follow from the sources' alone.
+    """
     rule = asked.rule
     inputs = late_inputs(run, asked.node, rule, edges)
     if [each.edge.node for each in inputs] == list(asked.sources) and len(inputs) == 1:
@@ -104,8 +110,12 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], idle: Idl
             f"FROM {records_of(each.edge)} c"
             for each in inputs
         )
-        tops = combined_before(run.tables.events, _shifts(asked, run), idle)
-        rows = f"SELECT i.port, i.seq, i.time_ms, t.top FROM ({union}) i JOIN ({tops}) t ON t.seq = i.seq"
+        before = (
+            combined_before(run.tables.events, _shifts(asked, run))
+            if tops is None
+            else f"SELECT e.seq, t.top FROM {run.tables.events} e ASOF LEFT JOIN {tops} t ON e.seq > t.seq"
+        )
+        rows = f"SELECT i.port, i.seq, i.time_ms, t.top FROM ({union}) i JOIN ({before}) t ON t.seq = i.seq"
     end, bound = _end_and_bound(rule.bound)
     # The end is worth more than any delay: after it no record can be late for its own source.
     bounded_rows = (
@@ -153,10 +163,23 @@ def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
     )
 
 
+def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, asked: LateOperator) -> pa.Table | None:
+    """The largest event time as the operator sees it, where one of several sources was idle: from an event on."""
+    if len(asked.sources) < 2 or not any(watermarks.idle.get(source) for source in asked.sources):
+        return None
+    import pyarrow as pa
+
+    line = watermarks.combined(run.above(asked.node), run.last_seq, _delays(run))
+    return pa.table({"seq": pa.array(line.seqs), "top": pa.array(line.marks)})
+
+
+def _delays(run: StoredRun) -> dict[str, int]:
+    return {edge.node: edge.watermark_delay_ms or 0 for edge in run.sources}
+
+
 def _shifts(asked: LateOperator, run: StoredRun) -> dict[str, int]:
     """By source, from its watermark to its largest event time as the operator sees it."""
-    delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges}
-    held = run.holdbacks(asked.node)
+    delays, held = _delays(run), run.holdbacks(asked.node)
     return {source: delays[source] - held.get(source, 0) for source in asked.sources}
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.model.timeline import MAX_WATERMARK, Idle
+from engine.model.combining import combined_watermark, meeting
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import Timeline as StepFunction
 from storage.database.connection import Database
 from storage.database.tables import BLOCK
-from storage.event_time.watermarks import Move, RunWatermarks, combined
+from storage.event_time.watermarks import Move, RunWatermarks, lines_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Timeline
@@ -105,11 +107,11 @@ class Timelines:
         first, last = self._extent(run)
         start = first if from_seq is None else max(from_seq, first)
         end = last if to_seq is None else min(to_seq, last)
-        above = set(run.holdbacks(node)) if node else None
+        names_above = set(run.holdbacks(node)) if node else None
         shown = tuple(
             edge.node
             for edge in run.sources
-            if edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
+            if edge.node in (sources or (edge.node,)) and (not names_above or edge.node in names_above)
         )
         if last == 0:
             return _empty(shown)
@@ -138,17 +140,24 @@ class Timelines:
         carried = {source: mark for source, mark in known.before(start).items() if source in shown}
         ends = {source: seq for source, seq in known.ends.items() if source in shown and seq <= end}
         steps = _steps(start, carried, watermarks)
-        held = run.holdbacks(node) if node else {}
-        held_steps = [(seq, source, mark - held.get(source, 0)) for seq, source, mark in steps]
+        above = run.above(node) if node else meeting(shown)
+        has_idle = any(known.idle.get(source) for source in shown)
+        if has_idle:
+            combined = known.combined(above, end)
+        else:
+            combined = combined_watermark(
+                lines_of([*steps, *((seq, name, MAX_WATERMARK) for name, seq in ends.items())]), above
+            )
         return Timeline(
             from_seq=start,
             to_seq=end,
             sources=shown,
             points=points,
             watermarks=_step_table(steps),
-            combined=_combined_table(shown, held_steps, ends, known.idle),
+            combined=_combined_table(combined, start, width if has_idle else 1),
             fires=self._fires(run, start, end, max_fires, node),
             ends=ends,
+            idle={source: known.idle.get(source, ()) for source in shown},
             is_exact=is_exact,
         )
 
@@ -175,13 +184,17 @@ def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list
     return steps
 
 
-def _combined_table(sources: tuple[str, ...], steps: list[Move], ends: Mapping[str, int], idle: Idle) -> pa.Table:
-    """The combined watermark. It ends where all sources have ended."""
+def _combined_table(line: StepFunction, start: int, width: int) -> pa.Table:
+    """The combined watermark from an event on, the last of so many events. It ends where all sources have ended."""
+    import numpy as np
     import pyarrow as pa
 
-    moves = [*steps, *((seq, source, MAX_WATERMARK) for source, seq in ends.items())]
-    line = {seq: lowest for seq, lowest in combined(sources, moves, idle) if lowest != MAX_WATERMARK}
-    return pa.table({"seq": pa.array(line.keys(), pa.int64()), "watermark_ms": pa.array(line.values(), pa.int64())})
+    first = int(np.searchsorted(line.seqs, start - 1, side="right"))
+    seqs = np.concatenate(([np.int64(start - 1)], line.seqs[first:]))
+    marks = np.concatenate(([line.marks[first - 1] if first else np.int64(line.start_ms)], line.marks[first:]))
+    is_last = np.append(np.diff((seqs - start) // width) != 0, True)
+    shown = is_last & (marks > MIN_WATERMARK) & (marks < MAX_WATERMARK)
+    return pa.table({"seq": pa.array(seqs[shown], pa.int64()), "watermark_ms": pa.array(marks[shown], pa.int64())})
 
 
 def _step_table(steps: list[Move]) -> pa.Table:
@@ -212,8 +225,9 @@ def _empty(sources: tuple[str, ...]) -> Timeline:
         sources=sources,
         points=pa.schema(points).empty_table(),
         watermarks=_step_table([]),
-        combined=_combined_table(sources, [], {}, {}),
+        combined=_combined_table(StepFunction.of([]), 0, 1),
         fires=pa.schema(fires).empty_table(),
         ends={},
+        idle={},
         is_exact=True,
     )

@@ -3,19 +3,21 @@
     watermark of a   ______/------------        The combined watermark is the lowest of all,
     watermark of b   __________/--------        from the event on at which every source has one.
 
-A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK. One that is idle does not
-count; when it counts again it takes nothing back, and where none counts the combined watermark is the highest of all.
+A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK. What comes of one that is
+idle, `engine.model.combining` says.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from engine.contract.recorder import Turn, stretches
+from engine.model.combining import Above, combined_watermark, holdbacks_of, shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
+from engine.model.timeline import Timeline as StepFunction
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
 from storage.database.run_tables import IDLE
@@ -24,7 +26,6 @@ from storage.database.tables import BLOCK
 from storage.library.stored_run import StoredRun
 from storage.model import Timeline
 
-NOBODY: Final[Idle] = {}
 STRETCH: Final = 64 * BLOCK
 _STRETCHES_KEPT: Final = 32
 Stretch = tuple[Sequence[int], Sequence[int]]
@@ -64,70 +65,30 @@ def idle_of(database: Database, run: StoredRun) -> Idle:
     return stretches(Turn(*row) for row in database.rows(f"SELECT seq, source, is_idle FROM {run.tables.idle}"))
 
 
-def combined(sources: Collection[str], moves: Iterable[Move], idle: Idle = NOBODY) -> Iterator[tuple[int, int]]:
-    """The combined watermark after every event that changes it: (seq, watermark in ms)."""
-    current: dict[str, int] = {}
-    asleep: set[str] = set()
-    previous: int | None = None
-    # Of one event: who counts again, then where the watermarks are, then who does not count any more.
-    steps: list[tuple[int, int, str, int]] = [(seq, 1, source, mark) for seq, source, mark in moves]
-    for source in set(idle) & set(sources):
-        steps += [(turn, at, source, 0) for stretch in idle[source] for turn, at in zip(stretch, (2, 0), strict=True)]
-    for seq, what, source, watermark_ms in sorted(steps, key=lambda step: step[:2]):
-        match what:
-            case 0:
-                asleep.discard(source)
-            case 1:
-                current[source] = watermark_ms
-            case _:
-                asleep.add(source)
-        counting = [current.get(each) for each in sources if each not in asleep]
-        if not counting and current:
-            counting = [max(current.values())]
-        known = [mark for mark in counting if mark is not None]
-        if not known or len(known) < len(counting):
-            continue
-        lowest = min(known) if previous is None else max(min(known), previous)
-        if lowest != previous:
-            previous = lowest
-            yield seq, lowest
+def lines_of(moves: Iterable[Move]) -> dict[str, StepFunction]:
+    """The watermark of each source, from its moves."""
+    by_source: dict[str, list[tuple[int, int]]] = {}
+    for seq, source, watermark_ms in sorted(moves):
+        by_source.setdefault(source, []).append((seq, watermark_ms))
+    return {source: StepFunction.of(steps) for source, steps in by_source.items()}
 
 
-def combined_before(events: str, shifts_ms: Mapping[str, int], idle: Idle = NOBODY) -> str:
-    """The same as SQL: seq and top, the combined watermark before every event; NULL while a source has none.
+def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
+    """The combined watermark before every event, as SQL: seq and top; NULL while a source has none.
 
-    events: the table. shifts_ms: by source, what is added to its watermark.
+    events: the table. shifts_ms: by source, what is added to its watermark. No source is ever idle.
     """
-    asleep = {
-        source: " OR ".join(f"(seq >= {first} AND seq < {until})" for first, until in idle[source])
-        for source in shifts_ms
-        if idle.get(source)
-    }
     columns = [
         f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN watermark_ms "
         f"ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING) AS m{at}"
         for at, (source, shift) in enumerate(shifts_ms.items())
     ]
     names = [f"m{at}" for at in range(len(columns))]
-    counting = {
-        name: f"CASE WHEN {asleep[source]} THEN NULL ELSE {name} END" if source in asleep else name
-        for name, source in zip(names, shifts_ms, strict=True)
-    }
-    known = " AND ".join(
-        f"({name} IS NOT NULL{f' OR {asleep[source]}' if source in asleep else ''})"
-        for name, source in zip(names, shifts_ms, strict=True)
-    )
+    known = " AND ".join(f"{name} IS NOT NULL" for name in names)
     # What is NULL is left out.
-    lowest = f"least({', '.join(counting.values())})" if len(names) > 1 else names[0]
-    if asleep:
-        # None is left where none counts.
-        lowest = f"coalesce({lowest}, greatest({', '.join(names)}))"
-    top = f"CASE WHEN {known} THEN {lowest} END"
+    lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
-    if asleep:
-        rows = f"(SELECT seq, max({top}) OVER (ROWS UNBOUNDED PRECEDING) AS top FROM {rows})"
-        top = "top"
-    return f"SELECT seq, lag({top}) OVER () AS top FROM {rows}"
+    return f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top FROM {rows}"
 
 
 def moves_of(timeline: Timeline) -> list[Move]:
@@ -190,10 +151,17 @@ class RunWatermarks:
         seqs, marks = self._stretch(source, blocks[place] * BLOCK // STRETCH)
         return seqs[bisect_left(marks, time_ms)]
 
-    def steps(self, source: str, until_seq: int) -> list[tuple[int, int]]:
-        """All steps of the source's watermark up to an event. Only mini-batch asks for them, and has few."""
-        rows = self._database.rows(_STEPS.format(**self._names), {"until": until_seq, "source": source})
-        return [(int(seq), int(watermark_ms)) for seq, watermark_ms in rows]
+    def line(self, source: str, until_seq: int) -> StepFunction:
+        """The source's watermark up to an event, whole. Mini-batch asks for it, and who sees sources that are idle."""
+        steps = self._database.arrow(_STEPS.format(**self._names), {"until": until_seq, "source": source})
+        return StepFunction.rising(steps["seq"].to_numpy(), steps["watermark_ms"].to_numpy())
+
+    def combined(self, above: Above, until_seq: int, shifts_ms: Mapping[str, int] | None = None) -> StepFunction:
+        """What is made of the sources' watermarks up to an event. shifts_ms: by source, what is added to its own."""
+        lines = {source: self.line(source, until_seq) for source in holdbacks_of(above)}
+        return combined_watermark(
+            {name: shifted(line, (shifts_ms or {}).get(name, 0)) for name, line in lines.items()}, above, self.idle
+        )
 
     @cached_property
     def _blocks(self) -> dict[str, tuple[list[int], list[int]]]:

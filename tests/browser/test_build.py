@@ -173,6 +173,8 @@ def test_a_table_of_postgres_is_composed_from_nothing_and_followed(page: Page) -
         expect(events).to_have_text("2", timeout=RUN_TIMEOUT_MS)
         running.run("UPDATE orders SET amount = 3 WHERE id = 1", "DELETE FROM orders WHERE id = 2")
         expect(events).to_have_text("5", timeout=RUN_TIMEOUT_MS)
+        # Nothing of it has an event time.
+        expect(page.get_by_test_id("stMetric").filter(has_text="Watermark")).to_have_count(0)
         page.get_by_role("button", name="End the sources").click()
         expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
 

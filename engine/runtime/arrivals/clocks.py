@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combined_watermark
+from engine.model.combining import Above, Course, Standing, followed, holdbacks_of
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
@@ -73,27 +74,31 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Clock:
-    """The watermark of an operator in one epoch, as its tasks load it. holdbacks: its sources.
+    """The watermark of an operator in one epoch, as its tasks load it. above: what it is made of.
 
-    floor_ms: what it was before the events of `lines`, where that is more than they tell.
+    before: how far it had come before the events of `lines`, where that is more than they tell.
     """
 
     workspace: Workspace
     lines: Mapping[str, SourceLine]
-    holdbacks: Mapping[str, int]
+    above: Above
     after_seq: int
     last_seq: int
     ends_only: frozenset[str] = frozenset()
-    floor_ms: int = MIN_WATERMARK
+    before: Standing | None = None
 
     def load(self) -> Timeline:
         """Combine the sources, and cut the epoch out."""
-        loaded = {
-            name: self.lines[name].load(self.workspace, ends_only=name in self.ends_only) for name in self.holdbacks
-        }
-        idle = {name: self.lines[name].idle for name in self.holdbacks}
-        line = combined_watermark(loaded, self.holdbacks, idle, self.floor_ms)
-        return cut(line, self.after_seq, self.last_seq)
+        return cut(self._course().line, self.after_seq, self.last_seq)
+
+    def standing(self) -> Standing | None:
+        """How far it has come after all events of `lines`."""
+        return self._course().standing
+
+    def _course(self) -> Course:
+        names = holdbacks_of(self.above)
+        loaded = {name: self.lines[name].load(self.workspace, ends_only=name in self.ends_only) for name in names}
+        return followed(loaded, self.above, {name: self.lines[name].idle for name in names}, self.before)
 
 
 def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:

@@ -129,9 +129,12 @@ class EpochEvents:
     @property
     def is_last(self) -> bool:
         """Whether no more events can come: every source has ended."""
-        return self.at == self.ingested.epochs - 1 and all(
-            source.has_ended for source in self.ingested.after.sources.values()
-        )
+        return self.is_last_taken and all(source.has_ended for source in self.ingested.after.sources.values())
+
+    @property
+    def is_last_taken(self) -> bool:
+        """Whether it is the last of those that were taken in together."""
+        return self.at == self.ingested.epochs - 1
 
     @property
     def lines(self) -> Mapping[str, SourceLine]:
@@ -290,12 +293,12 @@ def ingest(
             following = _Following(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
             arrived[node.id], rises, reached = following.follow(arrived[node.id], units[node.id])
         # It counts again with what it has got, or where it ends.
-        stays = known.is_idle and not units[node.id] and not known.has_ended
-        counts_from = numbers.ends.get(node.id, MAX_WATERMARK)
-        stretches = idle.get(node.id, ((MIN_WATERMARK, counts_from),) if stays else ())
-        stays = stays and counts_from == MAX_WATERMARK
-        if known.is_idle and not stays and not known.has_ended:
-            turns.append(Turn(before.last_seq + 1 if units[node.id] else counts_from, node.id, is_idle=False))
+        was_idle = known.is_idle and not known.has_ended
+        counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
+        stretches = idle.get(node.id, ((MIN_WATERMARK, counts_from),) if was_idle else ())
+        stays = was_idle and counts_from == MAX_WATERMARK
+        if was_idle and not stays:
+            turns.append(Turn(counts_from, node.id, is_idle=False))
         if node.id in numbers.idle:
             stretches = (*stretches, (numbers.idle[node.id], MAX_WATERMARK))
         for first, until in stretches:

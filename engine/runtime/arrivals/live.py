@@ -21,6 +21,7 @@ from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError, RunCancelled
+from engine.model.combining import Standing
 from engine.planner import NodePlan, Plan
 from engine.reading.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
@@ -129,7 +130,8 @@ class LiveEvents:
         self._synced = kept.paths
         after = events.ingested.after
         known = after.to_json()
-        return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, kept.marks).to_json()
+        marks = {name: standing.to_json() for name, standing in kept.marks.items()}
+        return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, marks).to_json()
 
     def kept(self) -> Kept:
         """The files of the state with which the run goes on."""
@@ -143,7 +145,7 @@ class LiveEvents:
                 for node, files in begun.states.items()
             },
             {node: tuple(map(place, paths)) for node, paths in begun.bundles.items()},
-            begun.marks,
+            {name: Standing.from_json(mark) for name, mark in begun.marks.items()},
         )
 
     def sweep(self, kept: Kept) -> None:

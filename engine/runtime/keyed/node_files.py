@@ -125,16 +125,16 @@ class NodeWriter:
 
     def merge(self, states: StateStore, buckets: int) -> None:
         """Make one file of many of the step's states, where there are so many."""
-        files = states.to_merge(self._bucket, buckets) if self.keeps_states else ()
+        files = states.to_merge() if self.keeps_states else ()
         if not files:
             return
         part = PartFile(self._place(MERGED), states.arrow, is_mapped=True)
-        part.write(states.merged(files))
+        part.write(states.merged(files, self._bucket, buckets))
         self._merged.append(
             {
                 "what": MERGED,
                 "path": part.path if part.close() else None,
-                "level": files[-1].level + 1,
+                "level": max(file.level for file in files) + 1,
                 "epoch": files[-1].epoch,
                 "bucket": self._bucket,
                 "merged": [file.path for file in files],

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -100,22 +99,36 @@ class StateStore:
             pa.RecordBatch.from_arrays([latest.column(field.name) for field in self.schema], schema=self.schema),
         )
 
-    def to_merge(self, bucket: int, buckets: int) -> tuple[StateFile, ...]:
-        """Files of one level that shall become one; none where there are not yet many."""
-        mine = self._in_order(file for file in self.files if (file.bucket, file.buckets) == (bucket, buckets))
-        for _, of_level in groupby(sorted(mine, key=lambda file: file.level), key=lambda file: file.level):
-            same = tuple(of_level)
-            between = range(same[0].epoch, same[-1].epoch)
-            if len(same) >= MERGED and not any(f.buckets != buckets and f.epoch in between for f in self.files):
-                return same
+    def to_merge(self) -> tuple[StateFile, ...]:
+        """The files of some epochs that follow each other, which shall become one per bucket; none where few are there.
+
+        Those of an epoch are of one level. Whatever buckets they have: how many there are follows an epoch's records.
+        """
+        levels: dict[int, int] = {}
+        for file in self._in_order(self.files):
+            levels[file.epoch] = max(file.level, levels.get(file.epoch, 0))
+        for level in sorted(set(levels.values())):
+            same = [epoch for epoch, of_epoch in levels.items() if of_epoch == level]
+            if len(same) >= MERGED:
+                return tuple(self._in_order(file for file in self.files if same[0] <= file.epoch <= same[-1]))
         return ()
 
-    def merged(self, files: Sequence[StateFile]) -> pa.RecordBatch:
-        """The rows of some files without those that a later one overrules.
+    def merged(self, files: Sequence[StateFile], bucket: int, buckets: int) -> pa.RecordBatch:
+        """A bucket's rows of such files without those that a later one overrules.
 
         That a key has become empty is kept where an older file may know it.
         """
-        batches = [(file.epoch, batch) for file in files for batch in self.workspace.mapped(file.path)]
+        batches = []
+        for file in files:
+            if file.buckets != buckets or file.bucket == bucket:
+                for batch in self.workspace.mapped(file.path):
+                    own = batch
+                    if file.buckets != buckets:
+                        hashes = batch.column(HASH).to_numpy().view(np.uint64)
+                        own = batch.filter(pa.array(bucket_of(hashes, buckets) == bucket))
+                    batches.append((file.epoch, own))
+        if not batches:
+            return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in self.arrow], schema=self.arrow)
         latest = self._latest(batches)
         if any(file.epoch < files[0].epoch for file in self.files):
             return latest

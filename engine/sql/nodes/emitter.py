@@ -15,9 +15,10 @@ from typing import Any
 from engine.contract.operator import Analyzer, Derived, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
+from engine.model.combining import NOTHING
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Schema, quote
-from engine.planner.derive import merge_holdbacks
+from engine.planner.derive import above_of
 from engine.reading.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, free_name
@@ -93,7 +94,7 @@ class Emitter:
             assert isinstance(operator, Source)
             output = output_of(operator, node.id, self.folder, self.analyzer)
             self.nodes.append(node)
-            self.derived[node.id] = replace(output, holdbacks={node.id: 0}, node=node.id)
+            self.derived[node.id] = replace(output, above=node.id, node=node.id)
 
     def constants(self, parameters: Mapping[str, Any]) -> str:
         """Add a source of rows that stand in the query itself, before all others."""
@@ -127,8 +128,8 @@ class Emitter:
             raise
         except StudioError as error:
             raise SqlRejected(error.sentence, at) from error
-        if not output.holdbacks:
-            output = replace(output, holdbacks=merge_holdbacks(derived_inputs))
+        if output.above == NOTHING:
+            output = replace(output, above=above_of(made, node.id, derived_inputs))
         self.nodes.append(node)
         self.derived[node.id] = replace(output, node=node.id)
         ports = made.ports * len(inputs) if made.many_edges else made.ports

@@ -18,6 +18,7 @@ from engine.errors import PlanRejected
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
+from engine.model.combining import meeting
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.interval_join import IntervalJoin, IntervalJoinKernel
@@ -197,8 +198,8 @@ def test_epochs_change_nothing_and_every_row_is_accounted_for(
 
 
 SCHEMA = Schema((Column("k", "string"), Column("t", "bigint", time=TimeUnit.EPOCH_MS)))
-LEFT = Derived(SCHEMA, holdbacks={"l": 0, "both": 10})
-RIGHT = Derived(SCHEMA, holdbacks={"r": 500, "both": 0})
+LEFT = Derived(SCHEMA, above=meeting(["l", meeting(["both"], held_ms=10)]))
+RIGHT = Derived(SCHEMA, above=meeting([meeting(["r"], held_ms=500), "both"]))
 
 
 def join(kind: JoinKind = JoinKind.INNER, **more: Any) -> IntervalJoin:

@@ -92,7 +92,7 @@ def values(said: Any) -> list[int]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(EPOCH, max_size=12), st.sets(KEYS), st.one_of(st.none(), st.integers(0, 50)), st.sampled_from([1, 3]))
+@given(st.lists(EPOCH, max_size=20), st.sets(KEYS), st.one_of(st.none(), st.integers(0, 50)), st.sampled_from([1, 3]))
 def test_what_was_said_last_of_a_key_is_what_is_read(
     epochs: list[tuple[Said, int]], wanted: set[str | None], until_ms: int | None, buckets: int
 ) -> None:
@@ -119,6 +119,15 @@ def test_many_files_become_one_and_many_of_those_another(tmp_path: Path) -> None
     assert max(levels) == 2
     last = MANY * MANY + MANY - 1
     assert states.read(["a", "b"], None, 1) == {"a": [(last, None)], "b": [(last, None)] if last % 2 else []}
+
+
+def test_epochs_of_other_buckets_keep_no_files_from_becoming_one(tmp_path: Path) -> None:
+    # One that came late has more records, and more buckets: for hours, each file stayed, and each was looked at.
+    states = States(str(tmp_path))
+    for epoch in range(4 * MANY):
+        states.write({"a": [(epoch, None)], "b": [(epoch % 3, None)]}, 3 if epoch % 5 == 2 else 1)
+    assert len({file.epoch for file in states.files}) < 2 * MANY
+    assert states.read(["a", "b"], None, 1) == {"a": [(4 * MANY - 1, None)], "b": [((4 * MANY - 1) % 3, None)]}
 
 
 def test_a_file_of_the_keys_that_are_wanted_is_all_that_is_looked_at(tmp_path: Path) -> None:

@@ -1,15 +1,14 @@
-"""For whom sources wait: by a clock that the test moves. And the watermark of several, some of them idle."""
+"""For whom sources wait: by a clock that the test moves."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from engine.contract.source import Source
 from engine.errors import PipelineError
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combined_watermark
+from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.arrivals.clocks import Reached
 from engine.runtime.arrivals.ingest import Before, SourceBefore
 from engine.runtime.arrivals.waiting import Waiting
@@ -66,46 +65,6 @@ def test_a_group_needs_its_drift() -> None:
     plan = plan_of("made", made=("generator", {"alignment_group": "g"}))
     with pytest.raises(PipelineError, match="made: alignment_drift_ms: a source in an alignment group needs the drift"):
         Waiting.of(plan)
-
-
-@pytest.mark.parametrize("turns", [{"low": 5, "high": 6}, {"low": 6, "high": 5}], ids=["low first", "high first"])
-def test_where_all_are_idle_the_highest_counts_in_whatever_order_they_became_so(turns: dict[str, int]) -> None:
-    # As Flink 2.3's StatusWatermarkValve and IndexedCombinedWatermarkStatus answered for inputs at 10 and 50.
-    lines = {"low": Timeline.of([(1, 10)]), "high": Timeline.of([(2, 50)])}
-    line = combined_watermark(lines, {"low": 0, "high": 0}, {name: [(turn, 9)] for name, turn in turns.items()})
-    assert [line.at(seq) for seq in (2, 4, 6, 9)] == [10, 10, 50, 50]
-
-
-def test_the_combined_watermark_is_the_lowest_that_counts_and_never_falls() -> None:
-    chance = Random(5)
-    for _ in range(200):
-        names, size = "abc"[: chance.randrange(1, 4)], 12
-        lines = {}
-        for name in names:
-            steps = [(seq, chance.randrange(50)) for seq in range(1, size) if chance.random() < 0.5]
-            lines[name] = Timeline.of(steps, chance.choice([MIN_WATERMARK, 3]))
-        idle = {}
-        for name in names:
-            cuts = sorted(chance.sample(range(1, size + 1), 2))
-            idle[name] = [tuple(cuts)] if chance.random() < 0.7 else []
-        holdbacks = {name: chance.choice([0, 2]) for name in names}
-        line = combined_watermark(lines, holdbacks, idle)
-        top = MIN_WATERMARK
-        for seq in range(size):
-            marks = {
-                name: mark if mark in (MIN_WATERMARK, MAX_WATERMARK) else mark - holdbacks[name]
-                for name in names
-                for mark in [lines[name].at(seq)]
-            }
-            counting = [
-                mark for name, mark in marks.items() if not any(first <= seq < until for first, until in idle[name])
-            ]
-            top = max(top, min(counting, default=max(marks.values())))
-            assert line.at(seq) == top
-        # Cut in two, with what it was before: the same.
-        at = chance.randrange(1, size)
-        rest = combined_watermark(lines, holdbacks, idle, line.at(at))
-        assert [rest.at(seq) for seq in range(at, size)] == [line.at(seq) for seq in range(at, size)]
 
 
 def test_for_whom_a_source_waits_is_said_in_sql_by_flinks_names(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 
 @dataclass
@@ -42,6 +44,32 @@ def cluster(brokers: int = 1, **options: Any) -> Iterator[Cluster]:
     yield Cluster(servers, Producer({"bootstrap.servers": servers, "log_level": 0, "linger.ms": 0, **options}))
     # The brokers are the producer's.
     mocking.flush(1)
+
+
+@contextmanager
+def broker(executable: str, topic: str) -> Iterator[Cluster]:
+    """A Tansu broker, which keeps its messages in memory, with a topic of one partition.
+
+    It says that a partition ends after as many messages as there were batches: each message is a batch here.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        servers = f"127.0.0.1:{free.getsockname()[1]}"
+    own = [
+        f"--listener-url=tcp://{servers}",
+        f"--advertised-listener-url=tcp://{servers}",
+        "--storage-engine=memory://tansu/",
+    ]
+    with subprocess.Popen(
+        [executable, "broker", *own], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            options = {"bootstrap.servers": servers, "log_level": 0}
+            admin = AdminClient(options)
+            admin.create_topics([NewTopic(topic, 1, 1)], operation_timeout=30)[topic].result()
+            yield Cluster(servers, Producer({**options, "linger.ms": 0, "batch.num.messages": 1}))
+        finally:
+            process.kill()
 
 
 @contextmanager

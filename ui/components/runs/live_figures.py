@@ -45,26 +45,9 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             border=True,
             height="stretch",
         )
-        idle = [name for name, source in progress.sources.items() if source.is_idle] if progress else []
-        mark = _watermark(store, run, idle)
-        st.metric(
-            "Watermark",
-            words.instant(mark),
-            _behind(mark),
-            delta_color="off",
-            delta_arrow="off",
-            border=True,
-            height="stretch",
-        )
-        st.metric(
-            "Late",
-            f"{run.late:,}",
-            f"{run.late / run.last_seq:.1%} of the events" if run.late and run.last_seq else None,
-            delta_color="off",
-            delta_arrow="off",
-            border=True,
-            height="stretch",
-        )
+        if _has_event_time(store, run):
+            idle = [name for name, source in progress.sources.items() if source.is_idle] if progress else []
+            _time_figures(run, _watermark(store, run, idle))
     if progress is None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
@@ -80,6 +63,33 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             st.caption(f"**{words.escaped(name)}** {what}")
         for note in source.notes:
             st.warning(f"**{words.escaped(name)}**: {words.escaped(note)}", icon=":material/info:")
+
+
+def _has_event_time(store: Store, run: Run) -> bool:
+    """Whether any source has one: without, there is no watermark, and nothing is late."""
+    edges = store.runs.edges(run.run_id)
+    return not edges or any(column.time for edge in edges if edge.role == "source" for column in edge.columns)
+
+
+def _time_figures(run: Run, mark: int | None) -> None:
+    st.metric(
+        "Watermark",
+        words.instant(mark),
+        _behind(mark),
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        height="stretch",
+    )
+    st.metric(
+        "Late",
+        f"{run.late:,}",
+        f"{run.late / run.last_seq:.1%} of the events" if run.late and run.last_seq else None,
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        height="stretch",
+    )
 
 
 def rate(epochs: tuple[Epoch, ...]) -> float:
