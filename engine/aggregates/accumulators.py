@@ -146,7 +146,13 @@ class _Builder:
         """What a call is over."""
         retracting = self.retracting and not call.never_retracts
         return Values(
-            call.type, retracting, call.separator, self.clock, functions_beside(call, self.calls), call.offset
+            call.type,
+            retracting,
+            call.separator,
+            self.clock,
+            functions_beside(call, self.calls),
+            call.offset,
+            call.percentage,
         )
 
     def reader(self, call: AggregateCall) -> Reader:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import functions_beside
-from engine.aggregates.parameters import Aggregate
+from engine.aggregates.parameters import Aggregate, argument_of
 from engine.batch.rows import PUTS
 from engine.contract.frames import key_name
 from engine.model.schema import Schema, quote
@@ -86,7 +86,7 @@ def _call(
     over: str = "",
     takes_back: bool = False,
 ) -> str:
-    value = "1" if call.argument is None else quote(call.argument) if call.argument in schema else f"({call.argument})"
+    value = "1" if call.argument is None else f"({argument_of(call, schema)})"
     if call.filter is not None:
         value = f"CASE WHEN {call.filter} THEN {value} END"
     asked = BatchCall(
@@ -99,5 +99,7 @@ def _call(
         over,
         takes_back,
         call.offset,
+        call.percentage,
+        call.frequency is not None,
     )
     return call.function.batch(asked)

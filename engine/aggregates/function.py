@@ -45,6 +45,7 @@ class Values:
     clock: list[Any]
     beside: frozenset[str]
     offset: int = 1
+    percentage: float | tuple[float, ...] = 0.5
 
     @property
     def is_float(self) -> bool:
@@ -77,6 +78,7 @@ class AggregateCall:
     separator: str = ","
     never_retracts: bool = False
     offset: int = 1
+    percentage: float | tuple[float, ...] = 0.5
 
 
 class ColumnarFunction(ABC):
@@ -114,6 +116,8 @@ class AggregateFunction(ABC):
     """Whether a text can follow the argument."""
     has_offset: ClassVar[bool] = False
     """Whether a number of rows can follow the argument."""
+    has_percentage: ClassVar[bool] = False
+    """Whether shares follow the argument, and maybe how often each value counts."""
     ignores_distinct: ClassVar[bool] = False
     """Whether DISTINCT changes nothing."""
     needs_order: ClassVar[bool] = False

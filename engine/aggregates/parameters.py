@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -12,12 +11,14 @@ from pydantic import Field
 from engine.aggregates.function import AggregateCall, AggregateFunction, comparable_needed
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
-from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.contract.operator import Analyzer, Derived, Parameters
 from engine.contract.source import ComputedColumn
 from engine.errors import ExpressionError, PipelineError, PlanRejected
-from engine.expressions import Expression
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, arrow_type, quote
+from engine.model.row_types import row_type
+from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type, quote
+
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Aggregate(Parameters):
@@ -44,6 +45,18 @@ class Aggregate(Parameters):
     )
     separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
     offset: int = Field(1, ge=0, title="Rows back", description="How many rows before each row LAG looks.")
+    percentage: Share | tuple[Share, ...] = Field(
+        0.5,
+        title="Percentage",
+        description="The share of the values below the result of PERCENTILE, from 0 to 1; of a list [0.5, 0.9] a list.",
+        json_schema_extra={"only": ["PERCENTILE"]},
+    )
+    frequency: str | None = Field(
+        None,
+        title="Frequency",
+        description="How often PERCENTILE counts each value: a whole number; empty: once.",
+        json_schema_extra={"column": True, "expression": True, "only": ["PERCENTILE"]},
+    )
 
     @property
     def output_name(self) -> str:
@@ -54,6 +67,12 @@ class Aggregate(Parameters):
             return self.function.name.lower()
         argument = "".join(char if char.isalnum() else "_" for char in self.argument).strip("_")
         return f"{self.function.name.lower()}_{argument}"
+
+    def result_type(self, type_: str) -> str:
+        """The type of the result. type_: the argument's."""
+        result = self.function.result_type(type_)
+        has_list = self.function.has_percentage and isinstance(self.percentage, tuple)
+        return f"array<{result}>" if has_list else result
 
 
 GroupBy = Annotated[tuple[str | ComputedColumn, ...], Field(title="Group by", json_schema_extra={"columns": True})]
@@ -105,7 +124,7 @@ def derive_columns(
         nullable = not aggregate.function.never_null and (
             column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
         )
-        type_ = aggregate.function.result_type("bigint" if column is None else column.type)
+        type_ = aggregate.result_type("bigint" if column is None else column.type)
         results.append(Column(aggregate.output_name, type_, nullable))
     check_names(node, [*groups, *results])
     return Columns(tuple(groups), tuple(results))
@@ -137,21 +156,34 @@ def plan_calls(
     calls = tuple(
         AggregateCall(
             aggregate.function,
-            None if aggregate.argument is None else place(_expression(aggregate.argument, schema)),
+            None if aggregate.argument is None else place(argument_of(aggregate, schema)),
             _kept_type(aggregate, schema, output) or types.get(aggregate.argument or "", _ANY_TYPE),
             aggregate.distinct,
-            None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, schema)}, false)"),
+            None if aggregate.filter is None else place(f"coalesce({spelled(aggregate.filter, schema)}, false)"),
             aggregate.separator,
             aggregate.output_name in steady,
             aggregate.offset,
+            aggregate.percentage,
         )
         for aggregate in aggregates
     )
     return tuple(places), calls
 
 
+def argument_of(aggregate: Aggregate, schema: Schema) -> str:
+    """What a call is over as a Spark SQL expression. With a frequency a row of both, where the value counts at all."""
+    assert aggregate.argument is not None
+    value = spelled(aggregate.argument, schema)
+    if aggregate.frequency is None:
+        return value
+    times = f"CAST({spelled(aggregate.frequency, schema)} AS BIGINT)"
+    counts = f"({value}) IS NOT NULL AND {times} > 0"
+    return f"CASE WHEN {counts} THEN named_struct('v', CAST({value} AS DOUBLE), 'n', {times}) END"
+
+
 # What counts an expression alone need not know its type; that of a double takes care of NaN.
 _ANY_TYPE = "double"
+_WEIGHTED = row_type((("v", "double"), ("n", "bigint")))
 
 
 def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, str]:
@@ -165,6 +197,8 @@ def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Sch
 
 def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
     """The type of the values, as far as the columns of input and output tell it."""
+    if aggregate.frequency is not None:
+        return _WEIGHTED
     is_column = aggregate.argument is not None and aggregate.argument in schema
     column = schema.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
     return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
@@ -178,82 +212,6 @@ def check_names(node: str, columns: Iterable[Column]) -> None:
             message = f"aggregates: two output columns are called {column.name!r}. Give one of them another name."
             raise PipelineError(message, node, "aggregates")
         seen.add(column.name.lower())
-
-
-def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
-    """How the columns move from update to update; nothing is known where a row can change its group.
-
-    Source: Flink FlinkRelMdModifiedMonotonicity.
-    """
-    before = input_.moves
-    constant = Monotonicity.CONSTANT
-    only_added = _only_added(group_by, aggregates, input_)
-    if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
-        return {}
-    if not only_added and any(not isinstance(item, str) for item in group_by):
-        return {}
-    moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
-    for call in aggregates:
-        move = _move(call, input_)
-        below = move
-        if call.argument is not None and not only_added:
-            column = Expression.parse(_expression(call.argument, input_.schema)).cast_column(input_.schema)
-            below = before.get(column.name) if column is not None else None
-        if move is not None and (call.function.counts_rows or below is move):
-            moves[call.output_name] = move
-    return moves
-
-
-def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> bool:
-    """Whether Flink takes the rows of an aggregate for added ones: of what it reads nothing moves."""
-    if input_.never_moves:
-        return True
-    calls = [text for call in aggregates for text in (call.argument, call.filter) if text is not None]
-    read = (
-        Expression.parse(_expression(text, input_.schema)).cast_column(input_.schema)
-        for text in (*key_expressions(group_by), *calls)
-    )
-    moves = input_.moves
-    return all(column is not None and moves.get(column.name) is Monotonicity.CONSTANT for column in read)
-
-
-def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
-    """How a result moves while rows are only added."""
-
-    def is_non_negative() -> bool:
-        condition = Expression.parse(call.filter) if call.filter else None
-        required = condition.required_non_negative(input_.schema) if condition else frozenset[str]()
-        return _is_non_negative(call, input_, required)
-
-    return call.function.move(is_non_negative)
-
-
-def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> frozenset[str]:
-    """The columns that are never below zero."""
-    keys = {item for item in group_by if isinstance(item, str) and item in input_.non_negative}
-    results = {
-        call.output_name
-        for call in aggregates
-        if call.function.is_non_negative(partial(_is_non_negative, call, input_))
-    }
-    return frozenset(keys | results)
-
-
-def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str] = ()) -> bool:
-    """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
-    if call.argument is None:
-        return False
-    argument = Expression.parse(_expression(call.argument, input_.schema))
-    return argument.non_negative(input_.schema, input_.non_negative.union(required))
-
-
-def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
-    """The results that no retraction can change: a MAX that only grows, a MIN that only falls."""
-    return frozenset(
-        call.output_name
-        for call in aggregates
-        if call.function.steady_move is not None and moves.get(call.output_name) is call.function.steady_move
-    )
 
 
 def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Collection[str] = ()) -> str:
@@ -280,19 +238,23 @@ def group_sql(group_by: GroupBy) -> list[str]:
 
 def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     """A call as a Flink SQL select item."""
-    argument = "*" if aggregate.argument is None else _expression(aggregate.argument, schema)
+    argument = "*" if aggregate.argument is None else spelled(aggregate.argument, schema)
     if aggregate.function.has_separator and aggregate.separator != ",":
         separator = aggregate.separator.replace("'", "''")
         argument += f", '{separator}'"
     if aggregate.function.has_offset and aggregate.offset != 1:
         argument += f", {aggregate.offset}"
+    if aggregate.function.has_percentage:
+        shares = aggregate.percentage
+        argument += f", ARRAY[{', '.join(map(repr, shares))}]" if isinstance(shares, tuple) else f", {shares!r}"
+        argument += f", {spelled(aggregate.frequency, schema)}" if aggregate.frequency is not None else ""
     distinct = "DISTINCT " if aggregate.distinct else ""
     condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
     return f"{aggregate.function.name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
 
 
-def _expression(argument: str | None, schema: Schema) -> str:
-    """A column's name is quoted, so that any name will do; anything else is an expression."""
+def spelled(argument: str | None, schema: Schema) -> str:
+    """A column or an expression as Spark SQL: a column's name is quoted, so that any name will do."""
     assert argument is not None
     return quote(argument) if argument in schema else argument
 
@@ -328,10 +290,15 @@ def _check(
     retracts: bool,
 ) -> None:
     if aggregate.filter is not None:
-        type_ = analyzer.type_of(_expression(aggregate.filter, schema), schema, node, f"{field}.filter")
+        type_ = analyzer.type_of(spelled(aggregate.filter, schema), schema, node, f"{field}.filter")
         if type_ != "boolean":
             message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
+    if aggregate.frequency is not None:
+        type_ = analyzer.type_of(spelled(aggregate.frequency, schema), schema, node, f"{field}.frequency")
+        if type_ not in INTEGER_BITS:
+            message = f"{field}: the frequency {aggregate.frequency!r} is {type_}. Choose a whole number."
+            raise PipelineError(message, node, f"{field}.frequency")
     if column is None:
         return
     assert aggregate.argument is not None

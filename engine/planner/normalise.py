@@ -148,7 +148,8 @@ def _used(pipeline: Pipeline, reader: Edge, schema: Schema, key: frozenset[str])
         case Project():
             expressions = [column.expression for column in operator.columns]
         case GroupAggregate():
-            calls = [text for call in operator.aggregates for text in (call.argument, call.filter) if text]
+            read = (text for call in operator.aggregates for text in (call.argument, call.filter, call.frequency))
+            calls = [text for text in read if text]
             expressions = [*key_expressions(operator.group_by), *calls]
         case _:
             return frozenset(schema.names)

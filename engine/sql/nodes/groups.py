@@ -304,6 +304,10 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
             message = f"{function.name} looks back a number of rows, such as 2."
             raise SqlRejected(message, call)
         parameters["offset"] = int(offset.name)
+    if function.has_percentage and len(arguments) in (2, 3):
+        if len(arguments) == 3:
+            parameters["frequency"] = writer.write(arguments.pop())
+        parameters["percentage"] = _shares(function.name, arguments.pop().unnest())
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) > 1:
@@ -318,3 +322,15 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
     elif arguments and not function.counts_rows:
         parameters["argument"] = writer.write(arguments[0])
     return parameters
+
+
+def _shares(function: str, written: Expr) -> float | list[float]:
+    """The share of PERCENTILE, or a list of them. Raises SqlRejected for what is none."""
+    if isinstance(written, exp.Array):
+        shares = [_shares(function, one.unnest()) for one in written.expressions]
+        return [share for share in shares if isinstance(share, float)]
+    is_number = isinstance(written, exp.Literal) and not written.is_string
+    if not is_number or not 0 <= float(written.name) <= 1:
+        message = f"the percentage of {function} is a number from 0 to 1, such as 0.5, or ARRAY[0.25, 0.75]."
+        raise SqlRejected(message, written)
+    return float(written.name)
