@@ -24,6 +24,7 @@ from engine.sql.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.patterns import like, replacement, similar, text
 from engine.sql.rejected import SqlRejected
 from engine.sql.rows import constructed, equal_fields, field, of_one_type, row
+from engine.sql.time_zones import converted
 
 _BINARY: Final[dict[type[Expr], str]] = {
     exp.EQ: "=",
@@ -229,6 +230,8 @@ class Writer:
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
                 return parsed(name, arguments)
+            case "CONVERT_TZ":
+                return converted(*arguments)
             case "REGEXP_REPLACE":
                 put_in = replacement(arguments[2], isinstance(call.expressions[2].unnest(), exp.Literal))
                 return f"regexp_replace({arguments[0]}, {arguments[1]}, {put_in})"
