@@ -47,6 +47,9 @@ class PythonFunction:
         return list(functions_in(self.code))[-1] == self.function
 
 
+WATERMARK: Final = "CURRENT_WATERMARK"
+"""A call that is computed in a node of its own, too: it looks at more than its record."""
+
 Functions = Mapping[str, PythonFunction]
 """By name in capitals: SQL does not look at the case of a function's name."""
 
@@ -55,8 +58,9 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     """The relation with its calls as columns of its input; itself where it has none. Raises SqlRejected in a join."""
     if isinstance(relation, Join):
         _require_none(relation, functions)
-    if not functions or not isinstance(relation, _READERS):
+    if not isinstance(relation, _READERS):
         return relation
+    names = {WATERMARK, *functions}
     calls: dict[str, Named] = {}
     taken = list(relation.input.columns)
     # What is just selected is called as there.
@@ -66,7 +70,7 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
         whole = expression.copy()
         # From the inside out: what a call is given has been computed before.
         for node in list(whole.find_all(exp.Anonymous, bfs=False))[::-1]:
-            if node.name.upper() not in functions:
+            if node.name.upper() not in names:
                 continue
             text = _text(node)
             if text not in calls:
