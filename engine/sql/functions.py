@@ -228,6 +228,7 @@ SCALARS: Final[dict[str, Scalar]] = {
     "ARRAY_SORT": Scalar("sort_array({0})", 1, 1),
     "ARRAY_REVERSE": Scalar("reverse({0})", 1, 1),
     "CONVERT_TZ": Scalar("", 3, 3),
+    "TYPEOF": Scalar("", 1, 2),
     "INET_ATON": Scalar(_ADDRESS, 1, 1),
     "INET_NTOA": Scalar(f"CASE WHEN {{0}} BETWEEN 0 AND 4294967295 THEN concat_ws('.', {_BYTES}) END", 1, 1),
     # Of a key in both the second map's value counts.

@@ -229,7 +229,7 @@ def window_parameters(windowing: Windowing) -> dict[str, Any]:
 def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> Emitted:
     """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
     if windowed.time not in emitted.names:
-        raise without_arrival_times(windowed)
+        raise without_arrival_times(windowed.time, windowed.at)
     schema = emitter.schema(emitted)
     name = emitted.names[windowed.time]
     if schema.column(name).time is None:
@@ -306,7 +306,8 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
         parameters["offset"] = int(offset.name)
     if function.has_percentage and len(arguments) in (2, 3):
         if len(arguments) == 3:
-            parameters["frequency"] = writer.write(arguments.pop())
+            frequency = arguments.pop()
+            parameters["frequency"] = emitted.names.get(plain(frequency) or "") or writer.write(frequency)
         parameters["percentage"] = _shares(function.name, arguments.pop().unnest())
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
