@@ -43,11 +43,14 @@ def type_name(writer: ExpressionWriter, call: exp.Anonymous) -> str:
 def _named(writer: ExpressionWriter, value: Expr) -> str:
     if isinstance(value, exp.Literal) and value.is_string:
         return f"CHAR({len(value.name)})"
-    type_ = flink_type(writer.type_of(writer.write(value)))
-    if isinstance(value, exp.Cast) and spark_type(value.to)[1] is not None:
+    if isinstance(value, exp.Cast):
+        target, length = spark_type(value.to)
         written: str = value.to.sql(dialect=Flink).upper()
-        return written if "(" in written else f"{written}(1)"
-    return type_
+        if length is not None:
+            return written if "(" in written else f"{written}(1)"
+        if target is not None:
+            return flink_type(target)
+    return flink_type(writer.type_of(writer.write(value)))
 
 
 def _can_be_null(writer: ExpressionWriter, value: Expr) -> bool:
