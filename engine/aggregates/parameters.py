@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from engine.aggregates.function import AggregateCall, AggregateFunction, comparable_needed
 from engine.aggregates.registry import functions
@@ -19,6 +20,17 @@ from engine.model.row_types import row_type
 from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type, quote
 
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _shares_of(value: object) -> object:
+    """What was typed: 0.5, or [0.25, 0.75]."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 
 
 class Aggregate(Parameters):
@@ -45,11 +57,11 @@ class Aggregate(Parameters):
     )
     separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
     offset: int = Field(1, ge=0, title="Rows back", description="How many rows before each row LAG looks.")
-    percentage: Share | tuple[Share, ...] = Field(
+    percentage: Shares = Field(
         0.5,
         title="Percentage",
         description="The share of the values below the result of PERCENTILE, from 0 to 1; of a list [0.5, 0.9] a list.",
-        json_schema_extra={"only": ["PERCENTILE"]},
+        json_schema_extra={"text": True, "only": ["PERCENTILE"]},
     )
     frequency: str | None = Field(
         None,
