@@ -130,14 +130,14 @@ def sorted_values(*, is_float: bool) -> Slots:
 
 
 def _in_order(counts: Mapping[Any, int], *, is_float: bool) -> Mapping[Any, int]:
-    return {_unordered(key) if is_float else key: times for key, times in sorted(counts.items(), key=itemgetter(0))}
+    return {unordered(key) if is_float else key: times for key, times in sorted(counts.items(), key=itemgetter(0))}
 
 
 def _multiset(slot: int, is_float: bool) -> Part:
     blocks = slot + 1
 
     def add(acc: Acc, value: Any, times: int) -> None:
-        key = _ordered(value) if is_float else value
+        key = ordered(value) if is_float else value
         moved = _counted(acc[slot], key, times)
         if moved > 0:
             insert(acc[blocks], key)
@@ -152,7 +152,7 @@ def _multiset(slot: int, is_float: bool) -> Part:
 
     def merge(acc: Acc, other: Acc) -> None:
         for key, times in other[slot].items():
-            add(acc, _unordered(key) if is_float else key, times)
+            add(acc, unordered(key) if is_float else key, times)
 
     return Part(accumulate, retract, merge)
 
@@ -172,16 +172,16 @@ def end_of(slot: int, *, largest: bool, is_float: bool) -> Read:
     """The reader of the first or last of the sorted values. slot: that of the values in order."""
     at = -1 if largest else 0
     if is_float:
-        return lambda acc: _unordered(acc[slot][at][at]) if acc[slot] else None
+        return lambda acc: unordered(acc[slot][at][at]) if acc[slot] else None
     return lambda acc: acc[slot][at][at] if acc[slot] else None
 
 
-def _ordered(value: float) -> tuple[bool, float]:
+def ordered(value: float) -> tuple[bool, float]:
     """A key that sorts NaN above all numbers and equal to itself, as Java does."""
     return (True, 0.0) if value != value else (False, value)
 
 
-def _unordered(key: tuple[bool, float]) -> float:
+def unordered(key: tuple[bool, float]) -> float:
     return float("nan") if key[0] else key[1]
 
 

@@ -153,6 +153,7 @@ class _Builder:
             functions_beside(call, self.calls),
             call.offset,
             call.arguments,
+            call.percentage,
         )
 
     def reader(self, call: AggregateCall) -> Reader:

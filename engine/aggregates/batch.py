@@ -111,5 +111,7 @@ def _call(
         over,
         takes_back,
         call.offset,
+        call.percentage,
+        call.frequency is not None,
     )
     return call.function.batch(asked)

@@ -15,7 +15,7 @@ class BatchCall:
 
     value: the argument, NULL where the condition is not met. type: the result's. beside: the functions called over the
     same values, by name. over: the frame, ` OVER (PARTITION BY ...)`. takes_back: the rows are records of a changelog,
-    some of which take others back.
+    some of which take others back. has_frequency: the value is a row of what counts, `v`, and how often, `n`.
     """
 
     value: str
@@ -27,6 +27,8 @@ class BatchCall:
     over: str = ""
     takes_back: bool = False
     offset: int = 1
+    percentage: float | tuple[float, ...] = 0.5
+    has_frequency: bool = False
 
     def of(self, function: str, value: str | None = None) -> str:
         """One of Spark's aggregate functions over the values, or over what is made of each."""

@@ -10,7 +10,7 @@ from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
 from engine.aggregates.python_function import PythonFunction
 from engine.contract.operator import Analyzer, Derived
 from engine.errors import ExpressionError, PipelineError, PlanRejected
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def derive_columns(
             or aggregate.filter is not None
             or not (groups or always_grouped)
         )
-        type_ = aggregate.function.result_type("bigint" if column is None else column.type)
+        type_ = aggregate.result_type("bigint" if column is None else column.type)
         results.append(Column(aggregate.output_name, type_, nullable))
     check_names(node, [*groups, *results])
     return Columns(tuple(groups), tuple(results))
@@ -116,6 +116,11 @@ def _check(
         if type_ != "boolean":
             message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
+    if aggregate.frequency is not None:
+        type_ = analyzer.type_of(expression_of(aggregate.frequency, schema), schema, node, f"{field}.frequency")
+        if type_ not in INTEGER_BITS:
+            message = f"{field}: the frequency {aggregate.frequency!r} is {type_}. Choose a whole number."
+            raise PipelineError(message, node, f"{field}.frequency")
     if column is None:
         return
     assert aggregate.argument is not None

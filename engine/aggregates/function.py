@@ -47,6 +47,7 @@ class Values:
     beside: frozenset[str]
     offset: int = 1
     arguments: tuple[str, ...] = ()
+    percentage: float | tuple[float, ...] = 0.5
 
     @property
     def is_float(self) -> bool:
@@ -81,6 +82,7 @@ class AggregateCall:
     never_retracts: bool = False
     offset: int = 1
     arguments: tuple[str, ...] = ()
+    percentage: float | tuple[float, ...] = 0.5
 
 
 class ColumnarFunction(ABC):
@@ -118,6 +120,8 @@ class AggregateFunction(ABC):
     """Whether a text can follow the argument."""
     has_offset: ClassVar[bool] = False
     """Whether a number of rows can follow the argument."""
+    has_percentage: ClassVar[bool] = False
+    """Whether shares follow the argument, and maybe how often each value counts."""
     ignores_distinct: ClassVar[bool] = False
     """Whether DISTINCT changes nothing."""
     needs_order: ClassVar[bool] = False

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
+import json
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
-from engine.contract.operator import Derived, Monotonicity, Parameters
+from engine.contract.operator import Parameters
 from engine.contract.source import ComputedColumn
-from engine.expressions import Expression
 from engine.model.origin import Origin
+from engine.model.row_types import row_type
 from engine.model.schema import Schema, quote
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _shares_of(value: object) -> object:
+    """What was typed: 0.5, or [0.25, 0.75]."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 
 
 class Argument(Parameters):
@@ -58,6 +71,19 @@ class Aggregate(Parameters):
     others: tuple[Argument, ...] = Field(
         (), title="Other arguments", description="Further arguments of a function in Python, in order."
     )
+    percentage: Shares = Field(
+        0.5,
+        title="Percentage",
+        description="The share of the values below the result of PERCENTILE, from 0 to 1. A list, such as [0.5, 0.9], "
+        "gives a list.",
+        json_schema_extra={"text": True, "only": ["PERCENTILE"]},
+    )
+    frequency: str | None = Field(
+        None,
+        title="Frequency",
+        description="How often PERCENTILE counts each value: a whole number. Empty: once.",
+        json_schema_extra={"column": True, "expression": True, "only": ["PERCENTILE"]},
+    )
 
     @property
     def output_name(self) -> str:
@@ -78,7 +104,13 @@ class Aggregate(Parameters):
     @property
     def reads(self) -> tuple[str, ...]:
         """All its expressions."""
-        return (*self.arguments, *(() if self.filter is None else (self.filter,)))
+        return (*self.arguments, *(text for text in (self.filter, self.frequency) if text))
+
+    def result_type(self, type_: str) -> str:
+        """The type of the result. type_: the argument's."""
+        result = self.function.result_type(type_)
+        has_list = self.function.has_percentage and isinstance(self.percentage, tuple)
+        return f"array<{result}>" if has_list else result
 
 
 GroupBy = Annotated[tuple[str | ComputedColumn, ...], Field(title="Group by", json_schema_extra={"columns": True})]
@@ -118,6 +150,7 @@ def plan_calls(
             aggregate.output_name in steady,
             aggregate.offset,
             argument_types(aggregate, schema) if aggregate.function.is_python else (),
+            aggregate.percentage,
         )
         for aggregate in aggregates
     )
@@ -125,8 +158,16 @@ def plan_calls(
 
 
 def value_of(aggregate: Aggregate, schema: Schema) -> str:
-    """What a call is over, in Spark SQL: its argument, or all its arguments as a row."""
+    """What a call is over, in Spark SQL: its argument, or all its arguments as a row.
+
+    With a frequency a row of both, where the value counts at all.
+    """
     arguments = [expression_of(argument, schema) for argument in aggregate.arguments]
+    if aggregate.frequency is not None:
+        (value,) = arguments
+        times = f"CAST({expression_of(aggregate.frequency, schema)} AS BIGINT)"
+        counts = f"({value}) IS NOT NULL AND {times} > 0"
+        return f"CASE WHEN {counts} THEN named_struct('v', CAST({value} AS DOUBLE), 'n', {times}) END"
     if len(arguments) == 1:
         return arguments[0]
     # Arrow wants a name of its own for each field.
@@ -141,6 +182,7 @@ def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:
 
 # What counts an expression alone need not know its type; that of a double takes care of NaN.
 _ANY_TYPE = "double"
+_WEIGHTED = row_type((("v", "double"), ("n", "bigint")))
 
 
 def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, str]:
@@ -154,85 +196,11 @@ def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Sch
 
 def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
     """The type of the values, as far as the columns of input and output tell it."""
+    if aggregate.frequency is not None:
+        return _WEIGHTED
     is_column = aggregate.argument is not None and aggregate.argument in schema
     column = schema.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
     return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
-
-
-def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
-    """How the columns move from update to update; nothing is known where a row can change its group.
-
-    Source: Flink FlinkRelMdModifiedMonotonicity.
-    """
-    before = input_.moves
-    constant = Monotonicity.CONSTANT
-    only_added = _only_added(group_by, aggregates, input_)
-    if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
-        return {}
-    if not only_added and any(not isinstance(item, str) for item in group_by):
-        return {}
-    moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
-    for call in aggregates:
-        move = _move(call, input_)
-        below = move
-        if call.argument is not None and not only_added:
-            column = Expression.parse(expression_of(call.argument, input_.schema)).cast_column(input_.schema)
-            below = before.get(column.name) if column is not None else None
-        if move is not None and (call.function.counts_rows or below is move):
-            moves[call.output_name] = move
-    return moves
-
-
-def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> bool:
-    """Whether Flink takes the rows of an aggregate for added ones: of what it reads nothing moves."""
-    if input_.never_moves:
-        return True
-    calls = [text for call in aggregates for text in call.reads]
-    read = (
-        Expression.parse(expression_of(text, input_.schema)).cast_column(input_.schema)
-        for text in (*key_expressions(group_by), *calls)
-    )
-    moves = input_.moves
-    return all(column is not None and moves.get(column.name) is Monotonicity.CONSTANT for column in read)
-
-
-def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
-    """How a result moves while rows are only added."""
-
-    def is_non_negative() -> bool:
-        condition = Expression.parse(call.filter) if call.filter else None
-        required = condition.required_non_negative(input_.schema) if condition else frozenset[str]()
-        return _is_non_negative(call, input_, required)
-
-    return call.function.move(is_non_negative)
-
-
-def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> frozenset[str]:
-    """The columns that are never below zero."""
-    keys = {item for item in group_by if isinstance(item, str) and item in input_.non_negative}
-    results = {
-        call.output_name
-        for call in aggregates
-        if call.function.is_non_negative(partial(_is_non_negative, call, input_))
-    }
-    return frozenset(keys | results)
-
-
-def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str] = ()) -> bool:
-    """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
-    if call.argument is None:
-        return False
-    argument = Expression.parse(expression_of(call.argument, input_.schema))
-    return argument.non_negative(input_.schema, input_.non_negative.union(required))
-
-
-def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
-    """The results that no retraction can change: a MAX that only grows, a MIN that only falls."""
-    return frozenset(
-        call.output_name
-        for call in aggregates
-        if call.function.steady_move is not None and moves.get(call.output_name) is call.function.steady_move
-    )
 
 
 def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Collection[str] = ()) -> str:
@@ -267,6 +235,10 @@ def call_sql(aggregate: Aggregate, schema: Schema) -> str:
         argument += f", '{separator}'"
     if aggregate.function.has_offset and aggregate.offset != 1:
         argument += f", {aggregate.offset}"
+    if aggregate.function.has_percentage:
+        shares = aggregate.percentage
+        argument += f", ARRAY[{', '.join(map(repr, shares))}]" if isinstance(shares, tuple) else f", {shares!r}"
+        argument += f", {expression_of(aggregate.frequency, schema)}" if aggregate.frequency is not None else ""
     distinct = "DISTINCT " if aggregate.distinct else ""
     condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
     name = quote(aggregate.function.name) if aggregate.function.is_python else aggregate.function.name

@@ -14,6 +14,7 @@ A parameter that is more than its type says so in `json_schema_extra`, and the f
 {"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL
 (`engine.expressions.spellings` makes it of Flink's), {"duration": True} a length of time in ms; "port" names the
 input that is meant where there are several.
+{"text": True}: what is neither a text nor a number alone is typed as one, and read by the model.
 {"last": True} puts a field that few need below the others, folded away. {"only": ["hop"]}: it is asked for only where
 one of these is chosen, in the field of the same model that offers them.
 {"functions": True}: the aggregate functions of the node's code can be chosen too.

@@ -22,6 +22,7 @@ from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.function import AggregateCall
+from engine.aggregates.moves import monotonicity, never_retracts, non_negative
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
@@ -30,9 +31,6 @@ from engine.aggregates.parameters import (
     group_origin,
     group_sql,
     key_expressions,
-    monotonicity,
-    never_retracts,
-    non_negative,
     plan_calls,
 )
 from engine.aggregates.python_function import WithFunctions

@@ -24,6 +24,8 @@ from engine.sql.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.patterns import like, replacement, similar, text
 from engine.sql.rejected import SqlRejected
 from engine.sql.rows import constructed, equal_fields, field, of_one_type, row
+from engine.sql.time_zones import converted
+from engine.sql.type_names import type_name
 
 _BINARY: Final[dict[type[Expr], str]] = {
     exp.EQ: "=",
@@ -45,10 +47,18 @@ _NUMBERS: Final = {"IS_DIGIT": _WHOLE, "IS_DECIMAL": (*_WHOLE, "float", "double"
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes expressions over one input. names: by bound column, what it is called there. type_of: Spark's answer."""
+    """Writes expressions over one input.
+
+    names: by bound column, what it is called there. type_of: Spark's answer. never_null: what there is NOT NULL.
+    """
 
     names: Mapping[str, str]
     type_of: Callable[[str], str]
+    never_null: frozenset[str] = frozenset()
+
+    def is_nullable(self, column: str) -> bool:
+        """Whether a bound column can be NULL."""
+        return self.names.get(column) not in self.never_null
 
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for what has no equal there."""
@@ -199,6 +209,8 @@ class Writer:
         name = call.name.upper()
         if name in ("TIMESTAMPDIFF", "TIMESTAMPADD") and len(call.expressions) == 3:
             return shifted(self, call)
+        if name == "TYPEOF" and len(call.expressions) in (1, 2):
+            return type_name(self, call)
         if name == "ROW":
             return row(self, call.expressions, call)
         if (json := json_function(self, call)) is not None:
@@ -229,6 +241,8 @@ class Writer:
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
                 return parsed(name, arguments)
+            case "CONVERT_TZ":
+                return converted(*arguments)
             case "REGEXP_REPLACE":
                 put_in = replacement(arguments[2], isinstance(call.expressions[2].unnest(), exp.Literal))
                 return f"regexp_replace({arguments[0]}, {arguments[1]}, {put_in})"

@@ -227,6 +227,8 @@ SCALARS: Final[dict[str, Scalar]] = {
     "ELEMENT": Scalar("try_element_at({0}, 1)", 1, 1),
     "ARRAY_SORT": Scalar("sort_array({0})", 1, 1),
     "ARRAY_REVERSE": Scalar("reverse({0})", 1, 1),
+    "CONVERT_TZ": Scalar("", 3, 3),
+    "TYPEOF": Scalar("", 1, 2),
     "INET_ATON": Scalar(_ADDRESS, 1, 1),
     "INET_NTOA": Scalar(f"CASE WHEN {{0}} BETWEEN 0 AND 4294967295 THEN concat_ws('.', {_BYTES}) END", 1, 1),
     # Of a key in both the second map's value counts.
@@ -239,4 +241,4 @@ SCALARS: Final[dict[str, Scalar]] = {
     "IS_ALPHA": _looks(r"\p{L}+"),
     "IS_DECIMAL": _looks(_DECIMAL),
 }
-"""By name. REGEXP_EXTRACT without a match is NULL in Flink and empty in Spark."""
+"""By name; an empty template is written elsewhere. REGEXP_EXTRACT without a match is NULL in Flink, empty in Spark."""

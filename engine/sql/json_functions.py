@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import TokenType, exp
 
+from engine.model.row_types import has_row
 from engine.sql.patterns import text
 from engine.sql.rejected import SqlRejected
+from engine.sql.rows import in_order_of_names
 
 if TYPE_CHECKING:
     from engine.sql.writer import ExpressionWriter
@@ -30,6 +32,7 @@ _QUOTE: Final = (
     rf"""WHEN ascii(c) > 127 THEN concat('\\u', lpad({_HEX}, 4, '0')) ELSE c END), ''), '"') END"""
 )
 _UNQUOTE: Final = """CASE WHEN {0} LIKE '"%"' THEN try_variant_get(try_parse_json({0}), '$', 'string') END"""
+_KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 _ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -140,15 +143,14 @@ def json_function(writer: ExpressionWriter, call: exp.Anonymous) -> str | None:
         case "JSON_QUERY":
             return _query(writer, _Path.of(writer, call, arguments), clauses)
         case "JSON_EXISTS":
-            path = _Path.of(writer, call, arguments)
-            return f"CASE WHEN {path.json} IS NOT NULL THEN coalesce({path.kind} <> 'VOID', false) END"
+            return _exists(writer, _Path.of(writer, call, arguments), clauses)
         case "JSON_OBJECT":
             return _object(writer, arguments, clauses)
         case "JSON_ARRAY":
             return _array(writer, arguments, clauses)
         case "JSON_STRING" if len(arguments) == 1:
             value = writer.write(arguments[0])
-            return f"CASE WHEN {value} IS NOT NULL THEN {_json_text(value)} END"
+            return f"CASE WHEN {value} IS NOT NULL THEN {_json_text(writer, value)} END"
         case "JSON_QUOTE" if len(arguments) == 1:
             return _QUOTE.format(writer.write(arguments[0]))
         case "JSON_UNQUOTE" if len(arguments) == 1:
@@ -215,6 +217,18 @@ def _value(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) 
     )
 
 
+def _exists(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
+    """In strict mode, which is the default, what is not there is an error."""
+    error = clauses.get("on_error")
+    is_word = isinstance(error, exp.Var) and error.name in _KNOWN
+    instead = _KNOWN[error.name] if is_word and error is not None else _branch(writer, error, "BOOLEAN")
+    otherwise = "FALSE" if path.is_lax or error is None else instead
+    return (
+        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.kind} IS NULL THEN {otherwise} "
+        f"ELSE {path.kind} <> 'VOID' END"
+    )
+
+
 def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
     empty, error = (_branch(writer, clauses.get(which), "STRING") for which in ("on_empty", "on_error"))
     wrapper = clauses.get("wrapper")
@@ -272,10 +286,13 @@ def _member(writer: ExpressionWriter, value: exp.Expr) -> str:
     bare = value.unnest()
     is_made = isinstance(bare, exp.Anonymous) and bare.name.upper() in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
     written = writer.write(value)
-    return f"coalesce({written}, 'null')" if is_made else f"coalesce({_json_text(written)}, 'null')"
+    return f"coalesce({written}, 'null')" if is_made else f"coalesce({_json_text(writer, written)}, 'null')"
 
 
-def _json_text(value: str) -> str:
+def _json_text(writer: ExpressionWriter, value: str) -> str:
+    type_ = writer.type_of(value)
+    if has_row(type_) or "map<" in type_:
+        value = in_order_of_names(value, type_)
     return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
 
 

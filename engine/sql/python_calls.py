@@ -6,7 +6,7 @@ Source: Flink PythonCalcSplitRule, PythonCorrelateSplitRule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -56,6 +56,9 @@ class PythonFunction:
         return self.function in functions_in(self.code, aggregate=True)
 
 
+WATERMARK: Final = "CURRENT_WATERMARK"
+"""A call that is computed in a node of its own, too: it looks at more than its record."""
+
 Functions = Mapping[str, PythonFunction]
 """By name in capitals: SQL does not look at the case of a function's name."""
 
@@ -78,8 +81,9 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     functions = {name: one for name, one in functions.items() if not one.is_aggregate}
     if isinstance(relation, Join) and functions:
         return _joined(relation, functions)
-    if not functions or not isinstance(relation, _READERS):
+    if not isinstance(relation, _READERS):
         return relation
+    names = {WATERMARK, *functions}
     calls: dict[str, Named] = {}
     taken = list(relation.input.columns)
     # What is just selected is called as there.
@@ -88,7 +92,7 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     def without(expression: Expr, called: str = "") -> Expr:
         whole = expression.copy()
         # From the inside out: what a call is given has been computed before.
-        for node in _calls(whole, functions):
+        for node in _calls(whole, names):
             text = _text(node)
             if text not in calls:
                 own = called if node is whole else wanted.get(text, "")
@@ -179,7 +183,7 @@ class _Side:
         return _with_calls(relation, tuple(self.calls.values())) if self.calls else relation
 
 
-def _calls(expression: Expr, functions: Functions) -> list[Expr]:
+def _calls(expression: Expr, functions: Collection[str]) -> list[Expr]:
     """The calls in an expression, the inner ones first."""
     nodes = list(expression.find_all(exp.Anonymous, bfs=False))[::-1]
     return [node for node in nodes if node.name.upper() in functions]

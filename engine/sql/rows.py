@@ -117,6 +117,22 @@ def as_text(value: str, type_: str, depth: int = 0) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {inside} END"
 
 
+def in_order_of_names(value: str, type_: str, depth: int = 0) -> str:
+    """A value in which the fields of rows and the keys of maps are in order, as in the JSON that Flink makes."""
+    item = f"o{depth}"
+    if is_row(type_):
+        fields = sorted(fields_of(type_))
+        parts = ((name, in_order_of_names(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
+        return f"CASE WHEN {value} IS NOT NULL THEN {_struct(parts)} END"
+    if type_.startswith("array<") and (has_row(type_) or "map<" in type_):
+        return f"transform({value}, {item} -> {in_order_of_names(item, type_[6:-1], depth + 1)})"
+    if type_.startswith("map<"):
+        keys = f"array_sort(map_keys({value}))"
+        inner = in_order_of_names(f"element_at({value}, {item})", map_types(type_[4:-1])[1], depth + 1)
+        return f"map_from_arrays({keys}, transform({keys}, {item} -> {inner}))"
+    return value
+
+
 def _part(value: str, type_: str, depth: int) -> str:
     return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
 

@@ -15,3 +15,6 @@ class ExpressionWriter(Protocol):
 
     def type_of(self, expression: str, /) -> str:
         """Spark's answer which type a written expression has."""
+
+    def is_nullable(self, column: str, /) -> bool:
+        """Whether a bound column can be NULL."""

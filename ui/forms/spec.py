@@ -135,6 +135,7 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
     if is_list and inner and _is_record(inner[0]):
         return FieldKind.GRID, (), None
     marked = {
+        "text": FieldKind.TEXT,
         "duration": FieldKind.DURATION,
         "column": FieldKind.COLUMN,
         "columns": FieldKind.COLUMNS,

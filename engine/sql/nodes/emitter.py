@@ -85,7 +85,8 @@ class Emitter:
     def writer(self, emitted: Emitted) -> Writer:
         """Writes expressions over a node's output."""
         schema = self.schema(emitted)
-        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""))
+        never_null = frozenset(column.name for column in schema if not column.nullable)
+        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""), never_null)
 
     def source(self, node: Node) -> None:
         """Add a source, once."""

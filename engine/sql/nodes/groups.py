@@ -235,7 +235,7 @@ def window_parameters(windowing: Windowing) -> dict[str, Any]:
 def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> Emitted:
     """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
     if windowed.time not in emitted.names:
-        raise without_arrival_times(windowed)
+        raise without_arrival_times(windowed.time, windowed.at)
     schema = emitter.schema(emitted)
     name = emitted.names[windowed.time]
     if schema.column(name).time is None:
@@ -311,6 +311,11 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
             message = f"{function.name} looks back a number of rows, such as 2."
             raise SqlRejected(message, call)
         parameters["offset"] = int(offset.name)
+    if function.has_percentage and len(arguments) in (2, 3):
+        if len(arguments) == 3:
+            frequency = arguments.pop()
+            parameters["frequency"] = emitted.names.get(plain(frequency) or "") or writer.write(frequency)
+        parameters["percentage"] = _shares(function.name, arguments.pop().unnest())
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if function.is_python:
@@ -338,3 +343,15 @@ def _written(argument: Expr, emitted: Emitted, writer: Writer) -> str:
     column = plain(argument)
     is_column = column is not None and column in emitted.names
     return emitted.names[column or ""] if is_column else writer.write(argument)
+
+
+def _shares(function: str, written: Expr) -> float | list[float]:
+    """The share of PERCENTILE, or a list of them. Raises SqlRejected for what is none."""
+    if isinstance(written, exp.Array):
+        shares = [_shares(function, one.unnest()) for one in written.expressions]
+        return [share for share in shares if isinstance(share, float)]
+    is_number = isinstance(written, exp.Literal) and not written.is_string
+    if not is_number or not 0 <= float(written.name) <= 1:
+        message = f"the percentage of {function} is a number from 0 to 1, such as 0.5, or ARRAY[0.25, 0.75]."
+        raise SqlRejected(message, written)
+    return float(written.name)

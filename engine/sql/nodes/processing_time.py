@@ -1,4 +1,4 @@
-"""Windows of processing time: of the times at which records arrived, which a source has to have recorded.
+"""Windows and ranges of processing time: of the times at which records arrived, which a source has to have recorded.
 
 What a clock showed is gone when a run is repeated. So a source that says that its event time is the processing time
 gives PROCTIME() its values, and windows over PROCTIME() are windows over that column.
@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.contract.source import Source
 from engine.registry import configured
-from engine.sql.algebra import Expr, Filter, Relation, Scan, Select, Windowed, free_name, plain, ref
+from engine.sql.algebra import Expr, Filter, Over, Relation, Scan, Select, Windowed, free_name, plain, ref
 from engine.sql.rejected import SqlRejected
 
 
@@ -20,9 +20,23 @@ def over_arrival_times(windowed: Windowed) -> Windowed:
     """The same windows, over recorded times where their time is a processing time. Raises SqlRejected without any."""
     if not is_processing_time(windowed.input, windowed.time):
         return windowed
-    below, column = _with_time(windowed.input, windowed)
-    items = [(name, ref(column if name == windowed.time else name, windowed.at)) for name in windowed.input.columns]
-    return replace(windowed, input=Select(below, tuple(items)))
+    return replace(windowed, input=_in_place(windowed.input, windowed.time, windowed.at))
+
+
+def range_of_arrival_times(over: Over) -> Over:
+    """The same with a length of time before each row measured by recorded times. Raises SqlRejected without any."""
+    frame, time = over.frame, plain(over.order[0].expression)
+    is_length = frame is not None and frame.args["kind"].upper() == "RANGE" and frame.args.get("start") != "UNBOUNDED"
+    if time is None or not is_length or not is_processing_time(over.input, time):
+        return over
+    return replace(over, input=_in_place(over.input, time, over.at))
+
+
+def _in_place(relation: Relation, time: str, at: Expr) -> Relation:
+    """The relation with recorded times in place of a processing time."""
+    below, column = _with_time(relation, time, at)
+    items = [(name, ref(column if name == time else name, at)) for name in relation.columns]
+    return Select(below, tuple(items))
 
 
 def is_processing_time(relation: Relation, name: str) -> bool:
@@ -46,16 +60,16 @@ def is_proctime(item: Expr) -> bool:
     return isinstance(bare, exp.Anonymous) and bare.name.upper() == "PROCTIME"
 
 
-def without_arrival_times(windowed: Windowed) -> SqlRejected:
+def without_arrival_times(time: str, at: Expr) -> SqlRejected:
     """What is said of windows of processing time over something that is made of rows."""
     message = (
-        f"{windowed.time!r} is a processing time; its windows are for the rows of a table, picked and filtered. Use "
+        f"{time!r} is a processing time; its windows are for the rows of a table, picked and filtered. Use "
         "the event time for what is made of them."
     )
-    return SqlRejected(message, windowed.at)
+    return SqlRejected(message, at)
 
 
-def _with_time(relation: Relation, windowed: Windowed) -> tuple[Relation, str]:
+def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
     """The relation with the column of arrival times, and its name there."""
     match relation:
         case Scan():
@@ -64,16 +78,16 @@ def _with_time(relation: Relation, windowed: Windowed) -> tuple[Relation, str]:
                 return relation, source.event_time
             name = relation.table.name
             message = (
-                f"{windowed.time!r} is a processing time, and {name} does not say when its records arrived. Give it a "
+                f"{time!r} is a processing time, and {name} does not say when its records arrived. Give it a "
                 "column with these times: name it as the event time, and switch on Processing time; in a script, "
                 f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
             )
-            raise SqlRejected(message, windowed.at)
+            raise SqlRejected(message, at)
         case Filter():
-            below, column = _with_time(relation.input, windowed)
+            below, column = _with_time(relation.input, time, at)
             return replace(relation, input=below), column
         case Select():
-            below, column = _with_time(relation.input, windowed)
+            below, column = _with_time(relation.input, time, at)
             name = free_name(column, relation.columns)
-            return Select(below, (*relation.items, (name, ref(column, windowed.at)))), name
-    raise without_arrival_times(windowed)
+            return Select(below, (*relation.items, (name, ref(column, at)))), name
+    raise without_arrival_times(time, at)

@@ -10,6 +10,7 @@ from engine.registry import operators
 from engine.sql.algebra import (
     Called,
     Computed,
+    Expr,
     Filter,
     Repeated,
     Scan,
@@ -26,6 +27,7 @@ from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.pushdown import selected
+from engine.sql.python_calls import WATERMARK
 from engine.sql.rejected import SqlRejected
 from engine.sql.table_functions import in_terms_of
 
@@ -157,6 +159,9 @@ def computed(emitter: Emitter, relation: Computed, needed: frozenset[str]) -> Em
     used = frozenset().union(*(mentioned(call) for _, call in relation.calls), needed)
     emitted = emitter.emit(relation.input, used & frozenset(relation.input.columns))
     for name, call in relation.calls:
+        if call.name.upper() == WATERMARK:
+            emitted = _with_watermark(emitter, emitted, name, call)
+            continue
         function = emitter.functions[call.name.upper()]
         writer = emitter.writer(emitted)
         result = emitter.free_name(name, emitted)
@@ -171,6 +176,18 @@ def computed(emitter: Emitter, relation: Computed, needed: frozenset[str]) -> Em
         node = emitter.add("python_function", parameters, [emitted.node], call)
         emitted = Emitted(node, {**emitted.names, name: result}, emitted.arrival)
     return emitted
+
+
+def _with_watermark(emitter: Emitter, emitted: Emitted, name: str, call: Expr) -> Emitted:
+    """CURRENT_WATERMARK(rowtime). Raises SqlRejected for another argument than an event time."""
+    column = plain(call.expressions[0]) if len(call.expressions) == 1 else None
+    schema = emitter.schema(emitted)
+    if column is None or column not in emitted.names or schema.column(emitted.names[column]).time is None:
+        message = f"{WATERMARK} takes an event time: a column with a WATERMARK, as it is."
+        raise SqlRejected(message, call)
+    result = emitter.free_name(name, emitted)
+    node = emitter.add("current_watermark", {"name": result}, [emitted.node], call)
+    return Emitted(node, {**emitted.names, name: result}, emitted.arrival)
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:

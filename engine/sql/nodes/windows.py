@@ -10,7 +10,7 @@ from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed,
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
-from engine.sql.nodes.processing_time import over_arrival_times
+from engine.sql.nodes.processing_time import over_arrival_times, range_of_arrival_times
 from engine.sql.nodes.python_aggregates import require_known
 from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time
@@ -40,6 +40,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
             "an aggregate OVER rows is ordered by one column, ascending: an event time, a processing time, or another."
         )
         raise SqlRejected(message, relation.at)
+    relation = range_of_arrival_times(relation)
     time = relation.order[0].expression.name
     arguments = frozenset().union(*(mentioned(call) for _, call in relation.calls))
     used = [

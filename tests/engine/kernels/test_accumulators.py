@@ -16,7 +16,7 @@ from engine.aggregates.registry import function_named, functions
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 ARRAY_AGG, COLLECT, VAR_POP = map(function_named, ("ARRAY_AGG", "COLLECT", "VAR_POP"))
-FIRST_VALUE, LAST_VALUE = map(function_named, ("FIRST_VALUE", "LAST_VALUE"))
+FIRST_VALUE, LAST_VALUE, PERCENTILE = map(function_named, ("FIRST_VALUE", "LAST_VALUE", "PERCENTILE"))
 
 NAN = float("nan")
 
@@ -65,6 +65,10 @@ TABLE: list[tuple[str, str, list[Any], list[Any], Any]] = [
     ("LAG", "int", [1], [], None),
     ("LAG", "int", [1, None, 3], [], None),
     ("LAG", "int", [1, 2, 3], [], 2),
+    ("PERCENTILE", "int", [], [], None),
+    ("PERCENTILE", "int", [4, 1, None, 3], [], 3.0),
+    ("PERCENTILE", "int", [4, 1, 3, 9], [9, 3], 2.5),
+    ("PERCENTILE", "decimal(5,2)", [Decimal("1.50"), Decimal("2.50")], [Decimal("1.50")], 2.5),
     ("STDDEV_POP", "double", [2.0, 4.0, 9.0], [9.0], 1.0),
     ("STDDEV_POP", "double", [], [], None),
     ("STDDEV_SAMP", "double", [2.0, 4.0, 6.0], [], 2.0),
@@ -86,6 +90,22 @@ def test_a_function(name: str, type_: str, values: list[Any], taken_back: list[A
 
 def test_every_function_has_cases() -> None:
     assert {name for name, *_ in TABLE} == set(functions())
+
+
+def test_percentiles_come_as_their_shares_are_written_and_count_by_frequency() -> None:
+    several = AggregateCall(PERCENTILE, 0, "int", percentage=(0.75, 0.0, 0.5))
+    assert value_of(compile_calls([several], retracting=False), [10, 20, 30]) == [25.0, 10.0, 20.0]
+    weighted = AggregateCall(PERCENTILE, 0, "struct<`v`:double,`n`:bigint>", percentage=0.5)
+    compiled = compile_calls([weighted], retracting=True)
+    assert value_of(compiled, [(1.0, 3), (5.0, 1)]) == 1.0
+    assert value_of(compiled, [(1.0, 3), (5.0, 1)], ((1.0, 2),)) == 3.0
+    nothing = AggregateCall(PERCENTILE, 0, "int", percentage=())
+    assert value_of(compile_calls([nothing], retracting=False), [1]) is None
+
+
+def test_nan_is_the_largest_value_of_a_percentile() -> None:
+    assert value_of(one(PERCENTILE, "double"), [NAN, 1.0, 2.0]) == 2.0
+    assert value_of(one(PERCENTILE, "double", retracting=True), [NAN, 1.0, 2.0, NAN], (NAN, NAN)) == 1.5
 
 
 @pytest.mark.parametrize(

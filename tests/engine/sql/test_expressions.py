@@ -109,7 +109,8 @@ def _plain(value: Any) -> Any:
 
 REFUSED = [
     ("SELECT CAST(s AS TIME) FROM t", "the type TIME is not supported."),
-    ("SELECT TYPEOF(s) FROM t", "unknown function 'TYPEOF'. Available: ABS,"),
+    ("SELECT PARSE_JSON(s) FROM t", "unknown function 'PARSE_JSON'. Available: ABS,"),
+    ("SELECT TYPEOF(s, i) FROM t", "TYPEOF takes an expression, and TRUE or FALSE"),
     ("SELECT UNIX_TIMESTAMP() FROM t", "UNIX_TIMESTAMP takes 1 to 2 arguments, but it is given 0."),
     ("SELECT s SIMILAR TO n FROM t", "SIMILAR TO takes a text as its pattern."),
     ("SELECT EXTRACT(FORTNIGHT FROM ts) FROM t", "unknown unit 'FORTNIGHT'. Available: YEAR, ISOYEAR,"),

@@ -1,0 +1,138 @@
+"""PERCENTILE: the value below which a share of the values lies, between two neighbours by linear interpolation; NULL
+without values. Of several shares a list. A frequency says how often each value counts.
+
+Source: Flink PercentileAggFunction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from engine.aggregates.accumulator_parts import Acc, Part, Slots, ordered, unordered
+from engine.aggregates.batch_sql import BatchCall
+from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.aggregates.state import Word
+from engine.model.row_types import is_row
+from engine.model.schema import is_numeric
+
+_Counts = Mapping[tuple[bool, float], int]
+
+
+def _counting(slot: int, *, with_frequency: bool) -> Part:
+    """How often each value is there, as a DOUBLE. With a frequency a value is a pair of both."""
+
+    def add(acc: Acc, key: tuple[bool, float], times: int) -> None:
+        after = acc[slot].get(key, 0) + times
+        if after:
+            acc[slot][key] = after
+        else:
+            del acc[slot][key]
+
+    def accumulate(acc: Acc, value: Any) -> None:
+        value, times = value if with_frequency else (value, 1)
+        add(acc, ordered(float(value)), times)
+
+    def retract(acc: Acc, value: Any) -> None:
+        value, times = value if with_frequency else (value, 1)
+        add(acc, ordered(float(value)), -times)
+
+    def merge(acc: Acc, other: Acc) -> None:
+        for key, times in other[slot].items():
+            add(acc, key, times)
+
+    return Part(accumulate, retract, merge)
+
+
+def _in_order(counts: _Counts) -> Mapping[float, int]:
+    return {unordered(key): counts[key] for key in sorted(counts)}
+
+
+def percentiles(counts: _Counts, shares: Sequence[float]) -> list[float] | None:
+    """The value of each share; None without values."""
+    total = sum(counts.values())
+    if total <= 0:
+        return None
+    keys = sorted(counts)
+    found = dict.fromkeys(shares, 0.0)
+    at, passed = 0, counts[keys[0]]
+    for share in sorted(found):
+        position = share * (total - 1) + 1
+        lower, higher = math.floor(position), math.ceil(position)
+        while passed < lower:
+            at += 1
+            passed += counts[keys[at]]
+        value = unordered(keys[at])
+        if passed < higher:
+            value = (higher - position) * value + (position - lower) * unordered(keys[at + 1])
+        found[share] = value
+    return [found[share] for share in shares]
+
+
+class Percentile(AggregateFunction):
+    """PERCENTILE(v, 0.5), PERCENTILE(v, ARRAY[0.25, 0.75]), PERCENTILE(v, 0.5, n), PERCENTILE(DISTINCT v, 0.5)."""
+
+    name = "PERCENTILE"
+    place = 105
+    replaces = {"MEDIAN": "PERCENTILE(x, 0.5)", "APPROX_PERCENTILE": "PERCENTILE(x, 0.5)"}
+    has_percentage = True
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        """Numbers only."""
+        return None if is_numeric(type_) else f"needs a number, but it is {type_}. Choose another column or cast it."
+
+    def result_type(self, type_: str) -> str:
+        return "double"
+
+    def keeps(self, values: Values) -> Slots:
+        with_frequency = is_row(values.type)
+        words = (Word("values and how often", read=_in_order),)
+        name = "weighted values" if with_frequency else "counted values"
+        return Slots(name, (dict,), partial(_counting, with_frequency=with_frequency), words)
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        if isinstance(values.percentage, tuple):
+            shares = values.percentage
+            return Reader(lambda acc: percentiles(acc[slot], shares) if shares else None)
+        share = (values.percentage,)
+
+        def one(acc: Acc) -> float | None:
+            found = percentiles(acc[slot], share)
+            return None if found is None else found[0]
+
+        return Reader(one)
+
+    def batch(self, call: BatchCall) -> str:
+        if call.percentage == ():
+            return "CAST(NULL AS array<double>)"
+        if call.is_distinct_over:
+            return _of_distinct_over(call)
+        shares = call.percentage
+        asked = f"array({', '.join(map(repr, shares))})" if isinstance(shares, tuple) else repr(shares)
+        asked = f"CAST({asked} AS {call.type})"
+        values = [f"({call.value}).v", asked, f"({call.value}).n"] if call.has_frequency else [call.value, asked]
+        distinct = "DISTINCT " if call.is_distinct else ""
+        return f"percentile({distinct}{', '.join(values)}){call.over}"
+
+
+def _of_distinct_over(call: BatchCall) -> str:
+    """The percentiles of the distinct values of a frame. With a frequency a pair counts so often."""
+    values = call.distinct_values
+    if call.has_frequency:
+        values = f"flatten(transform({values}, x -> array_repeat(x.v, CAST(x.n AS INT))))"
+    values = f"sort_array(CAST({values} AS array<double>))"
+    shares = call.percentage if isinstance(call.percentage, tuple) else (call.percentage,)
+    found = ", ".join(_interpolated(values, share) for share in shares)
+    return f"CASE WHEN size({values}) > 0 THEN {f'array({found})' if isinstance(call.percentage, tuple) else found} END"
+
+
+def _interpolated(values: str, share: float) -> str:
+    place = f"({share!r}D * (size({values}) - 1))"
+    low, high = f"get({values}, CAST(floor({place}) AS INT))", f"get({values}, CAST(ceil({place}) AS INT))"
+    between = f"(ceil({place}) - {place}) * {low} + ({place} - floor({place})) * {high}"
+    return f"CASE WHEN {low} = {high} THEN {low} ELSE {between} END"
+
+
+FUNCTION = Percentile()

@@ -1,0 +1,56 @@
+"""CONVERT_TZ: a text as a time in one zone, written as the time in another.
+
+The text is read as Java's lenient SimpleDateFormat does: numbers may be short or too large, what follows is left out.
+Of a time that the clocks show twice it is the later one, as with GregorianCalendar. A zone unknown to Java is GMT.
+Source: Flink DateTimeUtils.convertTz.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+from zoneinfo import available_timezones
+
+from engine.expressions.functions import names
+from engine.sql.patterns import text
+
+_FORM: Final = r"^\s*([0-9]+)-([0-9]+)-([0-9]+) ([0-9]+):([0-9]+):([0-9]+)"
+_OFFSET: Final = re.compile(r"GMT[+-]([01]?[0-9]|2[0-3])(:?[0-5][0-9])?")
+# Short names that Java has beside those of the time zone database.
+_SHORT: Final = names(
+    """
+    ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST
+    """
+)
+
+
+def converted(value: str, given: str, wanted: str) -> str:
+    """The call as Spark SQL. given, wanted: the zones, written; a text in quotes or another expression."""
+    given, wanted = _zone(given), _zone(wanted)
+    year, month, day, hour, minute, second = (
+        f"TRY_CAST(regexp_extract({value}, r'{_FORM}', {at}) AS INT)" for at in range(1, 7)
+    )
+    local = (
+        f"try_make_timestamp_ntz({year}, 1, 1, 0, 0, 0) "
+        f"+ try_make_interval(0, {month} - 1, 0, {day} - 1, {hour}, {minute}, {second})"
+    )
+    instant = f"convert_timezone({given}, 'UTC', __t)"
+    later = f"(convert_timezone({given}, 'UTC', __t + INTERVAL '1' DAY) - INTERVAL '1' DAY)"
+    chosen = f"CASE WHEN convert_timezone('UTC', {given}, {later}) = __t THEN {later} ELSE {instant} END"
+    shown = f"date_format(convert_timezone('UTC', {wanted}, {chosen}), 'yyyy-MM-dd HH:mm:ss')"
+    return f"CASE WHEN {value} rlike r'{_FORM}' THEN get(transform(array({local}), __t -> {shown}), 0) END"
+
+
+def _zone(written: str) -> str:
+    """A zone as Spark knows it. One that is computed stays, but for an offset alone, which is no zone to Java."""
+    if not (written.startswith("'") and written.endswith("'")):
+        return f"CASE WHEN {written} rlike '^[+-]' THEN 'UTC' ELSE {written} END"
+    name = written[1:-1]
+    is_known = name in _SHORT or name in _names() or _OFFSET.fullmatch(name) is not None
+    return written if is_known else text("UTC")
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(available_timezones())

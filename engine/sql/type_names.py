@@ -1,0 +1,69 @@
+"""TYPEOF: the type of an expression as Flink names it, a text that is known once the query is read.
+
+A type is NOT NULL where nothing that the expression is made of can be NULL. Texts have no length here, but for literals
+and CASTs. Source: Flink TypeOfFunction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.model.schema import flink_type
+from engine.sql.algebra import Expr
+from engine.sql.casts import spark_type
+from engine.sql.dialect import Flink
+from engine.sql.patterns import text
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.writer import ExpressionWriter
+
+_LONGEST: Final = (1 << 31) - 1
+_MAKES_NULL: Final = (exp.Null, exp.TryCast, exp.Bracket)
+
+
+def type_name(writer: ExpressionWriter, call: exp.Anonymous) -> str:
+    """TYPEOF(x) or TYPEOF(x, TRUE), which writes texts and bytes with their lengths. Raises SqlRejected."""
+    value, *more = call.expressions
+    is_long = more[0].unnest() if more else exp.false()
+    if not isinstance(is_long, exp.Boolean):
+        message = "TYPEOF takes an expression, and TRUE or FALSE: whether texts have their longest name."
+        raise SqlRejected(message, call)
+    bare = value.unnest()
+    if isinstance(bare, exp.Null):
+        return text("NULL")
+    name = _named(writer, bare)
+    if is_long.this:
+        name = name.replace("STRING", f"VARCHAR({_LONGEST})").replace("BYTES", f"VARBINARY({_LONGEST})")
+    return text(name if _can_be_null(writer, bare) else f"{name} NOT NULL")
+
+
+def _named(writer: ExpressionWriter, value: Expr) -> str:
+    if isinstance(value, exp.Literal) and value.is_string:
+        return f"CHAR({len(value.name)})"
+    if isinstance(value, exp.Cast):
+        target, length = spark_type(value.to)
+        written: str = value.to.sql(dialect=Flink).upper()
+        if length is not None:
+            return written if "(" in written else f"{written}(1)"
+        if target is not None:
+            return flink_type(target)
+    return flink_type(writer.type_of(writer.write(value)))
+
+
+def _can_be_null(writer: ExpressionWriter, value: Expr) -> bool:
+    if isinstance(value, exp.Case | exp.If):
+        branches = [branch.args["true"] for branch in value.args.get("ifs", [value])]
+        default = value.args.get("default" if isinstance(value, exp.Case) else "false")
+        return default is None or any(_can_be_null(writer, each.unnest()) for each in (*branches, default))
+    if isinstance(value, exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ):
+        return False
+    if isinstance(value, exp.Anonymous) and value.name.upper() in ("COALESCE", "IFNULL"):
+        return all(_can_be_null(writer, each.unnest()) for each in value.expressions)
+    if isinstance(value, exp.Column):
+        return writer.is_nullable(value.name)
+    return isinstance(value, _MAKES_NULL) or any(
+        _can_be_null(writer, each) for each in value.iter_expressions() if not isinstance(each, exp.DataType)
+    )
