@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sqlglot import Dialect, TokenType, exp, parser, tokens
 
 from engine.registry import table_functions
+from engine.sql import match_grammar
 from engine.sql.json_functions import PARSERS
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
@@ -101,7 +102,10 @@ class Flink(Dialect):
         # The words after EXECUTE and SHOW are words as all others.
         COMMANDS: ClassVar = set[TokenType]()
         # In other dialects a statement's word; here the name of a function.
-        KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
+        KEYWORDS: ClassVar = {
+            **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"},
+            match_grammar.NAME: TokenType.MATCH_RECOGNIZE,
+        }
 
     class Parser(parser.Parser):
         """Functions are not interpreted, but for those with a syntax of their own; ROW<...> is a type."""
@@ -116,6 +120,21 @@ class Flink(Dialect):
                 **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
             }
         )
+
+        QUERY_MODIFIER_PARSERS: ClassVar = {
+            kind: parse
+            for kind, parse in parser.Parser.QUERY_MODIFIER_PARSERS.items()
+            if kind is not TokenType.MATCH_RECOGNIZE
+        }
+
+        QUERY_MODIFIER_TOKENS: ClassVar = set(QUERY_MODIFIER_PARSERS)
+
+        def _parse_table(self, *arguments: Any, **named: Any) -> exp.Expr | None:
+            """A table, maybe with MATCH_RECOGNIZE behind it."""
+            table = super()._parse_table(*arguments, **named)
+            if table is not None and self._match(TokenType.MATCH_RECOGNIZE):
+                return match_grammar.parse(self, table)
+            return table
 
         def _parse_types(
             self,
