@@ -78,7 +78,8 @@ class Derived:
     changelog of its own, how it writes updates, which no consumer can change. above: the sources of which
     its watermark is made; the planner fills in what an operator does not say. lone_updates: below a filter a
     -U may come without its +U, so that nobody may leave it out. null_keys: below a FULL join two rows may be
-    padded to the same key, one of NULLs alone. node: who emits it, for sentences; the planner fills it in.
+    padded to the same key, one of NULLs alone. expression_types: Spark's types of what the operator's parameters have
+    computed of a row, for its step. node: who emits it, for sentences; the planner fills it in.
     """
 
     schema: Schema
@@ -89,6 +90,7 @@ class Derived:
     above: Above = NOTHING
     lone_updates: bool = False
     null_keys: bool = False
+    expression_types: Mapping[str, str] = field(default_factory=dict)
     node: str = ""
 
     @property
@@ -301,6 +303,10 @@ class Operator(Parameters):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
         """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""
         return (None,) * len(inputs)
+
+    def without_variables(self, expression: str) -> str:
+        """An expression of its parameters as one over a row of its input, where it is over several: A.v > LAST(A.v)."""
+        return expression
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The operator as a Flink SQL query over its inputs' (table name, schema).

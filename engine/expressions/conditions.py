@@ -1,8 +1,8 @@
-"""Conditions on a pair of rows, for kernels: a part of Spark SQL, compiled once to Python functions.
+"""Conditions on a pair of rows, or on values of several, for kernels: a part of Spark SQL, as Python functions.
 
-A join tests its extra condition per pair, inside a kernel, where Spark cannot be asked. Understood are
-columns, literals, arithmetic, comparisons, AND OR NOT, IS NULL, IS DISTINCT FROM, BETWEEN, IN, LIKE, CASE,
-CAST between numbers, COALESCE, ABS, LOWER, UPPER, LENGTH, and intervals added to timestamps.
+A join tests its extra condition per pair, a pattern the values of a match, within a kernel, where Spark cannot be
+asked. Understood are columns, literals, arithmetic, comparisons, AND OR NOT, IS NULL, IS DISTINCT FROM, BETWEEN, IN,
+LIKE, CASE, CAST between numbers, COALESCE, ABS, LOWER, UPPER, LENGTH, and intervals added to timestamps.
 NULL follows SQL: three-valued logic, NULL in, NULL out. Timestamps are epoch microseconds.
 """
 
@@ -63,7 +63,7 @@ class _Part:
     kind: str
 
 
-class _Unsupported(Exception):
+class _Unsupported(ValueError):
     """A part that is not supported."""
 
 
@@ -79,6 +79,23 @@ def compile_condition(condition: str, schema: Schema, node: str, field: str) -> 
     if part.kind not in ("boolean", "null"):
         raise ExpressionError(node, field, condition, _NO_CONDITION.format(part.kind))
     return part.value
+
+
+def condition_of(text: str, schema: Schema) -> Function:
+    """The same of a condition on values of a match. Raises ValueError and SqlglotError."""
+    part = _Compiler(schema).part(tree_of(text))
+    if part.kind not in ("boolean", "null"):
+        raise _Unsupported(_NO_CONDITION.format(part.kind))
+    return part.value
+
+
+def can_compute(tree: exp.Expr, schema: Schema) -> bool:
+    """Whether a kernel can compute a part of an expression over these columns."""
+    try:
+        _Compiler(schema).part(tree)
+    except _Unsupported:
+        return False
+    return True
 
 
 def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
@@ -124,7 +141,7 @@ class _Compiler:
                 return self._in(node)
             case exp.Like():
                 return self._like(node)
-            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.Neg():
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.IntDiv() | exp.Mod() | exp.Neg():
                 return self._arithmetic(node)
             case exp.Interval():
                 return _interval(node)
@@ -244,6 +261,8 @@ class _Compiler:
                 return _Part(_both(operator.mul, a, b), kind)
             case exp.Mod():
                 return _Part(_both(_remainder, a, b), kind)
+            case exp.IntDiv():
+                return _Part(_both(_whole_quotient, a, b), "integer")
             case _:
                 return _Part(_both(_quotient, a, b), "decimal" if kind == "decimal" else "float")
 
@@ -364,6 +383,11 @@ def _both(function: Callable[[Any, Any], Any], a: Function, b: Function) -> Func
 
 def _quotient(a: Any, b: Any) -> Any:
     return None if b == 0 else a / b
+
+
+def _whole_quotient(a: Any, b: Any) -> Any:
+    """Towards zero, as in SQL."""
+    return None if b == 0 else int(abs(a) // abs(b)) * (-1 if (a < 0) != (b < 0) else 1)
 
 
 def _remainder(a: Any, b: Any) -> Any:

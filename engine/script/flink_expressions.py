@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
 from engine.model.schema import flink_type, quote, type_from
 from engine.reading.flink_table import literal
@@ -122,6 +123,8 @@ class Translation:
                 return f"{self._write(node.this)}.{quote(node.expression.name)}"
             case exp.Anonymous():
                 return self._call(node)
+            case exp.Star():
+                return "*"
             case exp.Substring():
                 parts = (node.this, node.args.get("start"), node.args.get("length"))
                 return f"substring({', '.join(self._write(part) for part in parts if part is not None)})"
@@ -179,7 +182,7 @@ class Translation:
                 return self._key(node.expressions[0].expressions)
             case "TIMESTAMPDIFF" | "TIMESTAMPADD" if len(arguments) == 3:
                 return f"{name.upper()}({node.expressions[0].name.upper()}, {arguments[1]}, {arguments[2]})"
-            case upper if upper not in SCALARS and upper not in _BOTH:
+            case upper if upper not in SCALARS and upper not in _BOTH and upper not in _of_matches():
                 self.unknown.append(f"{name}()")
         return f"{name}({', '.join(arguments)})"
 
@@ -271,6 +274,11 @@ def _parts(node: Expr) -> Iterator[tuple[str, object]]:
         for item in value if isinstance(value, list) else [value]:
             if item is not None and item is not False:
                 yield key, item
+
+
+def _of_matches() -> frozenset[str]:
+    """What only the measures and conditions of a pattern call."""
+    return frozenset({"FIRST", "LAST", "MATCH_ROWTIME", *functions()})
 
 
 def _bare(text: str) -> str:

@@ -25,7 +25,8 @@ def translated(
     """
     pair = len(schemas) == 2 and "condition" in type(operator).model_fields
     seen = Schema(joined(schemas[0], schemas[1], JoinKind.INNER)) if pair else schemas[0] if schemas else Schema(())
-    translation = Translation(lambda text: analyzer.type_of(text, seen, node, ""))
+    as_row = operator.without_variables if isinstance(operator, Operator) else str
+    translation = Translation(lambda text: analyzer.type_of(as_row(text), seen, node, ""))
 
     def flink(text: str) -> str:
         return text if text in seen else translation.flink(text)

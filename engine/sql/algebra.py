@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.model.pipeline import Node
+from engine.patterns.matching import Skip
 from engine.windows.assigners import Windowing
 
 Expr = exp.Expr
@@ -274,6 +275,29 @@ class Computed:
     @property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns + tuple(name for name, _ in self.calls)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """One row per match of a pattern. measures: values of the match; definitions: by variable, its condition.
+
+    In both, the table of a column is the variable whose rows are meant; without one, all rows are.
+    """
+
+    input: Relation
+    partition: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    measures: tuple[Named, ...]
+    pattern: str
+    definitions: tuple[Named, ...]
+    skip: Skip
+    skip_to: str | None
+    within_ms: int
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.partition, *(name for name, _ in self.measures))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp, tokens
+from sqlglot import TokenType, exp, parser, tokens
 
 from engine.expressions.as_written import AsWritten
 from engine.registry import table_functions
+from engine.sql import match_grammar
 from engine.sql.json_functions import PARSERS
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
@@ -81,7 +82,10 @@ class Flink(AsWritten):
 
     class Tokenizer(AsWritten.Tokenizer):
         # In other dialects a statement's word; here the name of a function.
-        KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
+        KEYWORDS: ClassVar = {
+            **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"},
+            match_grammar.NAME: TokenType.MATCH_RECOGNIZE,
+        }
 
     class Parser(AsWritten.Parser):
         """Table functions and JSON functions have a syntax of their own; ROW<...> is a type."""
@@ -93,6 +97,21 @@ class Flink(AsWritten):
                 **PARSERS,
             }
         )
+
+        QUERY_MODIFIER_PARSERS: ClassVar = {
+            kind: parse
+            for kind, parse in parser.Parser.QUERY_MODIFIER_PARSERS.items()
+            if kind is not TokenType.MATCH_RECOGNIZE
+        }
+
+        QUERY_MODIFIER_TOKENS: ClassVar = set(QUERY_MODIFIER_PARSERS)
+
+        def _parse_table(self, *arguments: Any, **named: Any) -> exp.Expr | None:
+            """A table, maybe with MATCH_RECOGNIZE behind it."""
+            table = super()._parse_table(*arguments, **named)
+            if table is not None and self._match(TokenType.MATCH_RECOGNIZE):
+                return match_grammar.parse(self, table)
+            return table
 
         def _parse_types(
             self,

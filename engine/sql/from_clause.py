@@ -27,6 +27,8 @@ from engine.sql.algebra import (
     renamed,
 )
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
+from engine.sql.match_grammar import NAME as MATCH_RECOGNIZE
+from engine.sql.match_recognize import matched
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined, selected
 from engine.sql.rejected import SqlRejected
@@ -75,6 +77,9 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
         relation = _unsorted(read(item, names))
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
         call: Expr = item.this
+        if call.name == MATCH_RECOGNIZE:
+            relation = matched(item.this, _item(call.expressions[0], names, read))
+            return _with_column_names(Scope.of(relation, alias), item)
         if call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1:
             call = call.expressions[0]
         if not isinstance(call, exp.Anonymous):

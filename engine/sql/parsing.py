@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -12,11 +11,6 @@ from sqlglot.tokenizer_core import Token
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
-
-_NO_PATTERNS: Final = (
-    "MATCH_RECOGNIZE is not supported. Compare a row with the one before it by LAG(v) OVER (PARTITION BY k ORDER BY "
-    "ts), two rows within a time by an interval join, or rows without a pause between them by a SESSION window."
-)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -30,9 +24,6 @@ def tokens_of(text: str) -> list[Token]:
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
     """The statements that tokens of a text are. Raises SqlRejected with the place of the first thing that is wrong."""
-    if (word := next((token for token in tokens if token.text.upper() == "MATCH_RECOGNIZE"), None)) is not None:
-        place = (word.line, word.col - len(word.text) + 1)
-        raise SqlRejected(_NO_PATTERNS, place=place)
     try:
         trees = Flink().parser().parse(list(tokens), text)
     except ParseError as error:

@@ -171,7 +171,7 @@ class _CaseRun:
         )
         # Its own end comes after all events: a case says itself when its input ends.
         lines = {_SOURCE: SourceLine((Rises(path),), max([0, *self.given.seqs]) + 1)}
-        return Clock(self.workspace, lines, {_SOURCE: 0}, first, last)
+        return Clock(self.workspace, lines, _SOURCE, first, last)
 
 
 _END_TYPES = (pa.int64(), pa.binary(), pa.int64())

@@ -45,6 +45,8 @@ QUERIES = (
     "interval_join_full_asymmetric",
     "join_full_retract_nonequi",
     "lookup_left_changelog_left",
+    "match_two_keys",
+    "match_within",
     "nexmark_q11",
     "normalize_upsert_agg",
     "over_equal_times_range",

@@ -11,6 +11,7 @@ from engine.sql.algebra import (
     Computed,
     Filter,
     Join,
+    Matched,
     Numbered,
     Over,
     Rank,
@@ -25,6 +26,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
+from engine.sql.nodes.patterns import matched
 from engine.sql.nodes.ranks import rank
 from engine.sql.nodes.rows import called, computed, filter_, repeated, scan, select, union, unnested, values
 from engine.sql.nodes.windows import numbered, over, sorted_, windowed
@@ -38,6 +40,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Repeated: repeated,
     Unnested: unnested,
     Called: called,
+    Matched: matched,
     Computed: computed,
     Aggregate: aggregate,
     Windowed: windowed,

@@ -87,8 +87,38 @@ REFUSED = [
     ("SELECT r.* FROM (SELECT ROW(k, v) AS r FROM t)", "the fields of 'r' are not known here. Name them one by one"),
     ("SELECT x.* FROM t", "unknown column 'x'"),
     (
-        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY rt MEASURES A.v AS x PATTERN (A) DEFINE A AS TRUE)",
-        "line 1, column 17: MATCH_RECOGNIZE is not supported. Compare a row with the one before it by LAG(v)",
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES A.v AS x PATTERN (A B+) DEFINE A AS TRUE)",
+        "line 1, column 72: the last variable B+ is greedy: it would never be known to end. Make it reluctant (B+?)",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES A.v AS x PATTERN (A) DEFINE A AS A.v > PREV(A.v))",
+        "line 1, column 93: PREV looks at rows of the input, which Flink does not support. Use LAST(A.v, 1)",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES A.v AS x ALL ROWS PER MATCH PATTERN (A) "
+        "DEFINE A AS TRUE)",
+        "ALL ROWS PER MATCH is not supported, as in Flink. Use ONE ROW PER MATCH",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt MEASURES SUM(A.v + B.v) AS x PATTERN (A B) DEFINE A AS TRUE)",
+        "one of FIRST, LAST and the aggregates is about the rows of one variable, as in Flink.",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt MEASURES COUNT(DISTINCT A.v) AS x PATTERN (A) DEFINE A AS TRUE)",
+        "DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink.",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES Z.v AS x PATTERN (A) DEFINE A AS TRUE)",
+        "line 1, column 54: unknown variable 'Z'. Available: A, in the pattern.",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES A.v AS x PATTERN (A) DEFINE A AS TRUE)",
+        "MATCH_RECOGNIZE is ordered by a time first, an event time or a processing time; 'v' is none.",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES A.v AS x AFTER MATCH SKIP TO LAST Z PATTERN (A) "
+        "DEFINE A AS TRUE)",
+        "unknown variable 'Z'. Available: A.",
     ),
     (
         "SELECT JSON_ARRAYAGG(v) FILTER (WHERE v > 1) AS j FROM t",

@@ -1,0 +1,356 @@
+"""Find rows in a row that match a pattern, and emit one row per match: MATCH_RECOGNIZE.
+
+Input: insert-only. Output: insert-only, the columns of the partition and the measures. By event time rows are looked
+at in order, when the watermark reaches them; by arrival at once.
+State: per partition the rows that wait, and of each match in the making its rows, until it is complete, a row does not
+fit, or it takes longer than WITHIN. Time: epoch ms; from the first row to the last it is less than WITHIN. A row that
+comes when the watermark has reached its time is kept in the late ledger.
+Source: Flink StreamExecMatch, CepOperator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from engine.contract.batch_input import BatchInput
+from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import LateRule, OwnTime
+from engine.contract.meaning import Emission, Meaning
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    Parameters,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
+from engine.contract.partition_by import PartitionBy
+from engine.contract.step import Keyed, KeyedInput
+from engine.errors import ExpressionError, PipelineError, unknown_name
+from engine.joins.sides import free_name
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.row_order import RowOrder
+from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.patterns.conditions import MatchCondition
+from engine.patterns.kernel import MatchKernel
+from engine.patterns.matching import AfterMatch, Skip
+from engine.patterns.pattern import Variable, variables_of
+from engine.patterns.planned import MatchPlan, TypeOf
+from engine.patterns.references import ROWTIME, without_variables
+from engine.patterns.values import MatchTime, Value
+from engine.ranking.parameters import OrderColumns
+from engine.ranking.sort_keys import SortColumn
+from engine.windows.assigners import duration, interval
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Read = TypeVar("Read")
+_AT_ONCE = "0L"
+"""The time of rows that are taken as they arrive."""
+
+
+class Define(Parameters):
+    """The condition of a variable."""
+
+    variable: str = Field(min_length=1, title="Variable", description="A variable of the pattern.")
+    condition: str = Field(
+        min_length=1,
+        title="Condition",
+        description="What a row of it has to meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100.",
+        json_schema_extra={"expression": True},
+    )
+
+
+class Measure(Parameters):
+    """A value of a match."""
+
+    name: str = Field(min_length=1, title="Name", description="The name of the column.")
+    expression: str = Field(
+        min_length=1,
+        title="Value",
+        description="A value of the match: LAST(A.price), FIRST(A.price, 1), SUM(A.price), MATCH_ROWTIME().",
+        json_schema_extra={"expression": True},
+    )
+
+
+class MatchRecognize(RoutesLate):
+    """MATCH_RECOGNIZE (PARTITION BY ... ORDER BY ... MEASURES ... PATTERN (...) DEFINE ...)."""
+
+    operator: ClassVar[str] = "match_recognize"
+    title: ClassVar[str] = "Match pattern"
+    summary: ClassVar[str] = "Finds rows in a row that match a pattern, such as a price that falls and rises again."
+    group: ClassVar[str] = "patterns"
+
+    partition_by: PartitionBy = Field(
+        (), description="Rows with equal values in these columns are searched together; none: all rows."
+    )
+    order: RowOrder = Field(
+        RowOrder.EVENT_TIME,
+        title="Order by",
+        description="event_time: a row waits until the watermark reaches it. arrival: it is looked at right away.",
+    )
+    then_by: OrderColumns = Field(
+        (), title="Then by", description="The order of rows of one time; empty: as they arrive."
+    )
+    pattern: str = Field(
+        min_length=1,
+        title="Pattern",
+        description="Variables in the order of their rows, with quantifiers: A B+ C? D{2,3}. Rows follow each other "
+        "directly. A reluctant quantifier (B+?) ends as soon as it can.",
+        json_schema_extra={"start": "A B+ C"},
+    )
+    define: tuple[Define, ...] = Field(
+        (), title="Define", description="Which rows a variable stands for; one without a condition stands for any row."
+    )
+    measures: tuple[Measure, ...] = Field(
+        min_length=1, title="Measures", description="What comes out of a match, behind the columns of the partition."
+    )
+    after_match: Skip = Field(
+        Skip.PAST_LAST_ROW,
+        title="After a match",
+        description="Where the search goes on: past the last row of the match, at the row after its first one, or at "
+        "the first or last row of a variable.",
+    )
+    skip_to: str | None = Field(
+        None,
+        title="Variable to skip to",
+        description="The variable at whose row the search goes on.",
+        json_schema_extra={"only": [Skip.TO_FIRST.value, Skip.TO_LAST.value]},
+    )
+    within_ms: int = Field(
+        0,
+        ge=0,
+        title="Within",
+        description="A match takes less time than this, from its first row to its last; 0: any time. Without it a "
+        "match in the making may be kept for ever.",
+        json_schema_extra={"duration": True},
+    )
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        names = [variable.name for variable in self._read_pattern()]
+        defined = [one.variable for one in self.define]
+        for name in defined:
+            if name not in names:
+                message = f"define: {unknown_name('variable', name, names)}."
+                raise ValueError(message)
+            if defined.count(name) > 1:
+                message = f"define: the variable {name} is defined twice. Join the conditions by AND."
+                raise ValueError(message)
+        if self.after_match in (Skip.TO_FIRST, Skip.TO_LAST) and self.skip_to not in names:
+            message = f"skip_to: {unknown_name('variable', self.skip_to or '', names)}."
+            raise ValueError(message)
+        if self.order is RowOrder.ARRIVAL and (self.within_ms or self.then_by):
+            what = "within_ms" if self.within_ms else "then_by"
+            message = (
+                f"{what}: in the order of arrival it would depend on the clock of the machine. Order by event_time."
+            )
+            raise ValueError(message)
+        if self.routes_late and not self._by_time:
+            message = "late_records: in the order of arrival no row is late. Order by event_time, or use the ledger."
+            raise ValueError(message)
+        return self
+
+    def _read_pattern(self) -> tuple[Variable, ...]:
+        try:
+            return variables_of(self.pattern)
+        except ValueError as error:
+            message = f"pattern: {error}."
+            raise ValueError(message) from error
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names in the pattern, in order."""
+        return tuple(variable.name for variable in variables_of(self.pattern))
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The partition's columns, then the measures. Raises UnknownColumn, ExpressionError, PlanRejected."""
+        (input_,) = inputs
+        schema = input_.schema
+        require_insert_only(
+            node, "a pattern", input_, "Put it before the step that updates, or use what that step reads."
+        )
+        if self._by_time and schema.event_time is None:
+            message = "order: its input has no event time. Declare one in the source, or order by arrival."
+            raise PipelineError(message, node, "order")
+        keys = [schema.column(name, node, "partition_by").without_time() for name in self.partition_by]
+        for item in self.then_by:
+            if (column := schema.column(item.column, node, "then_by")).type.startswith(("array<", "map<", "struct<")):
+                message = f"then_by: {column.name} is of type {column.type}, which has no order. Choose another column."
+                raise PipelineError(message, node, "then_by")
+        types: dict[str, str] = {}
+        field = ""
+
+        def type_of(expression: str) -> str:
+            types[expression] = analyzer.type_of(expression, schema, node, field)
+            return types[expression]
+
+        planned = self._planned(schema, type_of)
+        measures: list[Column] = []
+        times: dict[str, TimeUnit | None] = {}
+        for at, one in enumerate(self.measures):
+            field = f"measures.{at}.expression"
+            value, column = _checked(planned.measure, one.expression, node, field)
+            if isinstance(value, MatchTime) and not self._by_time:
+                message = f"{field}: MATCH_ROWTIME() needs the order of event time."
+                raise PipelineError(message, node, field)
+            if isinstance(value, MatchTime):
+                times[one.name] = TimeUnit.TIMESTAMP
+            elif planned.is_time(one.expression) and self._by_time and not self._has_match_time:
+                # Flink takes the time of a row for one, too.
+                times[one.name] = schema.event_time.time if schema.event_time is not None else None
+            measures.append(Column(one.name, column.type, time=times.get(one.name)))
+        for at, condition in enumerate(self.define):
+            field = f"define.{at}.condition"
+            place = self.variables.index(condition.variable)
+            _checked(partial(planned.condition, variable=place), condition.condition, node, field)
+        self._check_names(node, [*keys, *measures])
+        return Derived(Schema((*keys, *measures)), expression_types=types)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Its input never updates a row."""
+        return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        when = "when the watermark reaches them" if self._by_time else "as they arrive"
+        limit = f", for less than {duration(self.within_ms)}" if self.within_ms else ""
+        waiting = "the rows that wait for the watermark, and " if self._by_time else ""
+        return Strategy(
+            f"Match[{' '.join(map(str, variables_of(self.pattern)))}]",
+            f"rows are looked at in order, {when}; a match is emitted once and never taken back",
+            f"per partition: {waiting}the rows of matches in the making{limit}",
+        )
+
+    def step(self, context: StepContext) -> Keyed:
+        """By partition; each row with its time in ms, and what is looked at."""
+        schema, types = context.inputs[0].schema, context.derived.expression_types
+        planned = self._planned(schema, types.__getitem__)
+        kernel = self._kernel(planned, schema)
+        keyed = KeyedInput(tuple(map(quote, self.partition_by)), tuple(planned.values))
+        return Keyed((keyed,), kernel, uses_time=self._by_time, by_event_time=self._by_time)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The automaton over the whole sorted rows of each partition, without watermarks."""
+        from engine.patterns.batch import matched
+
+        (input_,) = inputs
+        schema, types = context.inputs[0].schema, context.derived.expression_types
+        planned = self._planned(schema, types.__getitem__)
+        kernel = self._kernel(planned, schema)
+        return matched(input_.table, self.partition_by, tuple(planned.values), kernel, context.schema)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows of its partition."""
+        return (Origin(tuple((name, name) for name in self.partition_by)),)
+
+    def late_rule(self) -> LateRule | None:
+        """By event time: a row at or before the watermark."""
+        return LateRule(OwnTime({"in": 0})) if self._by_time else None
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """A match is never taken back."""
+        return Meaning("rows that match the pattern")
+
+    def without_variables(self, expression: str) -> str:
+        """A measure or a condition as Spark's analyzer can read it over the columns of the input."""
+        return without_variables(expression, self.variables)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT * FROM t MATCH_RECOGNIZE (...)."""
+        ((table, schema),) = inputs
+        source = quote(table)
+        if self._by_time:
+            assert schema.event_time is not None, "derive refuses an input without an event time"
+            time = quote(schema.event_time.name)
+        else:
+            time = quote(free_name("proctime", schema.columns))
+            source = f"(SELECT *, PROCTIME() AS {time} FROM {source})"
+        names = [*self.partition_by, *(one.name for one in self.measures)]
+        keys = [f"PARTITION BY {', '.join(map(quote, self.partition_by))}"] if self.partition_by else []
+        measures = ", ".join(f"{one.expression} AS {quote(one.name)}" for one in self.measures)
+        skip = f"AFTER MATCH SKIP {self.after_match.value.replace('_', ' ').upper()}"
+        if self.after_match in (Skip.TO_FIRST, Skip.TO_LAST):
+            skip += f" {quote(self.skip_to or '')}"
+        within = f" WITHIN {interval(self.within_ms)}" if self.within_ms else ""
+        defined = {one.variable: one.condition for one in self.define}
+        # Flink has no DEFINE without a condition.
+        conditions = defined or {self.variables[0]: "TRUE"}
+        clauses = [
+            *keys,
+            f"ORDER BY {', '.join([time, *(item.sql for item in self.then_by)])}",
+            f"MEASURES {measures}",
+            "ONE ROW PER MATCH",
+            skip,
+            f"PATTERN ({self.pattern}){within}",
+            f"DEFINE {', '.join(f'{quote(name)} AS {condition}' for name, condition in conditions.items())}",
+        ]
+        columns = ", ".join(map(quote, names))
+        return f"SELECT {columns}\nFROM {source}\nMATCH_RECOGNIZE (\n{chr(10).join(clauses)}\n)"
+
+    @property
+    def _has_match_time(self) -> bool:
+        return any(ROWTIME in one.expression.upper() for one in self.measures)
+
+    @property
+    def _by_time(self) -> bool:
+        return self.order is RowOrder.EVENT_TIME
+
+    def _planned(self, schema: Schema, type_of: TypeOf) -> MatchPlan:
+        time = schema.event_time if self._by_time else None
+        return MatchPlan(schema, self.variables, _AT_ONCE if time is None else time.milliseconds, type_of)
+
+    def _kernel(self, planned: MatchPlan, schema: Schema) -> partial[MatchKernel]:
+        """The kernel; the values that it needs are in the plan from then on."""
+        measures: list[Value] = [planned.measure(one.expression)[0] for one in self.measures]
+        conditions: dict[int, MatchCondition] = {}
+        for one in self.define:
+            place = self.variables.index(one.variable)
+            conditions[place] = planned.condition(one.condition, place)
+        order = tuple(
+            SortColumn(
+                planned.values.setdefault(quote(item.column), len(planned.values)),
+                item.descending,
+                item.nulls,
+                schema.column(item.column).type in ("float", "double"),
+            )
+            for item in self.then_by
+        )
+        to = self.variables.index(self.skip_to) if self.skip_to in self.variables else -1
+        return partial(
+            MatchKernel,
+            variables_of(self.pattern),
+            tuple(conditions.get(at) for at in range(len(self.variables))),
+            tuple(measures),
+            AfterMatch(self.after_match, to, self.skip_to or ""),
+            self.within_ms,
+            order,
+            by_arrival=not self._by_time,
+        )
+
+    def _check_names(self, node: str, columns: Sequence[Column]) -> None:
+        seen: set[str] = set()
+        for column in columns:
+            if column.name.lower() in seen:
+                message = f"measures: two output columns are called {column.name!r}. Give one of them another name."
+                raise PipelineError(message, node, "measures")
+            seen.add(column.name.lower())
+
+
+def _checked(read: Callable[[str], Read], text: str, node: str, field: str) -> Read:
+    """What is read from a text. Raises ExpressionError."""
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ExpressionError(node, field, text, f"{error}.") from error
+
+
+OPERATOR = MatchRecognize

@@ -1,0 +1,89 @@
+"""The states that a match goes through, from a pattern, built from its end as Flink builds them.
+
+A state takes a row and goes on, or goes on without a row. Rows of a match follow each other directly, so a row that
+a state neither takes nor passes on ends the match there. A greedy variable keeps its rows from the next one: each way
+out of the state behind it also asks that the row is not one of the greedy variable's.
+Source: Flink NFACompiler.NFAFactoryCompiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.patterns.pattern import Variable
+
+FINAL: Final = 0
+"""The state in which a match is complete."""
+
+
+@dataclass
+class Transition:
+    """A way out of a state. variable: the one whose row is taken; None: it goes on without.
+
+    tests: the variables whose conditions the row has to meet, or not to meet.
+    """
+
+    target: int
+    variable: int | None
+    tests: list[tuple[int, bool]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """The states by number, each with its ways out in the order in which they are tried."""
+
+    states: tuple[tuple[Transition, ...], ...]
+    start: int
+
+
+def automaton_of(variables: Sequence[Variable]) -> Automaton:
+    """The automaton of a pattern."""
+    builder = _Builder()
+    sink = FINAL
+    for place in range(len(variables) - 1, -1, -1):
+        sink = builder.variable(variables[place], place, sink)
+    return Automaton(tuple(map(tuple, builder.states)), sink)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.states: list[list[Transition]] = [[]]
+
+    def variable(self, variable: Variable, place: int, sink: int) -> int:
+        """The first state of a variable. sink: the one after it."""
+        is_greedy = variable.takes_as_many_as_it_can
+        least = max(variable.least, 1)
+        if variable.most is None:
+            looping = self._looping(place, sink, is_greedy=is_greedy)
+            return self._times(place, looping, sink, least, least, is_optional=variable.is_optional)
+        if is_greedy:
+            self._keep_from(sink, place)
+        return self._times(place, sink, sink, least, variable.most, is_optional=variable.is_optional)
+
+    def _times(self, place: int, sink: int, after: int, least: int, most: int, *, is_optional: bool) -> int:
+        """A state per row, of which those above the least number can be passed. after: the state behind all."""
+        for _ in range(least, most):
+            sink = self._single(place, sink, after)
+        for _ in range(least - 1):
+            sink = self._single(place, sink, None)
+        return self._single(place, sink, after if is_optional else None)
+
+    def _single(self, place: int, sink: int, otherwise: int | None) -> int:
+        ways = [Transition(sink, place, [(place, True)])]
+        if otherwise is not None:
+            ways.append(Transition(otherwise, None))
+        self.states.append(ways)
+        return len(self.states) - 1
+
+    def _looping(self, place: int, sink: int, *, is_greedy: bool) -> int:
+        state = len(self.states)
+        self.states.append([Transition(sink, None), Transition(state, place, [(place, True)])])
+        if is_greedy:
+            self._keep_from(sink, place)
+        return state
+
+    def _keep_from(self, state: int, place: int) -> None:
+        for way in self.states[state]:
+            way.tests.append((place, False))

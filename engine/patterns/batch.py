@@ -1,0 +1,74 @@
+"""The matches of whole tables: each partition's rows in order, through the automaton at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from engine.contract.frames import PLACED, SEQ, STEP, key_name, value_name
+from engine.model.schema import Schema, arrow_type, quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from engine.patterns.kernel import MatchKernel
+
+_TIMES = ("timestamp", "timestamp_ntz")
+
+
+def matched(
+    table: DataFrame, keys: Sequence[str], values: Sequence[str], kernel: Callable[[], MatchKernel], output: Schema
+) -> DataFrame:
+    """One row per match. values: those of a kernel's row, the time first."""
+    from pyspark.sql import functions as f
+
+    expressions = [(key_name(at), quote(name)) for at, name in enumerate(keys)]
+    expressions += [(value_name(0, at), text) for at, text in enumerate(values)]
+    rows = table.select(*(f.expr(text).alias(name) for name, text in expressions), *PLACED)
+    types = dict(rows.dtypes)
+    rows = rows.select(*(_as_number(name, types[name]) for name, _ in expressions), *PLACED)
+    key_names = [key_name(at) for at in range(len(keys))]
+    rows = rows.repartition(*map(f.col, key_names)) if keys else rows.coalesce(1)
+    rows = rows.sortWithinPartitions(*key_names, SEQ, STEP)
+    numbers = ", ".join(
+        f"{quote(column.name)} {'bigint' if column.type in _TIMES else column.type}" for column in output
+    )
+    found = rows.mapInArrow(_found(kernel, len(keys), len(values), output), numbers)
+    return found.select(*(_as_time(column.name, column.type) for column in output))
+
+
+def _as_number(name: str, type_: str) -> Any:
+    from pyspark.sql import functions as f
+
+    return f.expr(f"unix_micros(CAST({name} AS TIMESTAMP))").alias(name) if type_ in _TIMES else f.col(name)
+
+
+def _as_time(name: str, type_: str) -> Any:
+    from pyspark.sql import functions as f
+
+    whole = quote(name)
+    if type_ not in _TIMES:
+        return f.col(whole)
+    return f.expr(f"CAST(timestamp_micros({whole}) AS {type_})").alias(name)
+
+
+def _found(
+    kernel: Callable[[], MatchKernel], keys: int, values: int, output: Schema
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    types = [(column.name, "bigint" if column.type in _TIMES else column.type) for column in output]
+
+    def batches(records: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        matching = kernel()
+        schema = pa.schema([(name, arrow_type(type_)) for name, type_ in types])
+        in_order = (row for batch in records for row in zip(*(one.to_pylist() for one in batch.columns), strict=True))
+        for key, rows in groupby(in_order, lambda row: row[:keys]):
+            found = matching.whole(key, [row[keys : keys + values] for row in rows])
+            if found:
+                arrays = [pa.array(one, of.type) for one, of in zip(zip(*found, strict=True), schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return batches

@@ -1,0 +1,197 @@
+"""What measures and conditions come to: the values that Spark computes of each row, and what the kernel makes of them.
+
+A value of one row is Spark's to compute, whatever it is. Only what puts the values of several rows together is
+computed in the kernel, by `engine.expressions.conditions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+
+from engine.aggregates.function import AggregateCall
+from engine.aggregates.registry import functions
+from engine.expressions.conditions import can_compute, condition_of
+from engine.expressions.parsing import SPARK, VALUES, tree_of
+from engine.model.schema import Column, Schema, arrow_type, spark_text
+from engine.patterns.conditions import MatchCondition
+from engine.patterns.references import Position, Reference, placeholder, referring
+from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value
+
+TypeOf = Callable[[str], str]
+_NEVER_WITHOUT_NULL: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal)
+
+
+@dataclass
+class MatchPlan:
+    """Puts the values of a match together.
+
+    variables: those of the pattern. type_of: Spark's types of expressions over a row. values: the expressions that a
+    kernel's row has, each once; the first is its time in ms.
+    """
+
+    schema: Schema
+    variables: Sequence[str]
+    time: str
+    type_of: TypeOf
+    values: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values[self.time] = 0
+
+    def measure(self, text: str) -> tuple[Value, Column]:
+        """A measure, and its column without a name. Raises ValueError."""
+        found = referring(text, self.variables, self.schema.names)
+        if not found.is_reference:
+            message = (
+                "a measure is one value of the match, such as LAST(A.v), SUM(A.v) or FIRST(A.v * 2). Name each value "
+                "as a measure, and put them together in a Project behind it"
+            )
+            raise ValueError(message)
+        return self._value(found.references[0]), Column("", self._type(found.references[0]))
+
+    def is_time(self, text: str) -> bool:
+        """Whether a measure is the event time of a row of the match, as it is."""
+        time = self.schema.event_time
+        (one,) = referring(text, self.variables, self.schema.names).references
+        is_column = time is not None and (one.expression or "").strip("`") == time.name
+        keeps = one.position in (Position.FIRST, Position.LAST) or (
+            one.position is Position.AGGREGATE and functions()[one.function].steady_move is not None
+        )
+        return is_column and keeps
+
+    def condition(self, text: str, variable: int) -> MatchCondition:
+        """What DEFINE says of a variable. Raises ValueError."""
+        found = referring(text, self.variables, self.schema.names)
+        references = list(found.references)
+        if all(self._is_current(one, variable) for one in references):
+            # All of it is about one row.
+            whole = self._filled(found.text, references)
+            if (type_ := self.type_of(whole)) not in ("boolean", "void"):
+                message = f"it is of type {type_}, but a condition must be true or false"
+                raise ValueError(message)
+            value = RowValue(variable, self._place(whole))
+            return MatchCondition(variable, placeholder(0), ("boolean",), (value,))
+        try:
+            tree = tree_of(found.text)
+        except SqlglotError as error:
+            message = f"it cannot be read: {str(error).splitlines()[0]}"
+            raise ValueError(message) from error
+        tree = self._lowered(tree, references, variable)
+        types = tuple(map(self._type, references))
+        written = tree.sql(dialect=SPARK)
+        try:
+            condition_of(written, _columns(types))
+        except (ValueError, SqlglotError) as error:
+            message = (
+                "it puts values of several rows together in a way that is not supported. Supported are comparisons, "
+                "arithmetic, AND, OR, NOT, IS NULL, BETWEEN, IN, CASE and COALESCE; compute the rest of each row in a "
+                "Project before"
+            )
+            raise ValueError(message) from error
+        return MatchCondition(variable, written, types, tuple(map(self._value, references)))
+
+    def _lowered(self, node: exp.Expr, references: list[Reference], variable: int) -> exp.Expr:
+        """The tree with columns in the place of what only Spark can compute, where that is about one row."""
+        if can_compute(node, _columns(tuple(map(self._type, references)))):
+            return node
+        inner = [references[int(column.name[3:])] for column in node.find_all(exp.Column)]
+        if inner and len({self._row_of(one, variable) for one in inner}) == 1:
+            first = inner[0]
+            if first.position in (Position.FIRST, Position.LAST):
+                text = self._filled(node.sql(dialect=SPARK), references)
+                references.append(Reference(first.position, first.variable, text, first.offset))
+                return exp.column(f"__r{len(references) - 1}", quoted=True)
+        for child in list(node.iter_expressions()):
+            if not isinstance(child, exp.Identifier | exp.DataType | exp.Var):
+                child.replace(self._lowered(child.copy(), references, variable))
+        return node
+
+    def _row_of(self, one: Reference, variable: int) -> object:
+        if self._is_current(one, variable):
+            return "current"
+        if one.position in (Position.FIRST, Position.LAST):
+            return (one.position, one.variable, one.offset)
+        return one
+
+    def _is_current(self, one: Reference, variable: int) -> bool:
+        """Whether it is of the row that a condition is asked of."""
+        own = one.variable is None or one.variable == self.variables[variable]
+        return one.position is Position.LAST and own and one.offset == 0
+
+    def _filled(self, text: str, references: Sequence[Reference]) -> str:
+        """A text over values of one row as one over its columns."""
+        for at in range(len(references) - 1, -1, -1):
+            if (expression := references[at].expression) is not None:
+                text = text.replace(placeholder(at), f"({expression})")
+        return text
+
+    def _type(self, one: Reference) -> str:
+        if one.position is Position.ROWTIME:
+            is_instant = one.expression is not None and self.type_of(one.expression) == "timestamp"
+            return "timestamp" if is_instant else "timestamp_ntz"
+        of_row = "bigint" if one.expression is None else self.type_of(one.expression)
+        if one.position is not Position.AGGREGATE:
+            try:
+                arrow_type(of_row)
+            except ValueError as error:
+                message = f"{one.expression} is of type {of_row}, which is not supported. Cast it"
+                raise ValueError(message) from error
+            return of_row
+        function = functions()[one.function]
+        problem = one.expression and function.check_argument(one.expression, of_row, retracting=False)
+        if problem:
+            message = f"{one.function}({one.expression}) {problem}"
+            raise ValueError(message.rstrip("."))
+        return function.result_type(of_row)
+
+    def _value(self, one: Reference) -> Value:
+        variable = None if one.variable is None else list(self.variables).index(one.variable)
+        match one.position:
+            case Position.ROWTIME:
+                return MatchTime()
+            case Position.AGGREGATE:
+                function = functions()[one.function]
+                place = None if one.expression is None else self._place(one.expression)
+                of_row = "bigint" if one.expression is None else self.type_of(one.expression)
+                kept = function.kept_type(of_row, function.result_type(of_row)) or "double"
+                return AggregateValue(variable, AggregateCall(function, place, kept, one.distinct))
+            case _:
+                assert one.expression is not None
+                missing = self._without_row(one.expression)
+                place = self._place(one.expression)
+                is_first = one.position is Position.FIRST
+                return RowValue(
+                    variable, place, is_first, one.offset, None if missing is None else self._place(missing)
+                )
+
+    def _place(self, expression: str) -> int:
+        return self.values.setdefault(expression, len(self.values))
+
+    def _without_row(self, expression: str) -> str | None:
+        """What an expression is over NULLs; None where that is NULL."""
+        if expression.strip("`") in self.schema or all(
+            isinstance(part, _NEVER_WITHOUT_NULL) for part in tree_of(expression).walk()
+        ):
+            return None
+        types = {column.name.lower(): column.type for column in self.schema}
+        tokens = Dialect.get_or_raise(SPARK).tokenize(expression)
+        written, place = "", 0
+        for at, token in enumerate(tokens):
+            is_field = at > 0 and tokens[at - 1].text == "."
+            is_call = at + 1 < len(tokens) and tokens[at + 1].text == "("
+            if token.token_type in VALUES or token.text.lower() not in types or is_field or is_call:
+                continue
+            null = f"CAST(NULL AS {spark_text(types[token.text.lower()])})"
+            written += expression[place : token.start] + null
+            place = token.end + 1
+        return written + expression[place:]
+
+
+def _columns(types: Sequence[str]) -> Schema:
+    """The values of a condition as columns."""
+    return Schema(tuple(Column(placeholder(at).strip("`"), type_) for at, type_ in enumerate(types)))

@@ -1,0 +1,90 @@
+"""How the values that measures and conditions look at are read from the rows of a match.
+
+A kernel's row is its time in ms, then what Spark has computed of it: one value per expression of one row, and for one
+that is not NULL over NULLs what it is where there is no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.aggregates.accumulators import compile_calls
+from engine.aggregates.function import AggregateCall
+from engine.patterns.matching import Match, Row
+
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True)
+class RowValue:
+    """A value of one row. variable: whose rows are counted; None: all. missing: where the value without a row is."""
+
+    variable: int | None
+    place: int
+    is_first: bool = False
+    offset: int = 0
+    missing: int | None = None
+
+
+@dataclass(frozen=True)
+class AggregateValue:
+    """The result of a call over the rows of a variable, or of all."""
+
+    variable: int | None
+    call: AggregateCall
+
+
+@dataclass(frozen=True)
+class MatchTime:
+    """The time at which the match was complete, in microseconds."""
+
+
+Value = RowValue | AggregateValue | MatchTime
+Read = Callable[[Rows, Row, int], Any]
+"""Reads a value of the rows that are meant, beside any row of the match, at a time in ms."""
+
+
+def reader(value: Value) -> Read:
+    """The function that reads a value."""
+    match value:
+        case RowValue():
+            return _of_row(value)
+        case AggregateValue():
+            return _aggregated(value.call)
+        case MatchTime():
+            return lambda rows, any_row, time_ms: time_ms * 1000
+
+
+def rows_of(value: Value, match: Match, variables: int) -> Rows:
+    """The rows that a value is about: of its variable, or of so many variables from the first on."""
+    variable = None if isinstance(value, MatchTime) else value.variable
+    if variable is not None:
+        return match.rows[variable]
+    return [row for rows in match.rows[:variables] for row in rows]
+
+
+def _of_row(value: RowValue) -> Read:
+    place, offset, is_first, missing = value.place, value.offset, value.is_first, value.missing
+
+    def read(rows: Rows, any_row: Row, time_ms: int) -> Any:
+        if len(rows) <= offset:
+            return None if missing is None else any_row[missing]
+        return rows[offset if is_first else -1 - offset][place]
+
+    return read
+
+
+def _aggregated(call: AggregateCall) -> Read:
+    compiled = compile_calls([call], retracting=False)
+
+    def read(rows: Rows, any_row: Row, time_ms: int) -> Any:
+        acc = compiled.create()
+        for number, row in enumerate(rows, start=1):
+            compiled.clock[0] = number
+            compiled.accumulate(acc, row)
+        found = compiled.value(acc)
+        return (found if compiled.present is None else compiled.present(found))[0]
+
+    return read
