@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.model.row_types import to_pylist
+from engine.model.schema import arrow_type
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
@@ -32,9 +35,6 @@ def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFra
 
     def folded(lists: Sequence[pa.Array], rows: int) -> pa.Array:
         import pyarrow as pa
-
-        from engine.model.row_types import to_pylist
-        from engine.model.schema import arrow_type
 
         return pa.array([function.of_all(values) for values in to_pylist(lists[0])], arrow_type(function.type))
 
