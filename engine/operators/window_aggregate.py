@@ -241,7 +241,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         return frozenset(
             call.output_name
             for call in self.aggregates
-            if call.function.goes_by_arrival and not call.function.uses_clock
+            if call.function.goes_by_arrival and not (call.function.uses_clock or call.function.is_python)
         )
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.python_functions.consent import ALL, ENVIRONMENT
 from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, cases_in
 from tests.conformance.covering import covering
@@ -22,7 +23,10 @@ NOT_A_BATCH_ANSWER = ("temporal_join_deleted_versions",)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
-def test_the_changelog_comes_to_the_batch_answer(path: Path, spark: SparkSession) -> None:
+def test_the_changelog_comes_to_the_batch_answer(
+    path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, ALL)
     case = Case.read(path)
     found = complaints(checked(case.pipeline(analyzer_of(spark)), spark))
     assert bool(found) is (case.name in NOT_A_BATCH_ANSWER), found

@@ -279,8 +279,8 @@ def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
     pipelines += [*BUILT, *(examples()[name] for name in EXAMPLES)]
     plans = [plan(pipeline, analyzer, Path()) for pipeline in pipelines]
     keyed = {planned.node(name).operator.operator for planned in plans for name in keyed_nodes(planned)}
-    # A repetition takes its records by key and keeps nothing of them.
-    assert keyed | {"repeat"} == set(operators()) - stateless
+    # These take their records by key, or by time, and keep nothing of them.
+    assert keyed | {"repeat", "current_watermark"} == set(operators()) - stateless
 
 
 def test_a_node_without_state_says_so(spark: SparkSession) -> None:

@@ -151,7 +151,8 @@ def test_files_that_only_the_engine_has_are_read_where_they_lie(far: Far, spark:
 
 
 def test_a_sample_of_what_flink_emits_is_emitted_there(far: Far) -> None:
-    sample = cases_in(CASES)[::100]
+    # Those with code in Python ask whether it may run.
+    sample = [path for path in cases_in(CASES) if not path.stem.startswith("python_")][::100]
     verdicts = {path.stem: judge(Case.read(path), get_spark(far.engine.name), (2,)).text for path in sample}
     assert len(verdicts) > 2
     assert set(verdicts.values()) == {""}
