@@ -56,8 +56,8 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
 from engine.python_functions import consent
-from engine.reading.storage import Storage, looking_at
-from engine.reading.web import fetching
+from engine.reading.files.storage import Storage, looking_at
+from engine.reading.files.web import fetching
 from engine.running import Collected
 from engine.runtime.failures import TRACEBACKS, unexpected_sentence
 from engine.scratch import scratch, sweep

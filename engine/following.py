@@ -13,7 +13,7 @@ from engine.contract.recorder import EdgeInfo, EpochOutput, HandingOn, Recorder
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.planner import Plan, plan
-from engine.reading.file_source import TextFiles
+from engine.reading.files.source import TextFiles
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
 

@@ -16,7 +16,7 @@ from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
 from engine.planner import Plan, plan
-from engine.reading.web import fetching
+from engine.reading.files.web import fetching
 from engine.runtime import run
 from engine.runtime.edges.records import EdgeRecords, records_of, together
 from engine.scratch import scratch

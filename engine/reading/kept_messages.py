@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.contract.live import Decision
 from engine.contract.stream import Json
-from engine.reading.received import FOLDER, sync_folder
+from engine.reading.files.received import FOLDER, sync_folder
 from engine.scratch import hold, kept_scratch
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import Final
 
 from engine.model.schema import Column, TimeUnit, quote
-from engine.reading.csv_sample import Dialect, header_of, records_of_file, renamed_columns
-from engine.reading.files import InputFile
+from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
+from engine.reading.files.found import InputFile
 from engine.reading.inference import infer_text, kind_of_text
 
 ROWS: Final = 20_000

@@ -24,9 +24,9 @@ from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERM
 from engine.contract.scan import ReadPart, Rejected
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import arrow_type
-from engine.reading.files import InputFile
-from engine.reading.parquet_scan import ParquetPart, parts_of
-from engine.reading.storage import open_file
+from engine.reading.files.found import InputFile
+from engine.reading.files.parquet_scan import ParquetPart, parts_of
+from engine.reading.files.storage import open_file
 from engine.reading.typed_rows import RowTypes, records_of
 
 METADATA: Final = "changelog_studio"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from engine.reading.named_folders import ENVIRONMENT as FOLDERS
+from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
 
 LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
 NAMED: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -23,7 +23,7 @@ from engine.errors import unknown_name
 from engine.model.pipeline import Node, Pipeline
 from engine.operators.python_function import Python
 from engine.python_functions.declared import Rejected, declared_in
-from engine.reading import named_folders
+from engine.reading.files import named_folders
 from engine.reading.flink_table import literal
 from engine.registry import configured
 from engine.script.formatting import identifier

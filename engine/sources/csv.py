@@ -21,12 +21,12 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
-from engine.reading.csv_sample import Dialect, sample_csv
-from engine.reading.csv_scan import CsvReader
-from engine.reading.file_source import RowFile, SampleRows, TextFiles, one_character
-from engine.reading.files import InputFile
+from engine.reading.files.csv_sample import Dialect, sample_csv
+from engine.reading.files.csv_scan import CsvReader
+from engine.reading.files.found import InputFile
+from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
+from engine.reading.files.text_files import parts_of
 from engine.reading.profile import ColumnProfile, TimeProposal, profile_of
-from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 
 _SEPARATORS: Final = ",;\t|"

@@ -18,9 +18,9 @@ from pydantic import Field
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.columns import usable_names
-from engine.reading.csv_sample import renamed_columns
-from engine.reading.file_source import SampleRows
-from engine.reading.files import InputFile
+from engine.reading.files.csv_sample import renamed_columns
+from engine.reading.files.found import InputFile
+from engine.reading.files.source import SampleRows
 from engine.reading.inference import infer_text
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import OpenTable, TableFile

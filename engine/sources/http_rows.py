@@ -1,7 +1,7 @@
 """Rows that are posted to the app, as JSON.
 
 Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of them, or one per line. The answer is 200 once
-the rows are on the disk, in files of lines in `received/` beside the store (`engine.reading.received`).
+the rows are on the disk, in files of lines in `received/` beside the store (`engine.reading.files.received`).
 Output: as of JSON Lines, in the order of the posts. Whoever posts again what got no answer may post it twice.
 """
 
@@ -14,8 +14,8 @@ from pydantic import Field
 
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Schema
-from engine.reading.files import InputFile, local_file
-from engine.reading.received import FOLDER, is_address, received_files
+from engine.reading.files.found import InputFile, local_file
+from engine.reading.files.received import FOLDER, is_address, received_files
 from engine.sources.jsonl import JsonLines
 
 

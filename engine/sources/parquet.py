@@ -22,10 +22,10 @@ from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
 from engine.reading.columns import check_names
-from engine.reading.file_source import RowFile
-from engine.reading.files import InputFile
+from engine.reading.files.found import InputFile
+from engine.reading.files.source import RowFile
+from engine.reading.files.storage import is_uri
 from engine.reading.spark_casts import Field, written
-from engine.reading.storage import is_uri
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Parquet(RowFile):
 
     def scan(self, node: str, folder: Path) -> Scan | None:
         """Row groups in workers, where every column is wanted as the files have it and Arrow has it as Spark does."""
-        from engine.reading.parquet_scan import ParquetReader, parts_of
+        from engine.reading.files.parquet_scan import ParquetReader, parts_of
 
         if self.kind_column is not None or self.types:
             return None

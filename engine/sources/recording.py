@@ -23,7 +23,7 @@ from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading.columns import derive_source
-from engine.reading.files import InputFile, find_files, local_file
+from engine.reading.files.found import InputFile, find_files, local_file
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in
 from engine.reading.typed_rows import RowTypes

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 import pyarrow as pa
 
 from engine.errors import EngineUnavailable
-from engine.reading.storage import StoredFile, list_files, open_file
+from engine.reading.files.storage import StoredFile, list_files, open_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

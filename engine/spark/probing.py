@@ -21,7 +21,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.errors import EngineUnavailable
-from engine.reading.storage import open_file
+from engine.reading.files.storage import open_file
 from engine.scratch import scratch
 from engine.spark.engines import Engine
 from engine.spark.run_files import files_of

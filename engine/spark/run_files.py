@@ -23,7 +23,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.contract.recorder import EpochOutput
-from engine.reading.storage import open_file
+from engine.reading.files.storage import open_file
 from engine.scratch import scratch
 from engine.spark.workspace import Workspace, writing
 

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from engine.contract.frames import KIND, STEP
-from engine.reading.storage import file_system, is_uri, open_file
+from engine.reading.files.storage import file_system, is_uri, open_file
 from engine.scratch import make_folder
 
 _ROW_GROUP: Final = 262_144

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engine.reading.files.received import forget_read
 from engine.reading.kept_messages import forget_older
-from engine.reading.received import forget_read
 from storage.database.connection import NOW, Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge

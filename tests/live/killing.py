@@ -25,7 +25,7 @@ from typing import IO, Any, Final, Protocol
 import duckdb
 
 from engine.__main__ import main
-from engine.reading.received import receive
+from engine.reading.files.received import receive
 from engine.runtime.in_process import in_process
 from engine.spark.servers import servers
 from tests.engine.sources.kafka_cluster import Cluster

@@ -19,7 +19,7 @@ from engine.errors import RunCancelled, SourceError
 from engine.examples import FOLDER, examples
 from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
-from engine.reading.storage import looking_at
+from engine.reading.files.storage import looking_at
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.engine_storage import storage_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from engine.reading.received import received_file
+from engine.reading.files.received import received_file
 from ui.shell import posted_rows, workspace
 
 

@@ -16,8 +16,8 @@ from engine.contract.live import Live, Wish
 from engine.errors import PipelineError, RunCancelled, SourceError
 from engine.model.pipeline import Node, Pipeline
 from engine.python_functions import consent
-from engine.reading.files import find_files
-from engine.reading.named_folders import ENVIRONMENT
+from engine.reading.files.found import find_files
+from engine.reading.files.named_folders import ENVIRONMENT
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.runs import manager as managers

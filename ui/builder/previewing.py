@@ -15,9 +15,9 @@ from engine.errors import StudioError
 from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
-from engine.reading.file_source import FileSource
-from engine.reading.storage import elsewhere, looking_at
-from engine.reading.web import BEGINNING, fetching
+from engine.reading.files.source import FileSource
+from engine.reading.files.storage import elsewhere, looking_at
+from engine.reading.files.web import BEGINNING, fetching
 from engine.scratch import scratch
 from ui.builder.checking import checked
 from ui.builder.editing import ancestors

@@ -7,7 +7,7 @@ from functools import lru_cache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.errors import EngineUnavailable
-from engine.reading.storage import Storage, look_at_by_default
+from engine.reading.files.storage import Storage, look_at_by_default
 from engine.spark.engine_storage import EngineStorage, storage_of
 from engine.spark.engines import Engine
 from ui.components.engines.engine_choice import chosen

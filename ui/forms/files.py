@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import PipelineError
-from engine.reading.named_folders import may_be_read
-from engine.reading.pasted import pasted
+from engine.reading.files.named_folders import may_be_read
+from engine.reading.files.pasted import pasted
 from engine.registry import sources
 from ui.builder.editing import ABSENT
 from ui.builder.pending import said

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.schema import flink_type
+from engine.reading.files.web import BEGINNING, fetching
 from engine.reading.served import ServedSource
-from engine.reading.web import BEGINNING, fetching
 from engine.registry import sources
 from engine.scratch import scratch
 from ui.builder.editing import set_parameter

@@ -19,8 +19,8 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.local.parsed import Parsed, parsed_rows
 from engine.model.schema import Schema, flink_type
-from engine.reading.file_source import FileSource
-from engine.reading.files import InputFile
+from engine.reading.files.found import InputFile
+from engine.reading.files.source import FileSource
 from engine.reading.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 from ui.builder.editing import ABSENT, set_parameter

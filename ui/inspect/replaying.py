@@ -12,7 +12,7 @@ from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
-from engine.reading.storage import looking_at
+from engine.reading.files.storage import looking_at
 from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question
 from storage import Store

@@ -86,7 +86,7 @@ class Checker:
         from engine.contract.operator import OUT
         from engine.contract.recorder import EdgeFile
         from engine.planner import plan
-        from engine.reading.storage import looking_at
+        from engine.reading.files.storage import looking_at
         from engine.runtime.edges.records import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
         from engine.spark.session import get_spark

@@ -28,8 +28,8 @@ def run_on_spark(job: Job, store: Store) -> None:
     """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
     from engine.following import plan_live
     from engine.planner import plan
-    from engine.reading.storage import looking_at
-    from engine.reading.web import fetching
+    from engine.reading.files.storage import looking_at
+    from engine.reading.files.web import fetching
     from engine.runtime import run
     from engine.spark.analyzer import SparkAnalyzer
     from engine.spark.engine_storage import storage_of

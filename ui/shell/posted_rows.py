@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from engine.reading.received import NotReceived, is_address, receive, rows_in
+from engine.reading.files.received import NotReceived, is_address, receive, rows_in
 from ui.shell import workspace
 
 MOST_BYTES: Final = 64 << 20

@@ -4,7 +4,7 @@
     CHANGELOG_STUDIO_LOGIN          oidc: Streamlit's login, configured in .streamlit/secrets.toml
     CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine says who it has let in
     CHANGELOG_STUDIO_ACCESS         everybody: no login at all, told by name
-    CHANGELOG_STUDIO_FOLDERS        what sources may read besides uploads (engine.reading.named_folders)
+    CHANGELOG_STUDIO_FOLDERS        what sources may read besides uploads (engine.reading.files.named_folders)
     CHANGELOG_STUDIO_PYTHON         whose code in Python runs (engine.python_functions.consent); not set: nobody's
     CHANGELOG_STUDIO_MOST_RUNS      so many runs go on or wait at once
     CHANGELOG_STUDIO_MOST_GB        no run starts once the store is larger
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from engine.python_functions import consent
-from engine.reading import named_folders
-from engine.reading.received import FOLDER as RECEIVED
+from engine.reading.files import named_folders
+from engine.reading.files.received import FOLDER as RECEIVED
 from ui.shell.front_door import LOOPBACK, is_loopback
 from ui.shell.uploads import FOLDER as UPLOADS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import PipelineError, SourceError, unknown_name
-from engine.reading.named_folders import ENVIRONMENT, may_be_read
+from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
 from engine.reading.secrets import NotSet, hidden, is_named, resolved
 
 if TYPE_CHECKING:

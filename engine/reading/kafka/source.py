@@ -21,9 +21,9 @@ from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type
 from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.csv_scan import CsvReader
 from engine.reading.envelopes import EnvelopeFile
-from engine.reading.file_source import one_character
+from engine.reading.files.csv_scan import CsvReader
+from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.json_sample import columns_in, itself, object_in

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
-from engine.reading.files import local_file
-from engine.reading.parquet_scan import ParquetPart, parts_of
-from engine.reading.storage import open_file
+from engine.reading.files.found import local_file
+from engine.reading.files.parquet_scan import ParquetPart, parts_of
+from engine.reading.files.storage import open_file
 from engine.reading.typed_rows import RowTypes, records_of
 
 _LINE: Final = "line"

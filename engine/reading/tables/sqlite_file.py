@@ -23,7 +23,7 @@ from typing import Any, Final
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.files import InputFile
+from engine.reading.files.found import InputFile
 from engine.reading.inference import infer_text
 from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
 from engine.reading.tables.kept_rows import TextRow

@@ -19,8 +19,8 @@ from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column
 from engine.reading.columns import check_names
-from engine.reading.file_source import RowFile
-from engine.reading.files import InputFile
+from engine.reading.files.found import InputFile
+from engine.reading.files.source import RowFile
 from engine.reading.kept_messages import ForNow
 from engine.reading.profile import ROWS, ColumnProfile, TimeProposal, profile_columns
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows

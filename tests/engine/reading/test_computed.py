@@ -12,8 +12,8 @@ import pytest
 from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.reading.computed import computation_of, frames_of
-from engine.reading.files import local_file
-from engine.reading.text_files import parts_of
+from engine.reading.files.found import local_file
+from engine.reading.files.text_files import parts_of
 from engine.sources.csv import Csv
 from engine.sources.jsonl import JsonLines
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
-from engine.reading import csv_scan
-from engine.reading.csv_scan import CsvReader, _Reading
-from engine.reading.files import local_file
-from engine.reading.text_files import LineNumbers, TextPart, blocks_of, parts_of
+from engine.reading.files import csv_scan
+from engine.reading.files.csv_scan import CsvReader, _Reading
+from engine.reading.files.found import local_file
+from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
 
 TYPES: Final = (

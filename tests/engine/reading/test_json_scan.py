@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engine.model.schema import Column, TimeUnit
 from engine.reading import json_scan
-from engine.reading.files import local_file
+from engine.reading.files.found import local_file
+from engine.reading.files.text_files import TextPart, blocks_of, parts_of
 from engine.reading.json_scan import EnvelopeReader, JsonReader
-from engine.reading.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
 from engine.sources.debezium_json import DebeziumJson
 from tests.engine.reading.test_csv_scan import shown

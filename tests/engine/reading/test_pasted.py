@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import PipelineError
-from engine.reading import pasted as module
-from engine.reading.pasted import pasted
+from engine.reading.files import pasted as module
+from engine.reading.files.pasted import pasted
 
 CASES = {
     "cells of a spreadsheet": ("id\tname\n1\ta, b\n", "pasted.tsv", "id\tname\n1\ta, b\n"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.contract.live import Decision
-from engine.reading import received
-from engine.reading.received import (
+from engine.reading.files import received
+from engine.reading.files.received import (
     NotReceived,
     forget_read,
     is_address,

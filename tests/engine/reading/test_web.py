@@ -24,10 +24,10 @@ import pytest
 
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
-from engine.reading import web
-from engine.reading.file_source import FileSource
-from engine.reading.named_folders import ENVIRONMENT
-from engine.reading.web import NotFetched, fetching
+from engine.reading.files import web
+from engine.reading.files.named_folders import ENVIRONMENT
+from engine.reading.files.source import FileSource
+from engine.reading.files.web import NotFetched, fetching
 from engine.sources.csv import Csv
 from engine.sources.excel import Excel
 from engine.sources.jsonl import JsonLines

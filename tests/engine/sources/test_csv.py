@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import TimeUnit
-from engine.reading.csv_sample import renamed_columns
+from engine.reading.files.csv_sample import renamed_columns
 from engine.sources.csv import Csv
 from tests.engine.sources.reading import read, types
 

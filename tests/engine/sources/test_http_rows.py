@@ -8,8 +8,8 @@ import pytest
 
 from engine.contract.stream import Limit
 from engine.errors import SourceError
-from engine.reading import received
-from engine.reading.received import receive, received_files
+from engine.reading.files import received
+from engine.reading.files.received import receive, received_files
 from engine.sources.http_rows import HttpRows
 
 TYPES = {"id": "bigint", "ts": "bigint"}

@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, UpdateKind
-from engine.reading.file_source import RowFile
+from engine.reading.files.source import RowFile
 from engine.sources.csv import Csv
 from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet

@@ -14,7 +14,7 @@ import pytest
 
 from engine.contract.source import Source
 from engine.errors import SourceError
-from engine.reading import parquet_scan
+from engine.reading.files import parquet_scan
 from engine.sources.parquet import Parquet
 from tests.engine.sources.reading import read, types
 

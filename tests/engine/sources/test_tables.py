@@ -14,7 +14,7 @@ import pytest
 
 from engine.errors import StudioError
 from engine.examples.from_file import first_pipeline
-from engine.reading.file_source import RowFile
+from engine.reading.files.source import RowFile
 from engine.reading.tables import kept_rows, workbook
 from engine.sources.duckdb import DuckDb
 from engine.sources.excel import Excel

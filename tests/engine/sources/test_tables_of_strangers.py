@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from engine.errors import StudioError, UnknownColumn
-from engine.reading.file_source import RowFile
+from engine.reading.files.source import RowFile
 from engine.reading.tables import databases, duckdb_file, kept_rows, sqlite_file
 from engine.sources.duckdb import DuckDb
 from engine.sources.excel import Excel

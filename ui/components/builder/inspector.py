@@ -12,9 +12,9 @@ from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
-from engine.reading.file_source import FileSource
+from engine.reading.files.source import FileSource
+from engine.reading.files.web import is_web
 from engine.reading.served import ServedSource
-from engine.reading.web import is_web
 from engine.windows.parameters import BOUNDS
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.examples.from_file import first_pipeline, readable
-from engine.reading.pasted import pasted
+from engine.reading.files.pasted import pasted
 from ui.builder.drafting import open_draft
 from ui.builder.importing import ENDINGS, Imported, imported, is_document
 from ui.shell import workspace

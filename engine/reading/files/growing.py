@@ -22,9 +22,9 @@ import numpy as np
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.files import InputFile
-from engine.reading.storage import is_packed
-from engine.reading.text_files import TextPart, ranges_of
+from engine.reading.files.found import InputFile
+from engine.reading.files.storage import is_packed
+from engine.reading.files.text_files import TextPart, ranges_of
 
 _BLOCK: Final = 1 << 20
 _NEWLINE: Final = 10

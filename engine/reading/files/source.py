@@ -21,11 +21,11 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.files import InputFile, find_files, local_file, opened, raw_lines
+from engine.reading.files.found import InputFile, find_files, local_file, opened, raw_lines
+from engine.reading.files.growing import GrowingFiles
+from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
-from engine.reading.growing import GrowingFiles
 from engine.reading.profile import ColumnProfile, TimeProposal
-from engine.reading.web import NotFetched, fetched, host_of, is_web
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

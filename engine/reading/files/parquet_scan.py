@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
-from engine.reading.files import InputFile
-from engine.reading.storage import open_file
+from engine.reading.files.found import InputFile
+from engine.reading.files.storage import open_file
 from engine.reading.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20

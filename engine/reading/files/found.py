@@ -19,8 +19,8 @@ from typing import IO, Final
 
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError, SourceMissing
-from engine.reading.named_folders import may_be_read, refused
-from engine.reading.storage import (
+from engine.reading.files.named_folders import may_be_read, refused
+from engine.reading.files.storage import (
     Storage,
     StoredFile,
     elsewhere,
@@ -76,7 +76,7 @@ def local_file(path: Path, name: str) -> InputFile:
 def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
     """The files behind a path, by name. In a folder, those with one of the endings, compressed or not.
 
-    A path that is not on this machine is asked of the storage of the engine (`engine.reading.storage`).
+    A path that is not on this machine is asked of the storage of the engine (`engine.reading.files.storage`).
     Raises SourceMissing: nothing there, nothing that matches; SourceError: no permission, a name that Spark skips.
     """
     if not path.strip():

@@ -27,7 +27,7 @@ from typing import Final, NoReturn
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from engine.errors import SourceError, SourceMissing
-from engine.reading.named_folders import ENVIRONMENT, may_be_read, refused
+from engine.reading.files.named_folders import ENVIRONMENT, may_be_read, refused
 
 LARGEST: Final = 2 << 30
 """So many bytes are fetched at most, as they come."""
