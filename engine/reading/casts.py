@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.model.schema import arrow_type
-from engine.reading.document_values import whole_number
-from engine.reading.nested import nested_from
+from engine.reading.documents.document_values import whole_number
+from engine.reading.documents.nested import nested_from
 
 # Around integers, truths, dates and times a DEL is a blank too; around other numbers what Java's trim takes is all.
 _TRIM: Final = "".join(map(chr, range(0x21)))

@@ -16,7 +16,7 @@ from engine.contract.source import SourceFrames
 from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
 from engine.model.schema import Schema, TimeUnit
-from engine.reading.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
+from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.reading.kinds import NO_KIND_ADVICE, WORDS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from engine.contract.frames import KIND
 from engine.contract.scan import milliseconds
 from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
-from engine.reading.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
+from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.reading.kinds import kinds_of, unknown_kind
 
 _VALUE_CHARS: Final = 100

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.reading.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.documents.json_scan import NoChange
 from engine.reading.inference import infer_text
-from engine.reading.json_scan import NoChange
 
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _NO_CHANGE: Final = (

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final
 
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.schema import Schema
-from engine.reading.envelopes import Change, EnvelopeFile, unknown
-from engine.reading.json_scan import NoChange
+from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.documents.json_scan import NoChange
 
 _ADVICE: Final = "in PostgreSQL set REPLICA IDENTITY FULL for the table, so that Debezium sees the old row"
 

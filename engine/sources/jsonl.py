@@ -16,11 +16,11 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
+from engine.reading.documents.json_sample import ENDINGS, columns_of, itself
+from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files.source import RowFile, SampleRows, TextFiles
 from engine.reading.files.text_files import parts_of
 from engine.reading.inference import infer_json
-from engine.reading.json_sample import ENDINGS, columns_of, itself
-from engine.reading.json_scan import JsonReader
 from engine.reading.typed_rows import RowTypes
 
 

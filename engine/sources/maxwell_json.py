@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.reading.envelopes import Change, EnvelopeFile, unknown
-from engine.reading.json_scan import NoChange
+from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.documents.json_scan import NoChange
 
 
 class MaxwellJson(EnvelopeFile):

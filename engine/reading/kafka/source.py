@@ -21,13 +21,13 @@ from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type
 from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.envelopes import EnvelopeFile
+from engine.reading.documents.envelopes import EnvelopeFile
+from engine.reading.documents.json_sample import columns_in, itself, object_in
+from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
-from engine.reading.json_sample import columns_in, itself, object_in
-from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets

@@ -9,13 +9,13 @@ import pytest
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading import json_scan
+from engine.reading.documents import json_scan
+from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files import csv_scan, text_files
 from engine.reading.files import found as files
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.found import find_files, opened, raw_lines, text_lines
 from engine.reading.files.text_files import TOO_LONG, TextPart, blocks_of, parts_of
-from engine.reading.json_scan import JsonReader
 from engine.reading.typed_rows import RowTypes
 from engine.sources import jsonl
 

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import SourceError
 from engine.model.changelog import ALL_CHANGES, SYMBOLS, UpdateKind
-from engine.reading.envelopes import EnvelopeFile
+from engine.reading.documents.envelopes import EnvelopeFile
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson
 from engine.sources.maxwell_json import MaxwellJson

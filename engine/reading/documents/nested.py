@@ -15,7 +15,7 @@ from json.encoder import encode_basestring
 from typing import Any, Final
 
 from engine.model.row_types import fields_of, is_row
-from engine.reading.document_values import Unfit, coerce, split_types
+from engine.reading.documents.document_values import Unfit, coerce, split_types
 
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _WORDS: Final = {
