@@ -220,7 +220,7 @@ class Source(Parameters):
     def derive(self, node: str, folder: Path) -> Derived:
         """What is read, declared or inferred without Spark. folder: what relative paths are relative to.
 
-        Computed columns come on top of it (`engine.reading.computed`).
+        Computed columns come on top of it (`engine.reading.typed.computed`).
         """
 
     def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:

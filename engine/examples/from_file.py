@@ -15,7 +15,7 @@ from engine.model.guesses import group_column, key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, free_id
 from engine.model.schema import Schema
 from engine.reading.files.source import FileSource
-from engine.reading.profile import TimeProposal
+from engine.reading.typed.profile import TimeProposal
 from engine.registry import sources
 
 _LINE_BYTES: Final = 64 << 10

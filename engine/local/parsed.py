@@ -11,7 +11,7 @@ from typing import Any, Final
 from engine.contract.scan import Rejected
 from engine.contract.source import Source
 from engine.model.schema import Schema
-from engine.reading.computed import computation_of
+from engine.reading.typed.computed import computation_of
 
 LOOKED_AT: Final = 1000
 

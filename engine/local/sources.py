@@ -17,7 +17,7 @@ from engine.local.arrivals import Events
 from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote
 from engine.planner import NodePlan, Plan
-from engine.reading.computed import computation_of, frames_of
+from engine.reading.typed.computed import computation_of, frames_of
 from engine.scratch import scratch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from engine.errors import ExpressionError, PipelineError, StudioError, unknown_n
 from engine.model.changelog import UpdateKind
 from engine.model.combining import NOTHING, Above, Combined, meeting
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.reading.computed import output_of
+from engine.reading.typed.computed import output_of
 from engine.registry import configured
 
 

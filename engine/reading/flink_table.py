@@ -11,7 +11,7 @@ from engine.contract.source import Source
 from engine.model.changelog import RowKind
 from engine.model.row_types import fields_of, is_row
 from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
-from engine.reading.kinds import WORDS
+from engine.reading.typed.kinds import WORDS
 from engine.windows.assigners import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")

@@ -22,11 +22,11 @@ from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
 from engine.model.changelog import DELETE, INSERT
 from engine.model.schema import Column, arrow_type
-from engine.reading.casts import cast_texts
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
 from engine.reading.kept_messages import Piece, messages_in
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.casts import cast_texts
+from engine.reading.typed.typed_rows import RowTypes
 
 METADATA: Final = {
     "timestamp": "timestamp",

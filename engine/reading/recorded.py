@@ -27,7 +27,7 @@ from engine.model.schema import arrow_type
 from engine.reading.files.found import InputFile
 from engine.reading.files.parquet_scan import ParquetPart, parts_of
 from engine.reading.files.storage import open_file
-from engine.reading.typed_rows import RowTypes, records_of
+from engine.reading.typed.typed_rows import RowTypes, records_of
 
 METADATA: Final = "changelog_studio"
 """The key of About in a file's metadata."""

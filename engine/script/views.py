@@ -19,7 +19,7 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import quote, type_from
-from engine.reading.computed import output_of
+from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation
 from engine.script.statements import Cursor, Statement, parsed, raw, statements

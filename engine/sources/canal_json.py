@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
 from engine.reading.documents.json_scan import NoChange
-from engine.reading.inference import infer_text
+from engine.reading.typed.inference import infer_text
 
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _NO_CHANGE: Final = (

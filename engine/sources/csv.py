@@ -6,7 +6,7 @@ are skipped. An empty field is null, and so is one that is the NULL text.
 Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
 is rejected with file, line and reason: a wrong number of fields, an open quote, bytes that are no UTF-8, a
 value that does not fit, an unknown kind.
-Types are inferred from the first `sample_rows` lines (`engine.reading.inference`).
+Types are inferred from the first `sample_rows` lines (`engine.reading.typed.inference`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
 from engine.reading.files.text_files import parts_of
-from engine.reading.profile import ColumnProfile, TimeProposal, profile_of
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
+from engine.reading.typed.typed_rows import RowTypes
 
 _SEPARATORS: Final = ",;\t|"
 

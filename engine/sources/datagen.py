@@ -17,15 +17,15 @@ from engine.contract.operator import Derived, Parameters
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema, is_numeric
-from engine.reading.columns import (
+from engine.reading.flink_table import create_table, datagen_options
+from engine.reading.paced import MadeUp
+from engine.reading.typed.columns import (
     INTEGERS,
     TIMESTAMPS,
     check_names,
     declared_type,
     derive_source,
 )
-from engine.reading.flink_table import create_table, datagen_options
-from engine.reading.paced import MadeUp
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

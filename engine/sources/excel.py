@@ -17,14 +17,14 @@ from pydantic import Field
 
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
-from engine.reading.columns import usable_names
 from engine.reading.files.csv_sample import renamed_columns
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import SampleRows
-from engine.reading.inference import infer_text
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import OpenTable, TableFile
 from engine.reading.tables.workbook import header_in, rows_of_sheet, sheets_of
+from engine.reading.typed.columns import usable_names
+from engine.reading.typed.inference import infer_text
 
 
 class Excel(TableFile):

@@ -17,9 +17,9 @@ from engine.contract.frames import ORDINAL
 from engine.contract.operator import Derived
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
-from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp
+from engine.reading.typed.columns import derive_source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

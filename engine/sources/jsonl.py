@@ -4,7 +4,7 @@ Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null.
 after the sample is left out unless `types` names it.
 Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
 is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines
-(`engine.reading.inference`); an object within a line is a text of JSON, or the ROW that `types` declares.
+(`engine.reading.typed.inference`); an object within a line is a text of JSON, or the ROW that `types` declares.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from engine.reading.documents.json_sample import ENDINGS, columns_of, itself
 from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files.source import RowFile, SampleRows, TextFiles
 from engine.reading.files.text_files import parts_of
-from engine.reading.inference import infer_json
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.inference import infer_json
+from engine.reading.typed.typed_rows import RowTypes
 
 
 class JsonLines(TextFiles, RowFile):

@@ -21,12 +21,12 @@ from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
-from engine.reading.columns import check_names
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_uri
-from engine.reading.spark_casts import Field, written
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.columns import check_names
+from engine.reading.typed.spark_casts import Field, written
+from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa

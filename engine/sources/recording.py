@@ -22,11 +22,11 @@ from engine.contract.source import Source
 from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.reading.columns import derive_source
 from engine.reading.files.found import InputFile, find_files, local_file
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.columns import derive_source
+from engine.reading.typed.typed_rows import RowTypes
 
 _FOLDER: Final = re.compile(r"run_(\d+)_to_\d+")
 

@@ -25,9 +25,9 @@ from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.model.timeline import MAX_WATERMARK
-from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.reading.flink_table import create_table, from_changelog, row_sql
+from engine.reading.typed.columns import check_names, declared_type, derive_source
 
 _RAW_CHARS: Final = 500
 

@@ -13,8 +13,8 @@ from engine.contract.operator import Derived
 from engine.contract.scan import ReadPart, Scan
 from engine.contract.source import Source
 from engine.model.schema import Column, Schema
-from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table
+from engine.reading.typed.columns import derive_source
 
 
 class Countdown(Source):

@@ -21,7 +21,7 @@ from engine.local.parsed import Parsed, parsed_rows
 from engine.model.schema import Schema, flink_type
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import FileSource
-from engine.reading.profile import ColumnProfile, TimeProposal
+from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 from ui.builder.editing import ABSENT, set_parameter
 from ui.builder.pending import pending

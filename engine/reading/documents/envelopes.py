@@ -18,15 +18,15 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
-from engine.reading.columns import derive_source
 from engine.reading.documents.json_sample import ENDINGS, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
 from engine.reading.documents.nested import text_of
 from engine.reading.files.source import TextFiles
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_table import create_table
-from engine.reading.inference import infer_json
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.columns import derive_source
+from engine.reading.typed.inference import infer_json
+from engine.reading.typed.typed_rows import RowTypes
 
 _SAID_CHARS: Final = 40
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
-from engine.reading.columns import check_names, declared_type
 from engine.reading.files.found import InputFile, opened, raw_lines
+from engine.reading.typed.columns import check_names, declared_type
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 

@@ -23,11 +23,11 @@ from pyarrow import json as arrow_json
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
 from engine.model.schema import arrow_type
-from engine.reading.casts import cast_texts
 from engine.reading.documents.nested import Number, decoder, parsed, text_of
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
-from engine.reading.kinds import kinds_of
-from engine.reading.typed_rows import RowTypes, all_fit, records_of
+from engine.reading.typed.casts import cast_texts
+from engine.reading.typed.kinds import kinds_of
+from engine.reading.typed.typed_rows import RowTypes, all_fit, records_of
 
 _NO_OBJECT: Final = "the line is not a JSON object"
 _BROKEN: Final = "the line is broken JSON"

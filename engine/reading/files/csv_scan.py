@@ -19,10 +19,10 @@ from pyarrow import csv
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
 from engine.model.schema import Column, arrow_type
-from engine.reading.casts import cast_texts
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
-from engine.reading.kinds import kinds_of
-from engine.reading.typed_rows import RowTypes, all_fit, records_of
+from engine.reading.typed.casts import cast_texts
+from engine.reading.typed.kinds import kinds_of
+from engine.reading.typed.typed_rows import RowTypes, all_fit, records_of
 
 _OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]

@@ -23,7 +23,7 @@ from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
 from engine.reading.files.found import InputFile
 from engine.reading.files.storage import open_file
-from engine.reading.typed_rows import RowTypes, records_of
+from engine.reading.typed.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20
 _BATCH: Final = 65_536

@@ -19,13 +19,13 @@ from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.reading import spark_casts as texts
-from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files.found import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
-from engine.reading.profile import ColumnProfile, TimeProposal
+from engine.reading.typed import spark_casts as texts
+from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.profile import ColumnProfile, TimeProposal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

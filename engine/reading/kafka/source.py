@@ -20,14 +20,12 @@ from engine.contract.operator import Derived, Parameters
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type
-from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.documents.envelopes import EnvelopeFile
 from engine.reading.documents.json_sample import columns_in, itself, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
-from engine.reading.inference import infer_json
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
@@ -35,7 +33,9 @@ from engine.reading.kafka.stream import KafkaStream
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.secrets import NOTE, named_in, names_any
 from engine.reading.served import ColumnsThere, ReceivedSource
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.inference import infer_json
+from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,7 @@ from engine.model.schema import Column
 from engine.reading.kept_messages import Piece, messages_in
 from engine.reading.postgres.pgoutput import RowChange, Values
 from engine.reading.postgres.types import in_utc
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,7 +22,7 @@ from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
 from engine.reading.files.found import local_file
 from engine.reading.files.parquet_scan import ParquetPart, parts_of
 from engine.reading.files.storage import open_file
-from engine.reading.typed_rows import RowTypes, records_of
+from engine.reading.typed.typed_rows import RowTypes, records_of
 
 _LINE: Final = "line"
 _BROKEN: Final = "broken"

@@ -24,10 +24,10 @@ from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.files.found import InputFile
-from engine.reading.inference import infer_text
 from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
+from engine.reading.typed.inference import infer_text
 
 _SAMPLE: Final = 1000
 # No date and no number has more characters; what they all have together is held in memory.

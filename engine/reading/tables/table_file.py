@@ -18,13 +18,13 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column
-from engine.reading.columns import check_names
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.kept_messages import ForNow
-from engine.reading.profile import ROWS, ColumnProfile, TimeProposal, profile_columns
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.columns import check_names
+from engine.reading.typed.profile import ROWS, ColumnProfile, TimeProposal, profile_columns
+from engine.reading.typed.typed_rows import RowTypes
 
 _KEPT: Final = "rows.parquet"
 

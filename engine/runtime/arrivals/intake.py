@@ -20,9 +20,9 @@ from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
 from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
 from engine.planner import NodePlan
-from engine.reading.computed import computation_of, frames_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
+from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.failures import NodeFailed, failing_node, reason_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard

@@ -19,7 +19,7 @@ from engine.model.combining import NOTHING
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Schema, quote
 from engine.planner.derive import above_of
-from engine.reading.computed import output_of
+from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, free_name
 from engine.sql.expressions import Writer

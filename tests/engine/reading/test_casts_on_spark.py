@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pytest
 
-from engine.reading.casts import cast_texts
+from engine.reading.typed.casts import cast_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -17,7 +17,7 @@ from engine.reading.files import csv_scan
 from engine.reading.files.csv_scan import CsvReader, _Reading
 from engine.reading.files.found import local_file
 from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of, parts_of
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.typed_rows import RowTypes
 
 TYPES: Final = (
     "string",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.reading.inference import infer_json, infer_text
+from engine.reading.typed.inference import infer_json, infer_text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.found import local_file
 from engine.reading.files.text_files import TextPart, blocks_of, parts_of
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.typed_rows import RowTypes
 from engine.sources.debezium_json import DebeziumJson
 from tests.engine.reading.test_csv_scan import shown
 

@@ -16,7 +16,7 @@ from engine.reading.files import found as files
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.found import find_files, opened, raw_lines, text_lines
 from engine.reading.files.text_files import TOO_LONG, TextPart, blocks_of, parts_of
-from engine.reading.typed_rows import RowTypes
+from engine.reading.typed.typed_rows import RowTypes
 from engine.sources import jsonl
 
 COLUMNS = RowTypes((Column("c", "string"),))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.examples.from_file import first_pipeline
-from engine.reading.profile import delay_of
+from engine.reading.typed.profile import delay_of
 from engine.sources.csv import Csv
 
 START = datetime(2024, 5, 1, 10, tzinfo=UTC)

@@ -23,7 +23,7 @@ from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression
 from engine.expressions.failing import failure_of
 from engine.model.schema import Column, Schema, arrow_type, quote
-from engine.reading.columns import time_unit
+from engine.reading.typed.columns import time_unit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

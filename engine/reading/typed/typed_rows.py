@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from engine.contract.frames import KIND
 from engine.contract.scan import milliseconds
 from engine.model.schema import Column, arrow_type
-from engine.reading.casts import cast_texts
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
-from engine.reading.kinds import kinds_of, unknown_kind
+from engine.reading.typed.casts import cast_texts
+from engine.reading.typed.kinds import kinds_of, unknown_kind
 
 _VALUE_CHARS: Final = 100
 

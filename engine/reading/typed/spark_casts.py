@@ -17,7 +17,7 @@ from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
 from engine.model.schema import Schema, TimeUnit
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
-from engine.reading.kinds import NO_KIND_ADVICE, WORDS
+from engine.reading.typed.kinds import NO_KIND_ADVICE, WORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

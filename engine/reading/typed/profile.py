@@ -20,7 +20,7 @@ from typing import Final
 from engine.model.schema import Column, TimeUnit, quote
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files.found import InputFile
-from engine.reading.inference import infer_text, kind_of_text
+from engine.reading.typed.inference import infer_text, kind_of_text
 
 ROWS: Final = 20_000
 """So many rows are looked at."""
@@ -214,7 +214,7 @@ def _length(ms: int) -> str:
 
 
 def _milliseconds(text: str, column: ColumnProfile) -> int | None:
-    from engine.reading.casts import moment_of
+    from engine.reading.typed.casts import moment_of
 
     if column.unit is not None:
         return int(text) * 1000 // _UNITS[column.unit]
