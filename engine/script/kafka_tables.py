@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engine.model.options import milliseconds
 from engine.reading.kafka.source import DISCOVERY
-from engine.reading.message_rows import METADATA
+from engine.reading.servers.message_rows import METADATA
 from engine.script.tables import TableDdl
 
 TOPICS: Final = {"kafka": "kafka", "upsert-kafka": "upsert_kafka"}

@@ -3,7 +3,7 @@
 Input: the rows of one moment (a consistent snapshot, read only). Output: insert-only, by the columns that `order_by`
 names, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are declared; a
 row is rejected, with its number in that order, where a value does not fit its type: a date 0000-00-00, say.
-Types: `engine.reading.mysql`. Source: Flink's JDBC connector.
+Types: `engine.reading.servers.mysql`. Source: Flink's JDBC connector.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from engine.reading.mysql import Address, Database
+from engine.reading.servers.mysql import Address, Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
 

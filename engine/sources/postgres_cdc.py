@@ -21,13 +21,13 @@ from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema, flink_type
-from engine.reading.database_server import DatabaseServer, Gone, answering
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import Address, Database
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
-from engine.reading.secrets import NOTE, names_any
-from engine.reading.served import ColumnsThere, ReceivedSource
+from engine.reading.servers.database_server import DatabaseServer, Gone, answering
+from engine.reading.servers.secrets import NOTE, names_any
+from engine.reading.servers.served import ColumnsThere, ReceivedSource
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes
 

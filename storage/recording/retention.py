@@ -6,7 +6,7 @@
 Those records are the base: with them the table as of any kept event is what it was, and an edge's changelog begins with
 them. An edge that only inserts has no such rows: of it nothing is kept but what came after the cut.
 
-What was received for an epoch goes with it (`engine.reading.kept_messages`): nothing reads it any more.
+What was received for an epoch goes with it (`engine.reading.servers.kept_messages`): nothing reads it any more.
 
 An edge may keep less than the run, and then has a cut of its own. The sources may not: what they emitted is what a run
 is recorded, checked and replayed from, and has to begin with one event for all of them.
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.reading.files.received import forget_read
-from engine.reading.kept_messages import forget_older
+from engine.reading.servers.kept_messages import forget_older
 from storage.database.connection import NOW, Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge

@@ -14,8 +14,8 @@ import pytest
 
 from engine.contract.live import Begun, Decision
 from engine.contract.recorder import EdgeInfo, EdgeView
-from engine.reading import kept_messages
 from engine.reading.files import received
+from engine.reading.servers import kept_messages
 from storage import Store
 from storage.model import Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less

@@ -12,7 +12,7 @@ from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.schema import flink_type
 from engine.reading.files.web import BEGINNING, fetching
-from engine.reading.served import ServedSource
+from engine.reading.servers.served import ServedSource
 from engine.registry import sources
 from engine.scratch import scratch
 from ui.builder.editing import set_parameter

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
-from engine.reading.secrets import NotSet, hidden, is_named, resolved
+from engine.reading.servers.secrets import NotSet, hidden, is_named, resolved
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -30,9 +30,9 @@ from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.kafka.stream import KafkaStream
-from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
-from engine.reading.secrets import NOTE, named_in, names_any
-from engine.reading.served import ColumnsThere, ReceivedSource
+from engine.reading.servers.message_rows import METADATA, Format, MessageReader, Raw
+from engine.reading.servers.secrets import NOTE, named_in, names_any
+from engine.reading.servers.served import ColumnsThere, ReceivedSource
 from engine.reading.typed.columns import check_names, declared_type, derive_source
 from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes

@@ -12,8 +12,8 @@ from engine.errors import SourceError
 from engine.reading.kafka.client import Client
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs
-from engine.reading.kept_messages import Keeping, pieces_of, place_of
-from engine.reading.message_rows import MessageReader
+from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
+from engine.reading.servers.message_rows import MessageReader
 
 
 @dataclass

@@ -22,9 +22,9 @@ from engine.contract.frames import KIND
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.schema import Column
-from engine.reading.kept_messages import Piece, messages_in
 from engine.reading.postgres.pgoutput import RowChange, Values
 from engine.reading.postgres.types import in_utc
+from engine.reading.servers.kept_messages import Piece, messages_in
 from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.database_server import Gone
 from engine.reading.postgres.types import in_utc, type_of
-from engine.reading.secrets import NotSet, hidden, resolved
+from engine.reading.servers.database_server import Gone
+from engine.reading.servers.secrets import NotSet, hidden, resolved
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -17,11 +17,11 @@ from typing import Final
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.database_server import Gone
-from engine.reading.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import Address, Database, Snapshot, text_of_lsn
 from engine.reading.postgres.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
+from engine.reading.servers.database_server import Gone
+from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
 
 # So often a server that is gone is asked again, and one without changes is told that the log behind is not needed.
 _AGAIN_S: Final = 2.0

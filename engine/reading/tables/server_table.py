@@ -21,11 +21,11 @@ from engine.contract.scan import Scan
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.model.schema import Column, Schema, flink_type
-from engine.reading.database_server import DatabaseServer, answering
 from engine.reading.flink_table import create_table
-from engine.reading.kept_messages import ForNow
-from engine.reading.secrets import NOTE, names_any
-from engine.reading.served import ColumnsThere
+from engine.reading.servers.database_server import DatabaseServer, answering
+from engine.reading.servers.kept_messages import ForNow
+from engine.reading.servers.secrets import NOTE, names_any
+from engine.reading.servers.served import ColumnsThere
 from engine.reading.tables.databases import LOOK_S, ROWS_S
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
 from engine.reading.typed.columns import derive_source

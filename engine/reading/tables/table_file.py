@@ -20,7 +20,7 @@ from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column
 from engine.reading.files.found import InputFile
 from engine.reading.files.source import RowFile
-from engine.reading.kept_messages import ForNow
+from engine.reading.servers.kept_messages import ForNow
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
 from engine.reading.typed.columns import check_names
 from engine.reading.typed.profile import ROWS, ColumnProfile, TimeProposal, profile_columns

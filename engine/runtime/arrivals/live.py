@@ -23,7 +23,7 @@ from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError, RunCancelled
 from engine.model.combining import Standing
 from engine.planner import NodePlan, Plan
-from engine.reading.kept_messages import ForNow, cut_out
+from engine.reading.servers.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.arrivals.waiting import Waiting

@@ -17,7 +17,7 @@ from engine.errors import PipelineError, SourceError
 from engine.model.changelog import SYMBOLS
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.stream import KafkaStream
-from engine.reading.kept_messages import forget
+from engine.reading.servers.kept_messages import forget
 from engine.sources.kafka import Kafka
 from tests.engine.sources.kafka_cluster import Cluster, cluster, cluster_elsewhere
 

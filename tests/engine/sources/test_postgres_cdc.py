@@ -11,9 +11,9 @@ import pytest
 
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
-from engine.reading.kept_messages import place_of
 from engine.reading.postgres.client import Database
 from engine.reading.postgres.stream import PostgresStream
+from engine.reading.servers.kept_messages import place_of
 from engine.sources.postgres_cdc import PostgresCdc
 from tests.engine.sources.postgres_server import Server, server
 from tests.engine.sources.test_kafka import records

@@ -14,7 +14,7 @@ from engine.model.pipeline import Edge, Node
 from engine.planner import Check
 from engine.reading.files.source import FileSource
 from engine.reading.files.web import is_web
-from engine.reading.served import ServedSource
+from engine.reading.servers.served import ServedSource
 from engine.windows.parameters import BOUNDS
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting

@@ -19,7 +19,7 @@ from pydantic import PrivateAttr
 from engine.contract.scan import ReadPart, Scan
 from engine.contract.source import Source, TypedColumn
 from engine.contract.stream import Json
-from engine.reading.kept_messages import ForNow, Keeping, Piece, forget, pieces_of, place_of
+from engine.reading.servers.kept_messages import ForNow, Keeping, Piece, forget, pieces_of, place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,7 @@ from engine.model.changelog import DELETE, INSERT
 from engine.model.schema import Column, arrow_type
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
-from engine.reading.kept_messages import Piece, messages_in
+from engine.reading.servers.kept_messages import Piece, messages_in
 from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.typed_rows import RowTypes
 

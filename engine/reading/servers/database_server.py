@@ -11,8 +11,8 @@ from pydantic import Field
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
-from engine.reading.secrets import is_named, named_in
-from engine.reading.served import ServedSource
+from engine.reading.servers.secrets import is_named, named_in
+from engine.reading.servers.served import ServedSource
 from engine.reading.typed.columns import check_names, declared_type
 
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.database_server import Gone
-from engine.reading.secrets import NotSet, hidden, resolved
+from engine.reading.servers.database_server import Gone
+from engine.reading.servers.secrets import NotSet, hidden, resolved
 
 _CONNECT_S: Final = 10
 _ROWS: Final = 20_000

@@ -1,0 +1,1 @@
+"""What the sources over servers share: who is asked, secrets by name, and messages kept as they came."""
