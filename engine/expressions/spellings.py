@@ -3,7 +3,7 @@
 CAST(t AS TIMESTAMP(3))        the types as `engine.model.schema.type_from` reads them; a text is cut to its length
 FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
 TO_TIMESTAMP_LTZ(n, 3)         numbers as moments
-SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.sql.functions`
+SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.sql.functions.scalars`
 
 The rest of a text stays as it is. What both have keeps the meaning that it has in Spark SQL.
 """
@@ -129,7 +129,7 @@ class _Spelling:
         return f"(CASE WHEN {down} = {value} THEN {value} ELSE {by.format(up)} END)"
 
     def _called(self, name: str, arguments: list[str]) -> str | None:
-        from engine.sql.functions import SCALARS
+        from engine.sql.functions.scalars import SCALARS
 
         scalar = SCALARS[name]
         fits = scalar.least <= len(arguments) and (scalar.most is None or len(arguments) <= scalar.most)

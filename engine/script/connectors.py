@@ -39,7 +39,7 @@ from engine.script.postgres_tables import CONNECTOR, changes
 from engine.script.tables import TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
-from engine.sql.expressions import Writer
+from engine.sql.functions.expressions import Writer
 
 FORMATS: Final = {
     "csv": "csv",

@@ -1,7 +1,7 @@
-"""Spark SQL expressions as Flink SQL that means the same: the way back of `engine.sql.expressions`.
+"""Spark SQL expressions as Flink SQL that means the same: the way back of `engine.sql.functions.expressions`.
 
 A text that both read alike stays as somebody wrote it. A function goes back by its own entry in
-`engine.sql.functions`; one that is not there stays, with a warning.
+`engine.sql.functions.scalars`; one that is not there stays, with a warning.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from engine.model.schema import flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.functions import SCALARS
-from engine.sql.moments import EXTRACTED
+from engine.sql.functions.moments import EXTRACTED
+from engine.sql.functions.scalars import SCALARS
 
 _ALIKE: Final[dict[type[Expr], str]] = {
     exp.Add: "+",

@@ -13,7 +13,7 @@ from engine.model.row_types import has_row
 from engine.model.schema import type_from
 from engine.script.statements import Cursor, Statement, expression, raw
 from engine.sql.algebra import Expr, plain
-from engine.sql.intervals import interval_ms
+from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
 _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY", "COMMENT", "CONSTRAINT")

@@ -29,7 +29,7 @@ from engine.sql import exactly
 from engine.sql import parsed as parsed_text
 from engine.sql.algebra import Expr, Scan, Table
 from engine.sql.dialect import Flink
-from engine.sql.expressions import Writer
+from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.query import read

@@ -1,7 +1,7 @@
 """Flink SQL for sqlglot: the few places where its grammar is Flink's own.
 
 Names are quoted with backticks and texts with single quotes. Functions stay as they are written, since
-what they mean is decided in `engine.sql.functions` and nowhere else. TUMBLE, HOP, CUMULATE and SESSION
+what they mean is decided in `engine.sql.functions.scalars` and nowhere else. TUMBLE, HOP, CUMULATE and SESSION
 take `TABLE t`, `TABLE t PARTITION BY k`, a sub-query, DESCRIPTOR(column), by position or by name.
 """
 
@@ -14,7 +14,7 @@ from sqlglot import TokenType, exp, parser, tokens
 from engine.expressions.as_written import AsWritten
 from engine.registry import table_functions
 from engine.sql import match_grammar
-from engine.sql.json_functions import PARSERS
+from engine.sql.functions.json_functions import PARSERS
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"

@@ -17,7 +17,7 @@ from engine.patterns.matching import Skip
 from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.references import ROWTIME
 from engine.sql.algebra import Expr, Matched, Named, Relation, SortKey, free_name, plain, ref
-from engine.sql.intervals import interval_ms
+from engine.sql.functions.intervals import interval_ms
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope

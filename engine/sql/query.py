@@ -11,8 +11,8 @@ from sqlglot import exp
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.from_clause import from_clause, values
+from engine.sql.functions.json_aggregates import with_json_aggregates
 from engine.sql.grouping import distinct, grouped, mark_aggregates
-from engine.sql.json_aggregates import with_json_aggregates
 from engine.sql.limit import limited
 from engine.sql.names import Names
 from engine.sql.pushdown import filtered, selected

@@ -9,7 +9,7 @@ from sqlglot import exp
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Relation, Windowed
 from engine.sql.dialect import TABLE_ARGUMENT
-from engine.sql.intervals import interval_ms
+from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 from engine.windows.assigners import Windowing, WindowKind

@@ -12,7 +12,7 @@ from engine.expressions import Expression
 from engine.expressions.functions import ALLOWED, OPERATORS, REFUSED
 from engine.model.schema import Column, Schema
 from engine.spark.analyzer import SparkAnalyzer
-from engine.sql.functions import SCALARS
+from engine.sql.functions.scalars import SCALARS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from engine.sql.algebra import (
     ref,
 )
 from engine.sql.emit_options import firing
-from engine.sql.expressions import Writer
+from engine.sql.functions.expressions import Writer
 from engine.sql.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times

@@ -10,7 +10,7 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
-from engine.sql.expressions import Writer
+from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
 
 

@@ -14,7 +14,7 @@ from engine.patterns.matching import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, Matched, mentioned, ref
-from engine.sql.expressions import Writer
+from engine.sql.functions.expressions import Writer
 from engine.sql.match_recognize import is_reference, with_references
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.ranks import order_by

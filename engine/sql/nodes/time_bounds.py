@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.schema import quote
 from engine.sql.algebra import Expr, Join
-from engine.sql.intervals import interval_ms
+from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, free_name, mentioned
-from engine.sql.intervals import interval_ms
+from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times, range_of_arrival_times

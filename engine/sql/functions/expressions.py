@@ -15,17 +15,17 @@ from sqlglot import exp
 from engine.errors import unknown_name
 from engine.model.schema import quote
 from engine.sql.algebra import Expr
-from engine.sql.casts import cast
 from engine.sql.dialect import Flink
-from engine.sql.functions import SCALARS
-from engine.sql.json_functions import collected, is_json, json_function
-from engine.sql.moments import cut_off, extracted, from_epoch, parsed, shifted
-from engine.sql.numbers import arithmetic, remainder, rounded, truncated
-from engine.sql.patterns import like, replacement, similar, text
+from engine.sql.functions.casts import cast
+from engine.sql.functions.json_functions import collected, is_json, json_function
+from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
+from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
+from engine.sql.functions.patterns import like, replacement, similar, text
+from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
+from engine.sql.functions.scalars import SCALARS
+from engine.sql.functions.time_zones import converted
+from engine.sql.functions.type_names import type_name
 from engine.sql.rejected import SqlRejected
-from engine.sql.rows import constructed, equal_fields, field, of_one_type, row
-from engine.sql.time_zones import converted
-from engine.sql.type_names import type_name
 
 _BINARY: Final[dict[type[Expr], str]] = {
     exp.EQ: "=",

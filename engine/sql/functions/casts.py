@@ -11,11 +11,11 @@ from sqlglot import exp
 from engine.model.row_types import has_row
 from engine.model.schema import INTEGER_BITS, spark_text, type_from
 from engine.sql.dialect import Flink
+from engine.sql.functions.rows import as_text, cast_row
 from engine.sql.rejected import SqlRejected
-from engine.sql.rows import as_text, cast_row
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 _WHOLE_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "boolean": 1}
 _MOMENTS: Final = ("timestamp", "timestamp_ntz")

@@ -12,13 +12,13 @@ from sqlglot import exp
 
 from engine.model.schema import flink_type
 from engine.sql.algebra import Expr
-from engine.sql.casts import spark_type
 from engine.sql.dialect import Flink
-from engine.sql.patterns import text
+from engine.sql.functions.casts import spark_type
+from engine.sql.functions.patterns import text
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 _LONGEST: Final = (1 << 31) - 1
 _MAKES_NULL: Final = (exp.Null, exp.TryCast, exp.Bracket)

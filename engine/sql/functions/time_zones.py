@@ -13,7 +13,7 @@ from typing import Final
 from zoneinfo import available_timezones
 
 from engine.expressions.functions import names
-from engine.sql.patterns import text
+from engine.sql.functions.patterns import text
 
 _FORM: Final = r"^\s*([0-9]+)-([0-9]+)-([0-9]+) ([0-9]+):([0-9]+):([0-9]+)"
 _OFFSET: Final = re.compile(r"GMT[+-]([01]?[0-9]|2[0-3])(:?[0-5][0-9])?")

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import TokenType, exp
 
 from engine.model.row_types import has_row
-from engine.sql.patterns import text
+from engine.sql.functions.patterns import text
+from engine.sql.functions.rows import in_order_of_names
 from engine.sql.rejected import SqlRejected
-from engine.sql.rows import in_order_of_names
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 # A character beyond U+FFFF comes out as its number and its second half, as in Flink.
 _HEX: Final = "lower(hex(ascii(c)))"

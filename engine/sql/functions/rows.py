@@ -18,7 +18,7 @@ from engine.sql.algebra import Expr, plain
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 _STRUCT: Final = "named_struct("
 

@@ -11,7 +11,7 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 _ANY: Final = {"%": ".*", "_": "."}
 _SPECIAL: Final = ".^$\\{}"

@@ -12,7 +12,7 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 EXTRACTED: Final = {
     "YEAR": "year({0})",

@@ -11,7 +11,7 @@ from sqlglot import exp
 from engine.sql.algebra import Expr
 
 if TYPE_CHECKING:
-    from engine.sql.writer import ExpressionWriter
+    from engine.sql.functions.writer import ExpressionWriter
 
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _FLOATING: Final = ("float", "double")

@@ -1,0 +1,1 @@
+"""Functions and operators of Flink SQL, each as Spark SQL that means the same."""
