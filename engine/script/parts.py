@@ -15,7 +15,7 @@ from engine.script.python_functions import FunctionDdl, create_function, is_crea
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl, create_table
 from engine.sql.algebra import Expr
-from engine.sql.constants import values_of
+from engine.sql.clauses.constants import values_of
 from engine.sql.emit_options import emit_options
 from engine.sql.rejected import SqlRejected
 

@@ -28,8 +28,8 @@ from engine.reading.flink_table import literal
 from engine.registry import configured
 from engine.script.formatting import identifier
 from engine.script.statements import Cursor, Statement
+from engine.sql.clauses.python_calls import Functions, PythonFunction
 from engine.sql.functions.scalars import SCALARS
-from engine.sql.python_calls import Functions, PythonFunction
 from engine.sql.rejected import SqlRejected
 
 _MODULE: Final = "functions"

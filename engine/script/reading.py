@@ -33,14 +33,14 @@ from engine.script.tables import TableDdl
 from engine.script.views import called, is_table, node_of_view
 from engine.sql import exactly
 from engine.sql.algebra import Expr, Table
+from engine.sql.clauses.python_calls import aggregates_of
+from engine.sql.clauses.query import read
+from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
-from engine.sql.python_calls import aggregates_of
-from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
-from engine.sql.row_columns import rows_in
 
 # What a view may become one node with is hardly further below it.
 _NEAR: Final = 4

@@ -28,11 +28,11 @@ from engine.script.translated import translated
 from engine.sql import exactly
 from engine.sql import parsed as parsed_text
 from engine.sql.algebra import Expr, Scan, Table
+from engine.sql.clauses.query import read
 from engine.sql.dialect import Flink
 from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
-from engine.sql.query import read
 from engine.sql.scope import Scope
 
 _ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "with_", "operation_modifiers")

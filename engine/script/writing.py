@@ -31,10 +31,10 @@ from engine.script.reading import Tables, sink_of, source_of
 from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
 from engine.sql.algebra import Table
+from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
-from engine.sql.python_calls import aggregates_of
 
 _OWN: Final = {
     "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",

@@ -22,15 +22,15 @@ from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import quote
 from engine.registry import configured
 from engine.sql.algebra import Expr, Table
+from engine.sql.clauses.python_calls import Functions, aggregates_of
+from engine.sql.clauses.query import read
+from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.parsing import tokens_of, trees_of
-from engine.sql.python_calls import Functions, aggregates_of
-from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
-from engine.sql.row_columns import rows_in
 
 __all__ = ["SqlRejected", "Table", "exactly", "pipeline_of", "table_of"]
 

@@ -31,4 +31,4 @@ class Names:
 
 
 Read = Callable[[Expr, Names], Relation]
-"""Reads a query within a query: `engine.sql.query.read`, which the parts of a query are given."""
+"""Reads a query within a query: `engine.sql.clauses.query.read`, which the parts of a query are given."""

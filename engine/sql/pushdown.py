@@ -31,7 +31,7 @@ from engine.sql.algebra import (
     substituted,
     together,
 )
-from engine.sql.rank_range import ranked
+from engine.sql.clauses.rank_range import ranked
 from engine.windows.assigners import WindowKind
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In)

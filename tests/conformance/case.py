@@ -16,7 +16,7 @@ from typing import Any
 from engine.contract.operator import Analyzer
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.sql import Table, pipeline_of, table_of
-from engine.sql.python_calls import PythonFunction
+from engine.sql.clauses.python_calls import PythonFunction
 
 MINI_BATCH = "table.exec.mini-batch.enabled"
 DUPLICATES = "table.exec.source.cdc-events-duplicate"

@@ -22,8 +22,8 @@ from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, free_name
+from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.functions.expressions import Writer
-from engine.sql.python_calls import Functions, computed_below
 from engine.sql.rejected import SqlRejected
 
 

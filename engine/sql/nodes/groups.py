@@ -26,9 +26,9 @@ from engine.sql.algebra import (
     plain,
     ref,
 )
+from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
-from engine.sql.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of

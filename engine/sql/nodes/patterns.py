@@ -14,8 +14,8 @@ from engine.patterns.matching import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, Matched, mentioned, ref
+from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.functions.expressions import Writer
-from engine.sql.match_recognize import is_reference, with_references
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.aggregates.python_function import PythonFunction
 from engine.sql.algebra import Expr, Named
-from engine.sql.grouping import aggregate_function
+from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.rejected import SqlRejected
 
 

@@ -23,13 +23,13 @@ from engine.sql.algebra import (
     plain,
     ref,
 )
-from engine.sql.constants import value_of
+from engine.sql.clauses.constants import value_of
+from engine.sql.clauses.python_calls import WATERMARK
+from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.pushdown import selected
-from engine.sql.python_calls import WATERMARK
 from engine.sql.rejected import SqlRejected
-from engine.sql.table_functions import in_terms_of
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 

@@ -9,7 +9,8 @@ import pytest
 
 from engine.running import finished
 from engine.script import reading
-from engine.sql import SqlRejected, query
+from engine.sql import SqlRejected
+from engine.sql.clauses import query
 from tests.engine.script.scripts import operators, read, written
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from engine.sql.algebra import (
     ref,
     together,
 )
-from engine.sql.grouping import distinct
+from engine.sql.clauses.grouping import distinct
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 

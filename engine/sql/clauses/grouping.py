@@ -16,12 +16,12 @@ from sqlglot import exp
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
-from engine.sql.grouping_sets import expanded, grouping_sets, with_grouping
+from engine.sql.clauses.grouping_sets import expanded, grouping_sets, with_grouping
+from engine.sql.clauses.window_functions import group_window
 from engine.sql.names import Aggregates
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
-from engine.sql.window_functions import group_window
 
 _AGGREGATE: Final = "aggregate"
 _BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}

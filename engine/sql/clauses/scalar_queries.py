@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
-from engine.sql.from_clause import from_clause
-from engine.sql.grouping import aggregate_function, is_aggregate
+from engine.sql.clauses.from_clause import from_clause
+from engine.sql.clauses.grouping import aggregate_function, is_aggregate
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import joined
 from engine.sql.rejected import SqlRejected

@@ -10,19 +10,19 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
-from engine.sql.from_clause import from_clause, values
+from engine.sql.clauses.from_clause import from_clause, values
+from engine.sql.clauses.grouping import distinct, grouped, mark_aggregates
+from engine.sql.clauses.limit import limited
+from engine.sql.clauses.row_columns import fields_in
+from engine.sql.clauses.row_number import numbered
+from engine.sql.clauses.scalar_queries import Scalars
+from engine.sql.clauses.set_operations import set_operation
+from engine.sql.clauses.subqueries import where
 from engine.sql.functions.json_aggregates import with_json_aggregates
-from engine.sql.grouping import distinct, grouped, mark_aggregates
-from engine.sql.limit import limited
 from engine.sql.names import Names
 from engine.sql.pushdown import filtered, selected
 from engine.sql.rejected import SqlRejected
-from engine.sql.row_columns import fields_in
-from engine.sql.row_number import numbered
-from engine.sql.scalar_queries import Scalars
 from engine.sql.scope import Scope
-from engine.sql.set_operations import set_operation
-from engine.sql.subqueries import where
 
 _UNKNOWN_CLAUSES = {
     "laterals": "LATERAL VIEW",

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, free_name, plain, ref
-from engine.sql.grouping import aggregate_function
+from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 

@@ -26,16 +26,16 @@ from engine.sql.algebra import (
     ref,
     renamed,
 )
+from engine.sql.clauses.match_recognize import matched
+from engine.sql.clauses.row_columns import fields_in
+from engine.sql.clauses.table_functions import table_function
+from engine.sql.clauses.window_functions import window_function
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.match_grammar import NAME as MATCH_RECOGNIZE
-from engine.sql.match_recognize import matched
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined, selected
 from engine.sql.rejected import SqlRejected
-from engine.sql.row_columns import fields_in
 from engine.sql.scope import Scope, Visible
-from engine.sql.table_functions import table_function
-from engine.sql.window_functions import window_function
 
 _KINDS = {
     ("", ""): JoinKind.INNER,

@@ -17,7 +17,7 @@ from engine.contract.operator import Operator
 from engine.errors import unknown_name
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
-from engine.sql.constants import value_of
+from engine.sql.clauses.constants import value_of
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
-from engine.sql.from_clause import from_clause
+from engine.sql.clauses.from_clause import from_clause
+from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined
 from engine.sql.rejected import SqlRejected
-from engine.sql.scalar_queries import Scalars, Ties, split_ties
 from engine.sql.scope import Scope, Visible
 
 

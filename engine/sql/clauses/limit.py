@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from engine.sql.algebra import Expr, Rank, Relation, Select, Sorted, SortKey, free_name, plain, ref
+from engine.sql.clauses.row_number import sort_keys, with_columns
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
-from engine.sql.row_number import sort_keys, with_columns
 from engine.sql.scope import Scope
 
 

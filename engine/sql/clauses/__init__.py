@@ -1,0 +1,1 @@
+"""The clauses of a query, each read into relational algebra."""
