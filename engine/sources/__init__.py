@@ -5,7 +5,8 @@ something that sources share. It declares:
 
 - its parameters: pydantic fields, whose titles label the form in the browser. Event time, watermark delay and computed
   columns come with the base class
-- `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks names
+- `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
+  names
 - `scan`: how Spark's workers read it into Arrow, part by part (`engine.contract.scan`); or `read`, where Spark does
 - `head`: the same source with its first rows only, for a preview
 - its Flink SQL: `engine.reading.flink_table.create_table`
