@@ -52,8 +52,8 @@ from engine.model.changelog import (
 )
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows.aggregate_kernels import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
 from engine.windows.assigners import Windowing, WindowKind, duration
+from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.windows.columnar import columnar_windows
 from engine.windows.parameters import (
@@ -64,6 +64,8 @@ from engine.windows.parameters import (
     has_window,
     milliseconds,
 )
+from engine.windows.session_kernel import SessionWindowKernel
+from engine.windows.sliced_kernel import SlicedWindowKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,6 +1,6 @@
 """Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
 
-Its specification: SlicedWindowKernel and AttachedWindowKernel of `engine.windows.aggregate_kernels`, for tumbling,
+Its specification: `engine.windows.sliced_kernel` and `engine.windows.attached_kernel`, for tumbling,
 hopping and cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of
 integers.
 
@@ -40,10 +40,10 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.windows.aggregate_kernels import LATE
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order
 from engine.windows.columnar_parts import WindowParts
+from engine.windows.window_kernel import LATE
 
 _WORDS: Final = {
     WindowKind.TUMBLE: "tumbling windows",

@@ -9,8 +9,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from engine.contract.kernel import Kernel, Output, Row
-from engine.windows.aggregate_kernels import LATE
 from engine.windows.assigners import Window, Windowing
+from engine.windows.window_kernel import LATE
 
 
 class WindowRowsKernel(Kernel):

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Output, Row
-from engine.windows.aggregate_kernels import SESSION_ACC, SessionWindowKernel
 from engine.windows.assigners import Windowing
+from engine.windows.session_kernel import SESSION_ACC, SessionWindowKernel
 
 
 class SessionRowsKernel(SessionWindowKernel):

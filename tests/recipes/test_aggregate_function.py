@@ -20,8 +20,10 @@ from engine.contract.kernel import Input, run
 from engine.errors import PipelineError, PlanRejected
 from engine.operators.aggregate import AggregateKernel
 from engine.runtime.explain import explanation
-from engine.windows.aggregate_kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.session_kernel import SessionWindowKernel
+from engine.windows.sliced_kernel import SlicedWindowKernel
+from engine.windows.window_kernel import WindowKernel
 from tests.engine.batch_answer import checked, complaints
 from tests.engine.cases import Case, check
 from tests.engine.planning import columns, pipeline_of, plan_of, rows

@@ -23,10 +23,11 @@ from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, Modi
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import Timeline
 from engine.operators.window_aggregate import WindowAggregate
-from engine.windows.aggregate_kernels import AttachedWindowKernel, SlicedWindowKernel
 from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.columnar import WindowColumns
 from engine.windows.columnar_cells import in_order
+from engine.windows.sliced_kernel import SlicedWindowKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 from tests.engine.planning import KnownTypes
 

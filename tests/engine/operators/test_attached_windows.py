@@ -14,7 +14,7 @@ from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, run
 from engine.errors import PipelineError
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.windows.aggregate_kernels import AttachedWindowKernel
+from engine.windows.attached_kernel import AttachedWindowKernel
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

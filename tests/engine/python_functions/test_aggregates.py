@@ -21,8 +21,8 @@ from engine.operators.aggregate import AggregateKernel
 from engine.python_functions.aggregates import PythonAggregate
 from engine.python_functions.containers import ListView, MapView, Row, as_plain, from_plain
 from engine.python_functions.loading import FunctionFailed
-from engine.windows.aggregate_kernels import SessionWindowKernel
 from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.session_kernel import SessionWindowKernel
 from tests.engine.cases import Case, check_cases
 
 WEIGHTED = """

@@ -1,0 +1,94 @@
+"""What the kernels of window aggregation share: when a window fires, and how its result replaces an earlier one.
+
+A window fires when the watermark reaches its last millisecond, end - 1; a record is late for it when the
+watermark had reached end - 1 + allowed lateness before. With an allowed lateness a window stays after it
+has fired, and each record that comes late, but not too late, updates its result at once. With early firing
+the result so far goes out with each record, or whenever the watermark crosses a multiple of early_fire_every_ms
+from the window's start, if records came since.
+
+Rows: the event time in ms (or the window's start and end), then the values that the calls refer to.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final
+
+from engine.aggregates.accumulators import compile_calls
+from engine.aggregates.function import AggregateCall
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.windows.assigners import Window
+
+LATE: Final = "the window had closed before the record arrived"
+
+_RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
+FIRE, CLOSE, EARLY = 0, 1, 2
+
+
+class WindowKernel(Kernel):
+    """What the kernels share: compiled calls, and how a result replaces the one that went out before."""
+
+    def __init__(
+        self,
+        calls: Sequence[AggregateCall],
+        *,
+        retracting: bool,
+        allowed_lateness_ms: int = 0,
+        early_fire_every_ms: int = 0,
+        early_fire_each_record: bool = False,
+        generate_update_before: bool = True,
+        window_time: bool = False,
+    ) -> None:
+        self._accumulators = compile_calls(calls, retracting=retracting)
+        self._clock = self._accumulators.clock if self._accumulators.uses_clock else None
+        self._lateness = allowed_lateness_ms
+        self._early = early_fire_every_ms
+        self._each_record = early_fire_each_record
+        self._fires_once = not (allowed_lateness_ms or early_fire_every_ms or early_fire_each_record)
+        self._update_before = generate_update_before
+        self._window_time = window_time
+        self._key: Key = ()
+
+    @abstractmethod
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """A window fires, fires early, or closes."""
+
+    def _result(self, acc: list[Any] | None, window: Window) -> Row | None:
+        """The row of a window as it is now, None where it has no rows (left)."""
+        compiled = self._accumulators
+        if acc is None or (compiled.rows is not None and acc[compiled.rows] == 0):
+            return None
+        start, end = window
+        bounds: Row = (start * 1000, end * 1000)
+        if self._window_time:
+            bounds = (*bounds, (end - 1) * 1000)
+        values = compiled.value(acc)
+        return self._key + bounds + (values if compiled.present is None else compiled.present(values))
+
+    def _replace(self, before: Row | None, after: Row | None, out: Output) -> None:
+        if after is None:
+            if before is not None:
+                out.emit(DELETE, before)
+        elif before is None:
+            out.emit(INSERT, after)
+        elif before != after:
+            if self._update_before:
+                out.emit(UPDATE_BEFORE, before)
+            out.emit(UPDATE_AFTER, after)
+
+    def _add(self, kind: int, acc: list[Any], row: Row, out: Output) -> None:
+        if self._clock is not None:
+            self._clock[0] = (out.seq, out.step)
+        if kind in _RETRACTIONS:
+            self._accumulators.retract(acc, row)
+        else:
+            self._accumulators.accumulate(acc, row)
+
+    def _early_ms(self, window: Window, watermark_ms: int) -> int | None:
+        """When a window that got a record now fires early next; None where it fires for good before."""
+        start, end = window
+        passed = max(watermark_ms + 1, start) - start
+        next_ms = start + (passed // self._early + 1) * self._early - 1
+        return next_ms if next_ms < end - 1 else None
