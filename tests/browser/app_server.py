@@ -72,6 +72,7 @@ def running_app(
     if engine is not None:
         own["CHANGELOG_STUDIO_ENGINE"] = engine
     environ = {**os.environ, **own, **(environment or {})}
+    log.touch()
     process = _processes().Process(target=_serve, args=(arguments, environ, log))
     process.start()
     app = App(f"http://127.0.0.1:{port}", store, log, process)
