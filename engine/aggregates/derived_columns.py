@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from engine.aggregates.function import comparable_needed
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
-from engine.aggregates.python_function import PythonFunction
+from engine.aggregates.python_function import PythonFunction, functions_of
+from engine.aggregates.registry import functions
 from engine.contract.operator import Analyzer, Derived
-from engine.errors import ExpressionError, PipelineError, PlanRejected
+from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
 from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
 
 
@@ -139,6 +140,10 @@ def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema,
             message = f"{field}: {aggregate.function.name} takes one argument. Leave the others out."
             raise PipelineError(message, node, f"{field}.others")
         return
+    if aggregate.function.declared is None and not aggregate.function.problem:
+        known = (*functions_of(aggregate.function.code), *functions())
+        message = f"{field}: {unknown_name('function', aggregate.function.name, known)}."
+        raise PipelineError(message, node, f"{field}.function")
     aggregate.function.require(node, field, len(aggregate.arguments))
     for at, argument in enumerate(aggregate.arguments):
         place = f"{field}.argument" if at == 0 else f"{field}.others.{at - 1}.expression"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PythonFunction(AggregateFunction):
-    """One function of a text. declared: None where the text cannot be read, which `problem` says."""
+    """One function of a text. declared: None where it has no such function, or cannot be read, as `problem` says."""
 
     name: str
     code: str
@@ -143,7 +143,7 @@ class WithFunctions(Operator):
 
         def named(call: Any) -> Any:
             name = call.get("function") if isinstance(call, Mapping) else None
-            if not isinstance(name, str) or (name not in known and (not problem or name in functions())):
+            if not isinstance(name, str) or name in functions():
                 return call
             return {**call, "function": known.get(name) or PythonFunction(name, code, problem=problem)}
 

@@ -55,6 +55,12 @@ def test_its_result_is_a_column_of_the_type_that_its_code_says() -> None:
     assert GroupAggregate.model_validate({"group_by": ["k"], "code": CODE}).foreign_code == ""
 
 
+def test_a_name_that_neither_its_code_nor_flink_has_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(PipelineError, match=r"unknown function 'Totals'. Available: Total, COUNT, SUM, ") as caught:
+        planned(aggregates=[{**CALL, "function": "Totals"}])
+    assert caught.value.field == "aggregates.0.function"
+
+
 def test_it_is_written_as_flink_has_it() -> None:
     more = {**CALL, "others": [{"expression": "v + 1"}], "filter": "v > 1", "distinct": True}
     made = planned(aggregates=[more])
