@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.contract.recorder import Turn
 from storage import Store
 from storage.event_time.needed_waits import LateOperator
 from tests.storage.beside import beside
@@ -84,6 +85,42 @@ def run_of(store: Store, folder: Path, arrivals: Arrivals, delay: int, lateness:
 def asked(store: Store, run: int) -> LateOperator:
     [found] = store.what_if.operators(run)
     return found
+
+
+def test_a_source_that_is_idle_loses_what_it_would_have_held(store: Store, tmp_path: Path) -> None:
+    """Event 3: b is idle, and counts again with 6, behind the union: it holds nothing until it has caught up."""
+    edges = [edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab"]
+    edges += [
+        edge("both", columns(ts="bigint*"), operator="union"),
+        edge("window", columns(n="bigint"), operator="window_aggregate"),
+    ]
+    nodes = [
+        {"id": "both", "operator": "union"},
+        {"id": "window", "operator": "window_aggregate", "parameters": KINDS["tumble"]},
+    ]
+    wires = [{"source": name, "target": "both"} for name in "ab"] + [{"source": "both", "target": "window"}]
+    times = {1: ("a", 5), 2: ("b", 1), 4: ("a", 25), 5: ("a", 3), 6: ("b", 2), 7: ("a", 4), 8: ("b", 26), 9: ("a", 6)}
+    records = {
+        name: [(seq, b"", "+I", (time,)) for seq, (source, time) in times.items() if source == name] for name in "ab"
+    }
+    records["both"] = [(seq, b"", "+I", (time,)) for seq, (_, time) in times.items()]
+    tops = {"a": [5, 5, 5, 25, 25, 25, 25, 25, 25], "b": [1, 1, 1, 1, 1, 2, 2, 26, 26]}
+    marks = [(seq, source, time, tops[source][seq - 1], False) for seq, (source, time) in times.items()]
+    lost = [5, 6, 7, 9]
+    ledger = [("window", "in", seq, b"", times[seq][1], 0, 1, 25 - 9, 25, "window closed") for seq in lost]
+    turns = [Turn(3, "b", True), Turn(6, "b", False)]
+    run = recorded(
+        store,
+        tmp_path,
+        planned(json.dumps({"nodes": nodes, "edges": wires}), tuple(edges)),
+        Epoch(records=records, watermarks=marks, late=ledger, turns=turns),
+    )
+    late_one = asked(store, run)
+    losses = store.what_if.losses(run, late_one)
+    # The first window ends with 9, and the watermark was 25.
+    assert (losses.lost(0), losses.lost(16), losses.lossless_ms) == (4, 4, 17)
+    page = store.what_if.records(run, late_one, 17, 0)
+    assert [(record.seq, record.was_late, record.is_late) for record in page] == [(seq, True, False) for seq in lost]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

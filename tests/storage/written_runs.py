@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from engine.contract import frames
 from engine.contract.explanation import NodeExplanation, PlanExplanation
 from engine.contract.operator import Operator
-from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan, Turn
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type
@@ -80,6 +80,7 @@ class Epoch:
     fires: Sequence[tuple[Any, ...]] = ()
     rejected: Sequence[tuple[Any, ...]] = ()
     key_times: Mapping[str, Sequence[tuple[str, int, int]]] = field(default_factory=dict)
+    turns: Sequence[Turn] = ()
     files: int = 1
 
     def write(self, folder: Path, edges: Sequence[EdgeInfo]) -> EpochOutput:
@@ -105,6 +106,7 @@ class Epoch:
             fires=(problems["fires"],),
             rejected=(problems["rejected"],),
             key_times={name: (folder / "key_times" / name,) for name in self.key_times},
+            turns=tuple(self.turns),
             last_seq=last,
         )
 
