@@ -46,8 +46,13 @@ NOTHING: Final = Combined(())
 
 
 def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", held_ms: int = 0) -> Above:
-    """What is combined where these meet."""
-    inputs = [each for each in inputs if each != NOTHING]
+    """What is combined where these meet. What comes on several ways counts once, as often as ways branch and meet."""
+    distinct: list[Above] = []
+    for each in inputs:
+        is_known = any(each == other if isinstance(each, str) else each is other for other in distinct)
+        if not is_known and each != NOTHING:
+            distinct.append(each)
+    inputs = distinct
     if len(inputs) == 1 and held_ms == 0:
         return inputs[0]
     return Combined(tuple(inputs), held_ms, is_union, node)
@@ -55,13 +60,20 @@ def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", 
 
 def holdbacks_of(above: Above) -> Mapping[str, int]:
     """The sources, each with the ms by which it is held back; the longer of two ways counts."""
+    return _holdbacks(above, {})
+
+
+def _holdbacks(above: Above, known: dict[int, Mapping[str, int]]) -> Mapping[str, int]:
+    """The same; known: by identity, since one may be met on many ways."""
     if isinstance(above, str):
         return {above: 0}
-    held: dict[str, int] = {}
-    for input_ in above.inputs:
-        for source, by_ms in holdbacks_of(input_).items():
-            held[source] = max(by_ms + above.held_ms, held.get(source, 0))
-    return held
+    if id(above) not in known:
+        held: dict[str, int] = {}
+        for input_ in above.inputs:
+            for source, by_ms in _holdbacks(input_, known).items():
+                held[source] = max(by_ms + above.held_ms, held.get(source, 0))
+        known[id(above)] = held
+    return known[id(above)]
 
 
 @dataclass(frozen=True)
