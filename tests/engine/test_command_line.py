@@ -152,7 +152,10 @@ def test_a_wrong_document_is_one_sentence_and_status_2(
     [
         ({"group_by": ["wrd"]}, "count_words: group_by.0: unknown column 'wrd'. Available: word."),
         ({}, "count_words: it needs a group column"),
-        ({"group_by": ["word"], "aggregtes": []}, "count_words: unknown field 'aggregtes'. Available: group_by,"),
+        (
+            {"group_by": ["word"], "aggregtes": []},
+            "count_words: unknown field 'aggregtes'. Available: code, group_by, aggregates.",
+        ),
         ({"group_by": "word"}, "count_words: group_by: "),
         (
             {"group_by": ["word"], "aggregates": [{"function": "SUM", "argument": "word", "name": "s"}]},

@@ -164,8 +164,13 @@ def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_fo
     assert "+U" in words_on("behind", tmp_path / "next")
     assert get_spark("behind") is session
     running = GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING
+    # What is interrupted takes a moment to end.
+    end = time.monotonic() + 60
     told = session.client._get_operation_statuses().operation_statuses
     assert told
+    while any(one.state == running for one in told) and time.monotonic() < end:
+        time.sleep(0.2)
+        told = session.client._get_operation_statuses().operation_statuses
     assert [one for one in told if one.state == running] == []
 
 
