@@ -1,6 +1,7 @@
 """Live runs: how many events a second they sustain, how late, and what an epoch of few events costs with much state.
 
     python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
+    python -m tests.bench.bench_live page [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
     python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
 
 `rate` runs the generator without end into a count by key. It prints, for each tenth of the time, the events a second,
@@ -38,6 +39,7 @@ from engine.spark.session import get_spark
 from storage import Store
 from storage.recording.retention import Keep
 from tests.bench import process_tree
+from tests.bench.live_page import page_latency
 
 _EVENTS = 1000
 
@@ -176,7 +178,7 @@ def _size(folder: Path, pattern: str) -> float:
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_live")
-    parser.add_argument("what", choices=["rate", "state"])
+    parser.add_argument("what", choices=["rate", "page", "state"])
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--keep", type=int, default=None)
@@ -186,6 +188,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.what == "rate":
         rate(args.rate, args.seconds, args.engine, Keep(args.keep))
+    elif args.what == "page":
+        page_latency(args.rate, args.seconds, args.engine, args.keep)
     else:
         state(args.keys, args.epochs, args.engine)
 

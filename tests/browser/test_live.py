@@ -8,13 +8,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from storage import Store
 from storage.recording.retention import Keep
 from tests.browser.app_server import running_app
 from tests.browser.canvas_page import node
 from tests.browser.conftest import wait_until_settled
+from tests.browser.run_page import figure, number, press, set_number
 from tests.engine.planning import pipeline_of
 from ui.builder.history import History
 
@@ -30,30 +31,6 @@ WITHOUT_END = pipeline_of(
     out=("sink", {"mode": "changelog"}),
     two=("sink", {"mode": "changelog"}),
 )
-
-
-def figure(page: Page, label: str) -> Locator:
-    """The number of a metric."""
-    return page.get_by_test_id("stMetric").filter(has_text=re.compile(f"^{label}")).get_by_test_id("stMetricValue")
-
-
-def number(page: Page, label: str) -> int:
-    return int(figure(page, label).inner_text().replace(",", ""))
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def set_number(page: Page, popover: str, label: str, value: str) -> None:
-    """Type a number into a form that a button opens."""
-    press(page, popover)
-    box = page.get_by_role("spinbutton", name=label)
-    box.fill(value)
-    box.press("Enter")
-    wait_until_settled(page)
-    page.keyboard.press("Escape")
-    expect(box).to_be_hidden()
 
 
 def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: BrowserContext, tmp_path: Path) -> None:

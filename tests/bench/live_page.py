@@ -1,0 +1,174 @@
+"""How long rows take from their file to the page of a live run, in a browser that follows it.
+
+A thread appends rows to CSV files at a rate; the app, a process of its own, runs a count by key over them, live; the
+browser notes when the number of events on the run's page changes. A row has come once it is in its file.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from engine.model.pipeline import Pipeline
+from storage import Store
+from tests.bench import process_tree
+from tests.browser.app_server import App, running_app
+from tests.browser.chromium import ARGUMENTS, chromium
+from tests.browser.conftest import VIEWPORT, wait_until_settled
+from tests.browser.run_page import figure, press, set_number
+from ui.builder.history import History
+
+_BEAT_S: Final = 0.1
+_FILE_S: Final = 300
+_LOOK_S: Final = 5
+_KEYS: Final = 10_000
+_START_MS: Final = 120_000
+# The page is drawn by the browser: when it changed is what the browser's clock says, which is the machine's.
+_NOTE: Final = """label => {
+    const shown = () => [...document.querySelectorAll('[data-testid=stMetric]')]
+        .find(each => each.innerText.startsWith(label))?.querySelector('[data-testid=stMetricValue]')?.innerText
+    window.noted = []
+    let last
+    new MutationObserver(() => {
+        const now = shown()
+        if (now !== undefined && now !== last) window.noted.push([Date.now() / 1000, last = now])
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })
+}"""
+_TAKE: Final = "() => { const taken = window.noted; window.noted = []; return taken }"
+
+
+class Feed(threading.Thread):
+    """Appends rows at a rate. came: when so many rows in total were in their files."""
+
+    def __init__(self, folder: Path, per_second: int) -> None:
+        super().__init__(daemon=True)
+        self.folder = folder
+        self.per_second = per_second
+        self.came: list[tuple[float, int]] = []
+        self._stopped = threading.Event()
+        self._written = 0
+        self._append(0, 1)
+
+    def run(self) -> None:
+        """Append until stopped: what is due since the last time."""
+        began = time.time() - self._written / self.per_second
+        self.came = []
+        while not self._stopped.wait(_BEAT_S):
+            since = time.time() - began
+            self._append(int(since / _FILE_S), int(since * self.per_second))
+
+    def stop(self) -> None:
+        """Append no more."""
+        self._stopped.set()
+        self.join()
+
+    def _append(self, file: int, up_to: int) -> None:
+        path = self.folder / f"part-{file:04d}.csv"
+        rows = "".join(f"{number},{number * 7919 % _KEYS}\n" for number in range(self._written, up_to))
+        with path.open("a") as stream:
+            if stream.tell() == 0:
+                stream.write("number,key\n")
+            stream.write(rows)
+        self._written = up_to
+        self.came.append((time.time(), up_to))
+
+
+def page_latency(per_second: int, seconds: int, engine: str, keep: int | None) -> None:
+    """Print, for each tenth of the time, what the page showed how late, and what the app takes."""
+    with tempfile.TemporaryDirectory(prefix="live-") as name:
+        folder = Path(name)
+        (folder / "in").mkdir()
+        feed = Feed(folder / "in", per_second)
+        with Store.open(folder / "studio.duckdb") as store:
+            store.drafts.save("live", History(_counting(folder / "in")).to_json())
+        with running_app(folder, engine) as app, _browser() as page:
+            page.goto(f"{app.url}/build?draft=live")
+            wait_until_settled(page)
+            press(page, "Run live")
+            page.goto(f"{app.url}/run?run=1")
+            expect(figure(page, "Events")).to_have_text("1", timeout=_START_MS)
+            if keep is not None:
+                set_number(page, "Keep", "The last events", str(keep))
+            page.evaluate(_NOTE, "Events")
+            feed.start()
+            _follow(page, app, feed, seconds, folder)
+            feed.stop()
+
+
+def _follow(page: Page, app: App, feed: Feed, seconds: int, folder: Path) -> None:
+    began, first = time.time(), 0
+    at, used = began, sum(process_tree.cpu(app.pid).values())
+    shown: list[tuple[float, int]] = []
+    waits: list[float] = []
+    tenth = 1
+    while tenth <= 10:
+        page.wait_for_timeout(_LOOK_S * 1000)
+        for when, text in page.evaluate(_TAKE):
+            shown.append((float(when), int(str(text).replace(",", ""))))
+        new, feed.came = _waits(shown, feed.came)
+        waits += new
+        if time.time() - began < tenth * seconds / 10 or not waits:
+            continue
+        now, cpu = time.time(), sum(process_tree.cpu(app.pid).values())
+        waits.sort()
+        memory = {role: size / 1e6 for role, size in process_tree.memory(app.pid).items()}
+        sys.stdout.write(
+            f"{now - began:6.0f} s  {(shown[-1][1] - first) / (now - at):9,.0f} events/s  "
+            f"to the page {statistics.median(waits):5.2f} s, 99 of 100 in {waits[len(waits) * 99 // 100]:5.2f} s, "
+            f"at most {waits[-1]:5.2f} s  CPU {(cpu - used) / (now - at):4.2f}  "
+            f"memory {memory['driver']:5.0f} + {memory.get('java', 0):5.0f} + {memory.get('workers', 0):5.0f} MB  "
+            f"store {_size(folder, 'studio.duckdb*'):6.1f} MB  state {_size(folder / 'studio.live', '**/*'):6.1f} MB\n"
+        )
+        sys.stdout.flush()
+        at, used, first, shown, waits = now, cpu, shown[-1][1], shown[-1:], []
+        tenth += 1
+
+
+def _waits(
+    shown: Sequence[tuple[float, int]], came: Sequence[tuple[float, int]]
+) -> tuple[list[float], list[tuple[float, int]]]:
+    """How long those that are on the page had to wait, and those that are not there yet. One each time of coming."""
+    waits, at = [], 0
+    for when, total in shown:
+        while at < len(came) and came[at][1] <= total:
+            waits.append(when - came[at][0])
+            at += 1
+    return waits, list(came[at:])
+
+
+@contextmanager
+def _browser() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        path = chromium(Path(playwright.chromium.executable_path))
+        launched = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        yield launched.new_page(viewport=VIEWPORT)
+        launched.close()
+
+
+def _counting(folder: Path) -> Pipeline:
+    count = {"function": "COUNT", "name": "n"}
+    types = {"number": "bigint", "key": "bigint"}
+    nodes = [
+        {
+            "id": "rows",
+            "operator": "csv",
+            "parameters": {"path": str(folder), "types": types, "monitor_interval_ms": 100},
+        },
+        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["key"], "aggregates": [count]}},
+        {"id": "out", "operator": "sink"},
+    ]
+    edges = [{"source": "rows", "target": "counts"}, {"source": "counts", "target": "out"}]
+    return Pipeline.from_dict({"nodes": nodes, "edges": edges})
+
+
+def _size(folder: Path, pattern: str) -> float:
+    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file()) / 1e6

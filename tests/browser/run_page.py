@@ -1,0 +1,35 @@
+"""What the page of a run shows, and its buttons."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import wait_until_settled
+
+
+def figure(page: Page, label: str) -> Locator:
+    """The number of a metric."""
+    return page.get_by_test_id("stMetric").filter(has_text=re.compile(f"^{label}")).get_by_test_id("stMetricValue")
+
+
+def number(page: Page, label: str) -> int:
+    """The number of a metric, as a number."""
+    return int(figure(page, label).inner_text().replace(",", ""))
+
+
+def press(page: Page, name: str) -> None:
+    """Click the button of that name."""
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def set_number(page: Page, popover: str, label: str, value: str) -> None:
+    """Type a number into a form that a button opens."""
+    press(page, popover)
+    box = page.get_by_role("spinbutton", name=label)
+    box.fill(value)
+    box.press("Enter")
+    wait_until_settled(page)
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
