@@ -34,21 +34,29 @@ _TABLES: Final = (
     "run_conditions",
     "run_warnings",
 )
+# Joins of what each table says of a run: as sub-queries of each column, DuckDB takes four times as long to plan them.
 _RUN: Final = """
-SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
+SELECT r.run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
     finished_at, error, error_node,
-    CASE WHEN EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id)
-        THEN (SELECT coalesce(max(epoch), 0) + 1 FROM run_epochs e WHERE e.run_id = r.run_id) ELSE epochs END,
-    (SELECT coalesce(max(epoch) + 1, 0) FROM run_epochs e WHERE e.run_id = r.run_id),
-    coalesce((SELECT max(last_seq) FROM run_epochs e WHERE e.run_id = r.run_id), 0),
-    coalesce((SELECT sum(inserts + updates_before + updates_after + deletes)
-        FROM run_edges e WHERE e.run_id = r.run_id), 0)::BIGINT,
-    coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
-    coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
-    EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id),
+    CASE WHEN l.run_id IS NULL THEN epochs ELSE coalesce(last_epoch, 0) + 1 END,
+    coalesce(last_epoch + 1, 0),
+    coalesce(last_seq, 0),
+    coalesce(records, 0)::BIGINT,
+    coalesce(late, 0)::BIGINT,
+    coalesce(rejected, 0)::BIGINT,
+    l.run_id IS NOT NULL,
     coalesce(made_by, ''),
-    coalesce((SELECT max(kept_from) FROM run_retention k WHERE k.run_id = r.run_id), 1)
+    coalesce(kept_from, 1)
 FROM runs r
+LEFT JOIN (SELECT DISTINCT run_id FROM run_live) l ON l.run_id = r.run_id
+LEFT JOIN (SELECT run_id, max(epoch) AS last_epoch, max(last_seq) AS last_seq FROM run_epochs GROUP BY run_id) e
+    ON e.run_id = r.run_id
+LEFT JOIN (
+    SELECT run_id, sum(inserts + updates_before + updates_after + deletes) AS records FROM run_edges GROUP BY run_id
+) d ON d.run_id = r.run_id
+LEFT JOIN (SELECT run_id, sum(late) AS late, sum(rejected) AS rejected FROM run_problems GROUP BY run_id) p
+    ON p.run_id = r.run_id
+LEFT JOIN (SELECT run_id, max(kept_from) AS kept_from FROM run_retention GROUP BY run_id) k ON k.run_id = r.run_id
 """
 
 
@@ -99,7 +107,7 @@ class Runs:
         """Runs, newest first."""
         rows = self._database.rows(
             _RUN + "WHERE ($pipeline IS NULL OR pipeline_id = $pipeline) "
-            "AND ($status IS NULL OR status = $status) ORDER BY run_id DESC LIMIT $limit OFFSET $offset",
+            "AND ($status IS NULL OR status = $status) ORDER BY r.run_id DESC LIMIT $limit OFFSET $offset",
             {
                 "pipeline": pipeline_id,
                 "status": status.value if status else None,
@@ -118,7 +126,7 @@ class Runs:
 
     def get(self, run_id: int) -> Run:
         """One run. Raises UnknownRun."""
-        row = self._database.row(_RUN + "WHERE run_id = ?", [run_id])
+        row = self._database.row(_RUN + "WHERE r.run_id = ?", [run_id])
         if row is None:
             raise UnknownRun(run_id)
         return _run(row)
