@@ -35,6 +35,7 @@ from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
+from engine.spark.sending import sent
 from engine.windows.batch import not_late
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class _Checking:
         held = holdbacks_of(node.above)
         if any(self.recorded.idle.get(source) for source in held):
             following = _FollowingIdle(node.above, self.recorded.idle)
-            return events.coalesce(1).sortWithinPartitions("seq").mapInArrow(following, ddl(SEQ, WATERMARK_MS))
+            return events.coalesce(1).sortWithinPartitions("seq").mapInArrow(sent(following), ddl(SEQ, WATERMARK_MS))
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
         ended = f.lit(MAX_WATERMARK)
         each = []

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
 from engine.model.schema import Column, Schema, TimeUnit
+from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,7 +104,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool
                         yield _rejected(part.rejected, at, arrow)
 
     places = spark.range(0, len(parts), 1, max(1, len(parts)))
-    return places.mapInArrow(task, source_rows_ddl(schema))
+    return places.mapInArrow(sent(task), source_rows_ddl(schema))
 
 
 def _records(part: ReadPart, ordinals: Any, arrow: pa.Schema, with_lines: bool) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import PLACED, SEQ, STEP, key_name, value_name
 from engine.model.schema import Schema, arrow_type, quote
+from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +36,7 @@ def matched(
     numbers = ", ".join(
         f"{quote(column.name)} {'bigint' if column.type in _TIMES else column.type}" for column in output
     )
-    found = rows.mapInArrow(_found(kernel, len(keys), len(values), output), numbers)
+    found = rows.mapInArrow(sent(_found(kernel, len(keys), len(values), output)), numbers)
     return found.select(*(_as_time(column.name, column.type) for column in output))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.model.row_types import to_pylist
 from engine.model.schema import arrow_type
+from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,4 +69,4 @@ def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type
             made = call(batch.columns[len(names) : -1], batch.num_rows)
             yield pa.RecordBatch.from_arrays([*batch.columns[: len(names)], made], names=kept)
 
-    return given.toDF(*plain).mapInArrow(called, schema).toDF(*names, name)
+    return given.toDF(*plain).mapInArrow(sent(called), schema).toDF(*names, name)

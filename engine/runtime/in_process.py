@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
+from engine.spark.sending import packed
+
 _NUMBERS: ContextVar[Iterator[int] | None] = ContextVar("the numbers of tasks in this process", default=None)
 Work = Callable[[], Iterator[dict[str, Any]]]
 
@@ -43,7 +45,5 @@ def sendable(work: Work) -> Work:
 
     It is not unpickled: in the process that pickled it, that would overwrite our classes with copies of themselves.
     """
-    from pyspark.cloudpickle import dumps
-
-    dumps(work)  # type: ignore[no-untyped-call]
+    packed(work)
     return work

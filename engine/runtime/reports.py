@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from engine.runtime import in_process
+from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +42,7 @@ def run_tasks(
     # A type, not its DDL: that would be a question to the server.
     from pyspark.sql.types import StringType, StructType
 
-    answers = frame.mapInArrow(reporting, StructType().add("report", StringType()))
+    answers = frame.mapInArrow(sent(reporting), StructType().add("report", StringType()))
     reports = []
     for row in answers.collect() if heard is unheard else answers.toLocalIterator():
         reports.append(json.loads(row[0]))

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from engine.errors import EngineUnavailable
 from engine.reading.files.storage import StoredFile, list_files, open_file
+from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,7 +95,7 @@ class EngineStorage:
             yield pa.RecordBatch.from_pydict({"answer": [answer], "error": [error]}, schema=_ANSWER)
 
         try:
-            [row] = self.spark().range(0, 1, 1, 1).mapInArrow(task, _ANSWER_DDL).collect()
+            [row] = self.spark().range(0, 1, 1, 1).mapInArrow(sent(task), _ANSWER_DDL).collect()
         except EngineUnavailable as error:
             message = f"{self.title} was to look for it, and {error}"
             raise OSError(message) from error

@@ -25,6 +25,7 @@ import pyarrow as pa
 from engine.contract.recorder import EpochOutput
 from engine.reading.files.storage import open_file
 from engine.scratch import scratch
+from engine.spark.sending import sent
 from engine.spark.workspace import Workspace, writing
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class FetchedFiles:
                     yield pa.RecordBatch.from_pydict({"at": [at], "answer": [str(works[at]() or 0)]})
 
         tasks = self.spark.range(0, len(works), 1, min(len(works), _TASKS))
-        rows = tasks.mapInArrow(task, "at BIGINT, answer STRING").collect()
+        rows = tasks.mapInArrow(sent(task), "at BIGINT, answer STRING").collect()
         return [answer for _, answer in sorted(rows)]
 
     def _fetch(self, pieces: Sequence[tuple[str, int, int]]) -> None:
@@ -229,7 +230,7 @@ class FetchedFiles:
                             read = file.read(min(_PIECE, start + length - at))
                             yield pa.RecordBatch.from_arrays([[number], [at], [read]], schema=_PIECES)
 
-        frame = self.spark.range(0, len(pieces), 1, min(len(pieces), _TASKS)).mapInArrow(task, _PIECES_DDL)
+        frame = self.spark.range(0, len(pieces), 1, min(len(pieces), _TASKS)).mapInArrow(sent(task), _PIECES_DDL)
         for number, at, read in frame.toLocalIterator():
             local = self._local(pieces[number][0])
             if at == 0:

@@ -27,6 +27,7 @@ from engine.model.position import timer
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.keyed.inputs import plain
+from engine.spark.sending import sent
 from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
@@ -179,4 +180,4 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
     # What comes out of Arrow may be null, as far as Spark can tell.
     fields = [StructField(field.name, field.dataType) for field in frame.schema.fields]
     added = [StructField(name, LongType()) for name in ("__flush", "__hash")]
-    return frame.mapInArrow(find, StructType([*fields, *added]))
+    return frame.mapInArrow(sent(find), StructType([*fields, *added]))

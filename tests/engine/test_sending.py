@@ -1,0 +1,88 @@
+"""Code that travels to workers: pickled once, as it is now, and complete for a process that cannot import it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.contract import frames
+from engine.model.changelog import APPEND, RowKind
+from engine.model.position import ordinal
+from engine.model.schema import Column, Schema
+from engine.runtime.arrivals import units
+from engine.spark.sending import packed, sent
+from engine.sql.functions import intervals
+
+RECEIVER = """
+import pickle, sys
+call = pickle.load(sys.stdin.buffer)
+assert not any(name.partition(".")[0] == "engine" for name in sys.modules)
+print(*call(iter("ab")))
+assert not any(name.partition(".")[0] == "engine" for name in sys.modules)
+"""
+
+
+@pytest.fixture(autouse=True)
+def by_value() -> None:
+    """As wherever a session is opened."""
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    import engine
+
+    register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
+
+
+def positions(*names: str) -> Callable[[Iterator[Any]], Iterator[str]]:
+    """What a task may be: a function in one, with values of our classes, our functions, and what these call."""
+    schema = Schema(tuple(Column(name, "string") for name in names))
+
+    def called(given: Iterator[Any]) -> Iterator[str]:
+        for at, value in enumerate(given):
+            assert isinstance(schema, Schema)
+            yield f"{value}:{ordinal(at).hex()}:{schema.names[at]}:{RowKind(at).name}:{APPEND}"
+
+    return called
+
+
+def test_code_is_pickled_once_for_all_tasks_that_use_it() -> None:
+    code, made_of = packed(frames.ddl)
+    again, with_more = packed(partial(frames.ddl, *map(str, range(1000))))
+    assert again is code
+    assert len(code) > 1000 > len(made_of)
+    assert len(with_more) > 1000
+    assert packed(ordinal)[0] is not code
+
+
+def test_what_a_name_means_now_is_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes: list[tuple[Callable[..., Any], Callable[[pytest.MonkeyPatch], None]]] = [
+        (frames.ddl, lambda patch: patch.setattr(frames, "_ddl", ordinal)),
+        (units.units_of, lambda patch: patch.setattr(units.Unit, "records", 1)),
+        (intervals.interval_ms, lambda patch: patch.setitem(intervals._MS, "DAY", 1)),
+    ]
+    for function, change in changes:
+        before = packed(function)[0]
+        assert packed(function)[0] is before
+        with monkeypatch.context() as patch:
+            change(patch)
+            assert packed(function)[0] != before
+        assert packed(function)[0] == before
+
+
+def test_a_process_that_cannot_import_our_code_has_all_of_it(tmp_path: Path) -> None:
+    from pyspark.cloudpickle import dumps
+
+    received = subprocess.run(
+        [sys.executable, "-P", "-c", RECEIVER],
+        input=dumps(sent(positions("x", "y"))),  # type: ignore[no-untyped-call]
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    expected = " ".join(positions("x", "y")(iter("ab")))
+    assert (received.stdout.decode().strip(), received.stderr) == (expected, b"")
