@@ -49,9 +49,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         shutil.rmtree(os.environ[_ARCHIVE], ignore_errors=True)
 
 
-# Of a job of ten rows, compiling its stages to Java takes half of the CPU. The apps of the browser tests and the golden
-# traces run compiled, as everybody's do.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Of a job of ten rows, compiling its stages to Java takes half of the CPU, and adaptive execution, which plans every
+# stage anew, a third of what is left. The apps of the browser tests and the golden traces run as everybody's do.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 # What starts no JVM comes first, until there is an archive of classes. Then what waits most (for servers, browsers,
 # kills), so that the end is not one process waiting for one test.

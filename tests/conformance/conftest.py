@@ -72,16 +72,12 @@ def verdicts(
     some that have each step of a plan twice. Half of them run on Spark; the tasks of the others, pickled as for Spark,
     run in this process, as handing them out is what takes a small run its time. They run in one epoch and in two by
     turns: that both give the same, the golden traces and the operators' own cases hold.
-
-    Adaptive execution plans every stage anew, which takes a third of the time of jobs of ten rows.
     """
     paths = {
         item.callspec.params["case"]
         for item in request.session.items
         if item.path.is_relative_to(HERE) and hasattr(item, "callspec")
     }
-    adaptive = spark.conf.get("spark.sql.adaptive.enabled")
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
     is_own = not request.config.getoption("--cases")
     turns = ((1,), (2,)) if is_own else (ONE_AND_SEVERAL,)
     on_spark = covering(sorted(paths)) if is_own else paths
@@ -90,7 +86,6 @@ def verdicts(
             path.stem: pool.submit(_judged, Case.read(path), spark, epochs, path not in on_spark)
             for path, epochs in zip(sorted(paths), cycle(turns), strict=False)
         }
-    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
 
 
 def _judged(case: Case, spark: SparkSession, epochs: tuple[int, ...], in_this_process: bool) -> Verdict:

@@ -1,4 +1,4 @@
-"""A pipeline run on Spark and checked against its batch answer."""
+"""A pipeline run, its tasks in this process, and checked by Spark against its batch answer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run
+from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
 from tests.analyzing import analyzer_of
 
@@ -28,15 +29,16 @@ def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterat
     with TemporaryDirectory() as work:
         files = LocalFiles(Path(work) / "run")
         kept = Collected(files)
-        run(
-            planned,
-            spark=spark,
-            recorder=kept,
-            folder=Path(),
-            files=files,
-            epochs=epochs,
-            partitions=1,
-        )
+        with in_process():
+            run(
+                planned,
+                spark=spark,
+                recorder=kept,
+                folder=Path(),
+                files=files,
+                epochs=epochs,
+                partitions=1,
+            )
         yield planned, kept.recorded(planned)
 
 
