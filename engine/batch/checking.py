@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import getsize, isfile
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch.checked import Checked, Difference, NodeCheck
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHOWN: Final = 100
+# Bytes.
+_LITTLE: Final = 1 << 18
 _LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "window_end_ms")
 
 
@@ -75,6 +78,10 @@ class _Checking:
     recorded: Recorded
     changelogs: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
     tables: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+    is_little: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_little = _are_small(self.recorded)
 
     def run(self, told: Callable[[str], None]) -> Checked:
         checks: list[NodeCheck] = []
@@ -97,7 +104,7 @@ class _Checking:
                 for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
             ]
             batch = _as_schema(node.operator.batch(_context(self.plan, node), inputs), node.schema)
-            checked = _compared(node, batch, stream, is_sink=node.id in sinks)
+            checked = self._compared(node, batch, stream, is_sink=node.id in sinks)
             if not checked.is_equal:
                 self.tables[own] = _positioned(batch, stream, node.schema)
             checks.append(checked)
@@ -124,7 +131,11 @@ class _Checking:
         return BatchInput(rows, in_time, watermarks, windowed)
 
     def _read(self, output: tuple[str, str], schema: Schema) -> DataFrame:
-        return together(self.spark, schema, self.recorded.edges.get(output, ()))
+        return self._gathered(together(self.spark, schema, self.recorded.edges.get(output, ())))
+
+    def _gathered(self, frame: DataFrame) -> DataFrame:
+        """Few rows in one partition: nothing is shuffled then, and there is one task where there would be ten."""
+        return frame.coalesce(1) if self.is_little else frame
 
     def _watermarks(self, node: NodePlan) -> DataFrame:
         """The least watermark of the sources above a node before each event."""
@@ -132,7 +143,7 @@ class _Checking:
         from pyspark.sql import functions as f
 
         files = [str(file) for file in self.recorded.watermarks]
-        events = watermark_marks(self.spark, self.recorded.clocks, files)
+        events = self._gathered(watermark_marks(self.spark, self.recorded.clocks, files))
         held = holdbacks_of(node.above)
         if any(self.recorded.idle.get(source) for source in held):
             following = _FollowingIdle(node.above, self.recorded.idle)
@@ -148,7 +159,42 @@ class _Checking:
 
     def _late(self) -> DataFrame | None:
         folders = [str(folder) for folder in self.recorded.late]
-        return self.spark.read.schema(_LATE).parquet(*folders) if folders else None
+        return self._gathered(self.spark.read.schema(_LATE).parquet(*folders)) if folders else None
+
+    def _compared(self, node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: bool) -> NodeCheck:
+        """Both tables as counted rows. What can be shown of a row is kept beside what it is compared by."""
+        from pyspark.sql import functions as f
+
+        schema = node.schema
+        loose = node.operator.unordered if isinstance(node.operator, Operator) else frozenset()
+        compared = [comparable(quote(column.name), column.type, unordered=column.name in loose) for column in schema]
+        sides = [
+            frame.select(
+                *(f.expr(value).alias(f"__c{at}") for at, value in enumerate(compared)),
+                f.struct(*(f.expr(_shown(column.name, column.type)) for column in schema)).alias("__row"),
+                f.lit(in_batch).alias("__in_batch"),
+                f.lit(1 - in_batch).alias("__in_stream"),
+            )
+            for frame, in_batch in ((batch, 1), (stream, 0))
+        ]
+        counted = (
+            self._gathered(sides[0].unionAll(sides[1]))
+            .groupBy(*(f"__c{at}" for at in range(len(schema))))
+            .agg(f.sum("__in_batch").alias("b"), f.sum("__in_stream").alias("s"), f.first("__row").alias("row"))
+        )
+        same, missing, extra = counted.agg(
+            f.sum(f.least("b", "s")),
+            f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
+            f.sum(f.greatest(f.col("s") - f.col("b"), f.lit(0))),
+        ).collect()[0]
+        differences: tuple[Difference, ...] = ()
+        if missing or extra:
+            order = [f.col(f"__c{at}") for at in range(len(schema))]
+            rows = counted.where("b <> s").orderBy(*order).limit(_SHOWN).collect()
+            differences = tuple(Difference(tuple(row["row"]), int(row["b"]), int(row["s"])) for row in rows)
+        return NodeCheck(
+            node.id, schema.names, is_sink, int(same or 0), int(missing or 0), int(extra or 0), differences
+        )
 
 
 @dataclass(frozen=True)
@@ -175,6 +221,13 @@ class _FollowingIdle:
         yield pa.RecordBatch.from_arrays(
             [pa.array(seqs), pa.array(before)], schema=pa.schema(arrow_fields(SEQ, WATERMARK_MS))
         )
+
+
+def _are_small(recorded: Recorded) -> bool:
+    """Whether all that was recorded lies here, and is so little that one task is soon done with it."""
+    files = [file.path for records in recorded.edges.values() for one in records for file in one.files]
+    files += [*map(str, recorded.watermarks), *map(str, recorded.late), *(clock.path for clock in recorded.clocks)]
+    return all(map(isfile, files)) and sum(map(getsize, set(files))) < _LITTLE
 
 
 def _ports(operator: Operator, inputs: int) -> Sequence[str]:
@@ -204,41 +257,6 @@ def _as_schema(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
     return frame.select(*(f.col(quote(column.name)).cast(column.type).alias(column.name) for column in schema))
-
-
-def _compared(node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: bool) -> NodeCheck:
-    """Both tables as counted rows. What can be shown of a row is kept beside what it is compared by."""
-    from pyspark.sql import functions as f
-
-    schema = node.schema
-    loose = node.operator.unordered if isinstance(node.operator, Operator) else frozenset()
-    compared = [comparable(quote(column.name), column.type, unordered=column.name in loose) for column in schema]
-    sides = [
-        frame.select(
-            *(f.expr(value).alias(f"__c{at}") for at, value in enumerate(compared)),
-            f.struct(*(f.expr(_shown(column.name, column.type)) for column in schema)).alias("__row"),
-            f.lit(in_batch).alias("__in_batch"),
-            f.lit(1 - in_batch).alias("__in_stream"),
-        )
-        for frame, in_batch in ((batch, 1), (stream, 0))
-    ]
-    counted = (
-        sides[0]
-        .unionAll(sides[1])
-        .groupBy(*(f"__c{at}" for at in range(len(schema))))
-        .agg(f.sum("__in_batch").alias("b"), f.sum("__in_stream").alias("s"), f.first("__row").alias("row"))
-    )
-    same, missing, extra = counted.agg(
-        f.sum(f.least("b", "s")),
-        f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
-        f.sum(f.greatest(f.col("s") - f.col("b"), f.lit(0))),
-    ).collect()[0]
-    differences: tuple[Difference, ...] = ()
-    if missing or extra:
-        order = [f.col(f"__c{at}") for at in range(len(schema))]
-        rows = counted.where("b <> s").orderBy(*order).limit(_SHOWN).collect()
-        differences = tuple(Difference(tuple(row["row"]), int(row["b"]), int(row["s"])) for row in rows)
-    return NodeCheck(node.id, schema.names, is_sink, int(same or 0), int(missing or 0), int(extra or 0), differences)
 
 
 def _shown(name: str, type_: str) -> str:
