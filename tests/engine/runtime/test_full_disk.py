@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha512
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,8 @@ def engine(small_disk: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def counted(folder: Path, name: str, rows: int) -> str:
-    """A pipeline that counts the words of a file."""
-    (folder / f"{name}.csv").write_text("word\n" + "".join(f"w{at * 7919 % 20011}\n" for at in range(rows)))
+    """A pipeline that counts the words of a file. They are long, and nothing makes them shorter."""
+    (folder / f"{name}.csv").write_text("word\n" + "".join(f"{sha512(b'%d' % at).hexdigest()}\n" for at in range(rows)))
     count = {"group_by": ["word"], "aggregates": [{"function": "COUNT", "name": "n"}]}
     nodes = [("words", "csv", {"path": f"{name}.csv"}), ("counts", "aggregate", count), ("sink", "sink", {})]
     made = [{"id": node, "operator": operator, "parameters": given} for node, operator, given in nodes]
@@ -62,7 +63,7 @@ def counted(folder: Path, name: str, rows: int) -> str:
 def test_a_full_disk_of_temporary_files_is_a_sentence_and_the_next_run_is_fine(
     engine: Engine, small_disk: Path, tmp_path: Path
 ) -> None:
-    small, large = counted(tmp_path, "small", 20), counted(tmp_path, "large", 800_000)
+    small, large = counted(tmp_path, "small", 20), counted(tmp_path, "large", 60_000)
     store = str(tmp_path / "s.duckdb")
     to_all = ("--engine", "local[2]", "--format", "jsonl", "--store", store)
     first = engine("run", small, *to_all)
