@@ -19,6 +19,7 @@ from engine.contract.kernel import Input, Kernel, run
 from engine.errors import PipelineError, PlanRejected
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.over_aggregate import OverAggregate
+from engine.runtime.in_process import in_process
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import columns, pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline
@@ -326,7 +327,8 @@ def test_on_spark_any_cut_gives_the_same(spark: SparkSession, tmp_path: Path) ->
         range=("over_aggregate", {**over, "preceding_ms": 1000}),
         rows=("over_aggregate", {**over, "order": "arrival", "frame": "rows", "preceding_rows": 1}),
     )
-    whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
+    with in_process():
+        whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
     cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=3, partitions=3)
     assert cut.text() == whole.text()
     assert whole.changelog("rows", "k", "v", "s", "n") == [

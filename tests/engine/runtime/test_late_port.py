@@ -13,6 +13,7 @@ from engine.contract.explanation import to_text
 from engine.errors import PipelineError, PlanRejected, StudioError
 from engine.model.pipeline import Arrival
 from engine.runtime.explain import explanation
+from engine.runtime.in_process import in_process
 from tests.engine.planning import pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline
 
@@ -63,7 +64,8 @@ def test_every_operator_that_drops_late_rows_can_route_them(
         out=SINK,
         late_out=SINK,
     )
-    found = run_pipeline(made, spark, FOLDER, tmp_path)
+    with in_process():
+        found = run_pipeline(made, spark, FOLDER, tmp_path)
     assert [one.row[1] for one in found.records["w.late"]] == late
     assert {one["seq"] for one in found.late} == set(late)
 
@@ -80,7 +82,8 @@ def test_a_join_has_a_port_for_the_late_rows_of_each_side(spark: SparkSession, t
         left_out=SINK,
         right_out=SINK,
     ).model_copy(update={"arrival": Arrival(mode="in_turn")})
-    found = run_pipeline(made, spark, FOLDER, tmp_path)
+    with in_process():
+        found = run_pipeline(made, spark, FOLDER, tmp_path)
     assert found.columns("j.late_left") == ("k", "v", "rt")
     assert found.columns("j.late_right") == ("k", "w", "ut")
     assert found.changelog("left_out") == ["+I(a, 3, 2000)"]
@@ -91,7 +94,8 @@ def test_a_row_that_one_of_its_windows_takes_is_not_lost(spark: SparkSession, tm
     hop = {"kind": "hop", "size_ms": 4000, "slide_ms": 2000, "aggregates": [COUNT], "late_records": "port"}
     events = [["a", 1, 1000], ["a", 2, 4500], ["a", 3, 3000], ["a", 4, 9000], ["a", 5, 3500]]
     made = pipeline_of("t -> w -> out", t=source(events), w=("window_aggregate", hop), out=SINK)
-    found = run_pipeline(made, spark, FOLDER, tmp_path)
+    with in_process():
+        found = run_pipeline(made, spark, FOLDER, tmp_path)
     assert found.changelog("w.late") == ["+I(a, 5, 3500)"]
     assert [(one["seq"], one["window_end_ms"]) for one in found.late] == [(3, 4000), (5, 4000), (5, 6000)]
 

@@ -1,4 +1,4 @@
-"""Mini-batch on Spark: bundles count what reaches the operator, and are the same for any partitions and epochs.
+"""Mini-batch in runs: bundles count what reaches the operator, and are the same for any partitions and epochs.
 
 The keys of a bundle leave it by their bucket in Flink's hash map: b before a and c, those before d; k2 before k1.
 """
@@ -48,9 +48,9 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 @pytest.fixture
 def runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a pipeline whole, then cut into epochs on several partitions, and on Spark: all are equal.
+    """Runs a pipeline whole, then cut into epochs on several partitions, and with bundles by Spark: all are equal.
 
-    On Spark the second of three epochs has its bundles made as those of many records, by Spark.
+    Then the second of three epochs has its bundles made as those of many records, in jobs of Spark.
     """
     asked: list[str] = []
 
@@ -62,9 +62,9 @@ def runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         with in_process():
             whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
             cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=epochs, partitions=3)
-        assert cut.text() == whole.text()
-        monkeypatch.setattr("engine.runtime.mini_batch.gathering.bundled_in_one_task", in_turns)
-        there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=3, partitions=3)
+            assert cut.text() == whole.text()
+            monkeypatch.setattr("engine.runtime.mini_batch.gathering.bundled_in_one_task", in_turns)
+            there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=3, partitions=3)
         assert there.text() == whole.text()
         assert set(asked) == {"epoch=0", "epoch=1", "epoch=2"}
         return whole

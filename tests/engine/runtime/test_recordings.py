@@ -63,11 +63,9 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
             recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
 
-        # Of a run that went on: what had come until then, and not a record more.
-        with in_process():
-            part = run_pipeline(
-                on_recordings(pipeline, so_far[0], tmp_path), spark, tmp_path, tmp_path / "part", partitions=1
-            )
+        # Of a run that went on: what had come until then, and not a record more. This one is read by Spark's workers.
+        some = on_recordings(pipeline, so_far[0], tmp_path)
+        part = run_pipeline(some, spark, tmp_path, tmp_path / "part", partitions=1)
         for name in ("left", "right"):
             assert 0 < len(part.records[name]) < len(live.records[name])
             assert part.records[name] == live.records[name][: len(part.records[name])]
@@ -119,7 +117,8 @@ def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recor
         assert set(turns) == {"left", "right"}
         # Its recording has it, too: the windows that fired then fire again, with the same event, in any split.
         again = on_recordings(pipeline, store.recordings.write(run_id), tmp_path)
-        recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
+        with in_process():
+            recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
         # What pages say of the watermark is what the operator saw: a window fires where it reaches the window's end.
         shown = store.timeline.timeline(run_id, node="per_window").combined.to_pylist()

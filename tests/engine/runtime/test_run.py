@@ -15,6 +15,7 @@ from engine.contract.recorder import EpochOutput, Progress, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.runtime import epoch, run
+from engine.runtime.in_process import in_process
 from engine.runtime.reports import Report
 from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
@@ -119,8 +120,9 @@ def test_an_empty_source_runs_and_ends(spark: SparkSession, tmp_path: Path) -> N
 def test_state_survives_more_epochs_than_it_takes_to_compact_it(spark: SparkSession, tmp_path: Path) -> None:
     rows = [[n % 3] for n in range(19)]
     many = pipeline("aggregate", rows, group_by=["n"], aggregates=[{"function": "COUNT", "name": "c"}])
-    once = run_pipeline(many, spark, FOLDER, tmp_path / "once").text()
-    split = run_pipeline(many, spark, FOLDER, tmp_path / "split", epochs=20, partitions=2).text()
+    with in_process():
+        once = run_pipeline(many, spark, FOLDER, tmp_path / "once").text()
+        split = run_pipeline(many, spark, FOLDER, tmp_path / "split", epochs=20, partitions=2).text()
     assert split == once
 
 

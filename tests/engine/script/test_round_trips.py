@@ -150,7 +150,10 @@ def test_a_view_that_is_edited_counts_for_more_than_what_is_said_above_it(spark:
 @pytest.mark.slow
 def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> None:
     file = tmp_path / "job.py"
-    file.write_text(program_of(examples()["01-word-frequency"]), encoding="utf-8")
+    program = program_of(examples()["01-word-frequency"])
+    assert program.count('get_spark("local[*]")') == 1
+    # On the server of the other tests, which saves a JVM.
+    file.write_text(program.replace("local[*]", "local[2]"), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=120, check=False

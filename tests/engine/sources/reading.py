@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.contract.frames import KIND, ORDINAL, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.source import Source
+from engine.model.schema import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -13,16 +15,17 @@ if TYPE_CHECKING:
 
 def read(spark: SparkSession, source: Source, folder: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """The values of the records, as Spark prints them, in order; and (file, line, raw, reason) of the rejected."""
-    frames = source.read(spark, "n", folder)
+    frame = source.read(spark, "n", folder).rows
     names = [column.name for column in source.derive("n", folder).schema]
-    assert [field.name for field in frames.records.schema] == ["__ordinal", "__kind", "__watermark", *names]
-    texts = ["CAST(`" + name.replace("`", "``") + "` AS STRING)" for name in names]
-    rows = frames.records.orderBy("__ordinal").selectExpr("__ordinal", *texts).collect()
-    ordinals = [row[0] for row in rows]
-    assert len(set(ordinals)) == len(ordinals)
-    if frames.rejected is None:
-        return [tuple(row[1:]) for row in rows], []
-    return [tuple(row[1:]) for row in rows], [tuple(row) for row in frames.rejected.orderBy("file", "line").collect()]
+    assert [field.name for field in frame.schema] == [ORDINAL, KIND, WATERMARK, *names, *REJECTED_COLUMNS]
+    texts = [f"CAST({quote(name)} AS STRING)" for name in names]
+    # One job for both.
+    rows = frame.orderBy(ORDINAL).selectExpr(ORDINAL, *REJECTED_COLUMNS, *texts).collect()
+    records = [row for row in rows if row[REASON] is None]
+    assert len({row[ORDINAL] for row in records}) == len(records)
+    rejected = [tuple(row[name] for name in REJECTED_COLUMNS) for row in rows if row[REASON] is not None]
+    values = 1 + len(REJECTED_COLUMNS)
+    return [tuple(row[values:]) for row in records], sorted(rejected, key=lambda row: row[:2])
 
 
 def types(source: Source, folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.contract.frames import REJECTED_COLUMNS
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
 from engine.model.schema import TimeUnit
@@ -25,10 +26,9 @@ def rows(*items: Any, columns: list[dict[str, str]] | None = None, **parameters:
 
 
 def read(spark: SparkSession, source: Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    frames = source.read(spark, "n", HERE)
-    assert frames.rejected is not None
-    records = [tuple(row) for row in frames.records.orderBy("__ordinal").collect()]
-    return records, [tuple(row) for row in frames.rejected.orderBy("line").collect()]
+    found = [tuple(row) for row in source.read(spark, "n", HERE).rows.orderBy("__ordinal").collect()]
+    records = [row[: -len(REJECTED_COLUMNS)] for row in found if row[-1] is None]
+    return records, [row[-len(REJECTED_COLUMNS) :] for row in found if row[-1] is not None]
 
 
 def test_lists_and_objects_become_inserts_in_their_order(spark: SparkSession) -> None:
