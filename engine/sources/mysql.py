@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from engine.reading.servers.mysql import Address, Database
+from engine.reading.servers.mysql import Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
 
@@ -32,8 +32,7 @@ class MySql(TableServer):
     @contextmanager
     def client(self, node: str, seconds: float) -> Iterator[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        address = Address(self.host, self.port, self.database, self.user, self.password, self.table_name)
-        database = Database(address, node, seconds)
+        database = Database(self.address(), node, seconds)
         try:
             yield database
         finally:

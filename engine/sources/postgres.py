@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from engine.reading.postgres.client import Address, Database
+from engine.reading.postgres.client import Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
 
@@ -40,10 +40,7 @@ class Postgres(TableServer):
     @contextmanager
     def client(self, node: str, seconds: float) -> Iterator[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        address = Address(
-            self.host, self.port, self.database, self.user, self.password, self.schema_name, self.table_name
-        )
-        database = Database(address, node, seconds)
+        database = Database(self.address(self.schema_name), node, seconds)
         try:
             yield database
         finally:

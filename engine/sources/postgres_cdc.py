@@ -23,7 +23,7 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema, flink_type
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
-from engine.reading.postgres.client import Address, Database
+from engine.reading.postgres.client import Database
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
 from engine.reading.servers.database_server import DatabaseServer, Gone, answering
 from engine.reading.servers.secrets import NOTE, names_any
@@ -98,7 +98,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     @property
     def origin(self) -> str:
         """The table."""
-        return self._address.table_name
+        return self.address(self.schema_name).table_name
 
     def reader(self, node: str, folder: Path) -> ChangeReader:
         """How its changes are read."""
@@ -107,7 +107,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """Those of the table, and its primary key. Raises SourceError."""
         with answering(node):
-            database = Database(self._address, node)
+            database = Database(self.address(self.schema_name), node)
             found = database.described()
             database.close()
         columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
@@ -117,7 +117,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         """The rows of the moment. Raises SourceError."""
         rows = self._rows(node, folder)
         with answering(node):
-            database = Database(self._address, node)
+            database = Database(self.address(self.schema_name), node)
             database.columns()
             number = 0
             for _, found in database.rows([column.name for column in rows.columns], most):
@@ -129,7 +129,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
         """Its rows, then what changes."""
         return PostgresStream(
-            self._address,
+            self.address(self.schema_name),
             self.slot,
             node,
             folder,
@@ -145,14 +145,14 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         super().let_go(node, folder, run, position)
         remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
         try:
-            database = Database(self._address, node)
+            database = Database(self.address(self.schema_name), node)
             if database.owner(self.slot) == self.kept_in(node, run, position):
                 database.drop(self.slot)
             database.close()
         except (Gone, SourceError) as error:
             why = str(error).rstrip(".")
             return (
-                f"The replication slot {self.slot} of {self._address.name} could not be dropped ({why}); the server "
+                f"The replication slot {self.slot} of {self.address().name} could not be dropped ({why}); the server "
                 f"keeps its log for it. There: {remove}",
             )
         return ()
@@ -175,10 +175,6 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         }
         table = create_table(node, schema, self, options, self.primary_key)
         return (NOTE if names_any([self.password]) else "") + table
-
-    @property
-    def _address(self) -> Address:
-        return Address(self.host, self.port, self.database, self.user, self.password, self.schema_name, self.table_name)
 
     def _rows(self, node: str, folder: Path) -> Rows:
         keys = self.primary_key if self.changelog_mode == "upsert" else ()

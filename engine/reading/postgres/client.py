@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.postgres.types import in_utc, type_of
+from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.secrets import NotSet, hidden, resolved
 
@@ -23,29 +24,6 @@ if TYPE_CHECKING:
 _ANSWER_S: Final = 10
 _ROWS: Final = 20_000
 _OURS: Final = "changelog studio"
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a table is, and who asks. password: by the name of an environment variable."""
-
-    host: str
-    port: int
-    database: str
-    user: str
-    password: str
-    schema: str
-    table: str
-
-    @property
-    def name(self) -> str:
-        """The server, as a person calls it."""
-        return f"{self.host}:{self.port}/{self.database}"
-
-    @property
-    def table_name(self) -> str:
-        """The table with its schema, as a person calls it."""
-        return f"{self.schema}.{self.table}"
 
 
 class Snapshot(NamedTuple):

@@ -18,8 +18,9 @@ from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
 from engine.reading.postgres.changes import ChangeReader, Rows
-from engine.reading.postgres.client import Address, Database, Snapshot, text_of_lsn
+from engine.reading.postgres.client import Database, Snapshot, text_of_lsn
 from engine.reading.postgres.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
+from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
 

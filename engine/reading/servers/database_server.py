@@ -11,6 +11,7 @@ from pydantic import Field
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
+from engine.reading.servers.address import Address
 from engine.reading.servers.secrets import is_named, named_in
 from engine.reading.servers.served import ServedSource
 from engine.reading.typed.columns import check_names, declared_type
@@ -39,6 +40,10 @@ class DatabaseServer(ServedSource):
     def server(self) -> str:
         """Host and port."""
         return f"{self.host.strip()}:{self.port}"
+
+    def address(self, schema: str = "") -> Address:
+        """Where its table is. schema: that of the table, on a server that has some."""
+        return Address(self.host, self.port, self.database, self.user, self.password, self.table_name, schema)
 
     @property
     def variables(self) -> tuple[str, ...]:

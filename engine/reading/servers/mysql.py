@@ -14,11 +14,11 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.secrets import NotSet, hidden, resolved
 
@@ -56,23 +56,6 @@ def type_of(written: str) -> str:
     if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
         return f"decimal({match[1]},{match[2]})"
     return _TYPES.get(written) or _TYPES.get(_LENGTH.sub("", written), "string")
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a table is, and who asks. password: by the name of an environment variable."""
-
-    host: str
-    port: int
-    database: str
-    user: str
-    password: str
-    table: str
-
-    @property
-    def name(self) -> str:
-        """The server, as a person calls it."""
-        return f"{self.host}:{self.port}/{self.database}"
 
 
 class Database:
