@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
@@ -93,6 +95,7 @@ def _processes() -> ForkServerContext:
 def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:
     """Be `streamlit run`, in a process group of its own."""
     os.setsid()
+    threading.Thread(target=_end_with_the_tests, daemon=True).start()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for standard in (sys.stdout, sys.stderr):
         os.dup2(output, standard.fileno())
@@ -102,6 +105,14 @@ def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:
     from streamlit.web import cli
 
     cli.main(["run", *arguments], prog_name="streamlit")
+
+
+def _end_with_the_tests() -> None:
+    """A process of tests that is killed ends no app. Its apps, and what they were forked from, would stay for good."""
+    tests = multiprocessing.parent_process()
+    assert tests is not None
+    wait([tests.sentinel])
+    os.killpg(0, signal.SIGKILL)
 
 
 def free_port() -> int:
