@@ -10,15 +10,13 @@ from storage.database.connection import Cursor, Database, Row
 from storage.model import Edge, EdgeColumn, StoredView
 
 _EDGES: Final = """
+WITH kept AS (SELECT table_name AS stored, max(kept_from) AS kept_from
+    FROM run_edge_retention WHERE run_id = $run GROUP BY table_name)
 SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
     inserts, updates_before, updates_after, deletes, shows,
-    greatest(
-        1,
-        (SELECT max(kept_from) FROM run_retention r WHERE r.run_id = $run),
-        (SELECT max(kept_from) FROM run_edge_retention k
-            WHERE k.run_id = $run AND k.table_name = coalesce(shows->>'table', e.table_name))
-    )
-FROM run_edges e WHERE run_id = $run ORDER BY place
+    greatest(1, (SELECT max(kept_from) FROM run_retention WHERE run_id = $run), kept.kept_from)
+FROM run_edges LEFT JOIN kept ON stored = coalesce(shows->>'table', table_name)
+WHERE run_id = $run ORDER BY place
 """
 
 

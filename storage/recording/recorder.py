@@ -17,7 +17,7 @@ from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
 from storage.library import runs
-from storage.library.edge_rows import insert_edge
+from storage.library.edge_rows import insert_edge, read_edges
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import lifetimes
@@ -56,7 +56,7 @@ class Recording:
         """Create the run's tables and store its plan. A run with committed epochs is resumed where it stopped."""
         self.abandon()
         edges = _edges(self.run_id, plan.edges)
-        stored = self._runs.edges(self.run_id)
+        stored = read_edges(self._database, self.run_id)
         last = self._last_epoch()
         resumed = last is not None and bool(stored)
         if last is not None and resumed and [_shape(edge) for edge in stored] != [_shape(edge) for edge in edges]:
