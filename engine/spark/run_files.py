@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engine.spark.engines import Engine
 
 _PIECE: Final = 1 << 20
-# So much is asked for at once: the server keeps what the client has not taken yet.
+# So much is sent or asked for at once: the server keeps what nobody has taken yet.
 _GROUP: Final = 64 << 20
 _TASK: Final = 8 << 20
 _LOOKS: Final = 20
@@ -171,11 +171,19 @@ class FetchedFiles:
 
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
         """Upload them."""
-        places: dict[str, str] = {}
-        for file in sorted(set(files)):
-            places[str(file)] = self.workspace.place("uploads", uuid4().hex, file.name)
-            self._upload(file, places[str(file)])
-        return places
+        places = {file: self.workspace.place("uploads", uuid4().hex, file.name) for file in sorted(set(files))}
+        group: dict[Path, str] = {}
+        held = 0
+        for file, place in places.items():
+            size = file.stat().st_size
+            if group and held + size > _GROUP:
+                self._upload(group)
+                group, held = {}, 0
+            group[file] = place
+            held += size
+        if group:
+            self._upload(group)
+        return {str(file): place for file, place in places.items()}
 
     def forget(self) -> None:
         """Remove what is in the folder."""
@@ -240,16 +248,21 @@ class FetchedFiles:
                 file.seek(at)
                 file.write(read)
 
-    def _upload(self, file: Path, place: str) -> None:
-        """Send a file as an artifact of a session of its own, which ends with it, and let a task move it."""
+    def _upload(self, places: Mapping[Path, str]) -> None:
+        """Send files as artifacts of a session of their own, which ends with them, and let a task move them.
+
+        One for all that are small: a session has Python workers of its own, which import everything anew.
+        """
         session = self.spark.newSession()
         try:
             with scratch("upload") as folder:
                 # An artifact goes by its name, in which not every character is welcome.
-                link = folder / "uploaded"
-                os.symlink(file.absolute(), link)
-                session.addArtifacts(str(link), file=True)
-            replace(self, spark=session)._each([partial(_move_in, place)])
+                links = [folder / f"uploaded-{at}" for at in range(len(places))]
+                for file, link in zip(places, links, strict=True):
+                    os.symlink(file.absolute(), link)
+                session.addArtifacts(*map(str, links), file=True)
+            names = {link.name: place for link, place in zip(links, places.values(), strict=True)}
+            replace(self, spark=session)._each([partial(_move_in, names)])
         finally:
             session.stop()
 
@@ -267,12 +280,13 @@ def _empty(workspace: Workspace) -> None:
             return
 
 
-def _move_in(place: str) -> None:
-    """Copy the artifact of this session into the workspace."""
+def _move_in(places: Mapping[str, str]) -> None:
+    """Copy the artifacts of this session, by their names, into the workspace."""
     from pyspark import SparkFiles
 
-    with open(SparkFiles.get("uploaded"), "rb") as sent, writing(place) as file:
-        shutil.copyfileobj(sent, file, _PIECE)
+    for name, place in places.items():
+        with open(SparkFiles.get(name), "rb") as sent, writing(place) as file:
+            shutil.copyfileobj(sent, file, _PIECE)
 
 
 def _grouped(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[list[tuple[str, int, int]]]:

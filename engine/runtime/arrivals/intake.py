@@ -78,9 +78,10 @@ def take_in(
     files: dict[str, UnitFiles] = {}
     scanned: list[tuple[_Scanned, int]] = []
     reports: list[Report] = []
+    sent = run_files.send(path for given in givens for path in given.inputs)
     for given in givens:
         node, source, scan = given.node, given.source, given.scan
-        places = run_files.send(given.inputs)
+        places = {str(path): sent[str(path)] for path in given.inputs}
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
