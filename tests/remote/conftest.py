@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from engine.contract.recorder import Progress
 from engine.spark.engines import Engine, save_engine
 from engine.spark.session import disconnect
 from tests.remote.connect_server import ROOT, ConnectServer, connect_server
@@ -23,6 +26,20 @@ class Far:
     server: ConnectServer
     engine: Engine
     app: Path
+
+
+def while_it_reads(progress: Progress, happens: Callable[[], object]) -> threading.Thread:
+    """Have something happen to a run whose source takes minutes, once a job of it reads that."""
+
+    def wait() -> None:
+        while progress.phase == "starting":
+            time.sleep(0.02)
+        time.sleep(1)
+        happens()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
 
 
 @pytest.fixture(autouse=True)

@@ -18,13 +18,20 @@ class CutNetwork:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listening.getsockname()[1])
         self.answered = 0
+        self.was_cut = threading.Event()
         self._is_cut = False
+        self._cut_at: int | None = None
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut_after(self, answered: int) -> None:
+        """Cut it once, after so many bytes of answers more."""
+        self._cut_at = self.answered + answered
 
     def cut(self) -> None:
         """Break every connection, and let none in."""
         self._is_cut = True
+        self.was_cut.set()
         for one in self._open:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -59,6 +66,9 @@ class CutNetwork:
             while read := source.recv(_READ):
                 target.sendall(read)
                 self.answered += len(read) * is_answer
+                if self._cut_at is not None and self.answered >= self._cut_at:
+                    self._cut_at = None
+                    self.cut()
         for one in (source, target):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)

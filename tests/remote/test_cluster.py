@@ -9,20 +9,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.recorder import EpochOutput
 from engine.examples import FOLDER, examples
+from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.java import environment
+from engine.spark.run_files import LocalFiles
 from engine.spark.session import disconnect, get_spark, server_of
 from tests.conftest import INTERPRETED
 from tests.engine.planning import pipeline_of
-from tests.golden.trace import run_pipeline
+from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.connect_server import free_port, short_lived
 
 pytestmark = pytest.mark.slow
@@ -83,6 +86,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, lis
                 process.wait()
 
 
+class KilledBetween(TraceRecorder):
+    """While the run works at its second epoch, something happens."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._killing = threading.Timer(0.2, happens)
+
+    def commit(self, output: EpochOutput) -> None:
+        super().commit(output)
+        if output.epoch == 0:
+            self._killing.start()
+
+    def finish(self) -> None:
+        super().finish()
+        self._killing.join()
+
+
 def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
     cluster: tuple[str, list[subprocess.Popen[bytes]]],
     spark: SparkSession,
@@ -105,7 +125,7 @@ def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
     count = {"function": "COUNT", "name": "n"}
     pipeline = pipeline_of(
         "numbers -> counted -> out",
-        numbers=("generator", {"rows": 30_000, "keys": 1_000}),
+        numbers=("generator", {"rows": 24_000, "keys": 1_000}),
         counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
         out=("sink", {"mode": "changelog"}),
     )
@@ -115,10 +135,10 @@ def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
         os.killpg(workers[0].pid, signal.SIGKILL)
         workers[0].wait()
 
-    killing = threading.Timer(2, kill_one)
-    killing.start()
-    after = run_pipeline(pipeline, session, FOLDER, tmp_path / "few", epochs=6)
-    killing.join()
+    after = KilledBetween(kill_one)
+    plan = plan_of(pipeline, session, FOLDER)
+    run(plan, spark=session, recorder=after, folder=FOLDER, files=LocalFiles(tmp_path / "few"), epochs=4, partitions=2)
+    assert after.finished
     with in_process():
         assert after.text() == run_pipeline(pipeline, spark, FOLDER, tmp_path / "many").text()
     server = server_of(session)

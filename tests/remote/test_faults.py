@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from engine.spark.run_files import LocalFiles, temporary_files
 from engine.spark.session import disconnect, get_spark, server_of
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
-from tests.remote.conftest import Far
+from tests.remote.conftest import Far, while_it_reads
 from tests.remote.connect_server import connect_server, free_port
 from tests.remote.cut_network import CutNetwork
 
@@ -62,14 +62,15 @@ class Told(TraceRecorder):
         self.sentence = sentence
 
 
-def lost_while_running(name: str, fault: threading.Timer, folder: Path) -> str:
+def lost_while_running(name: str, fault: Callable[[], object], folder: Path) -> str:
     """The sentence of a run that something happens to."""
     spark, told = get_spark(name), Told()
     progress = Progress()
     plan = plan_of(LASTING, spark, folder)
-    fault.start()
+    happening = while_it_reads(progress, fault)
     with pytest.raises(EngineLost) as caught:
         run(plan, spark=spark, recorder=told, folder=folder, files=LocalFiles(folder / "run"), progress=progress)
+    happening.join()
     assert told.sentence == str(caught.value)
     assert progress.phase == "failed"
     return told.sentence
@@ -87,7 +88,7 @@ def test_a_server_of_ours_that_is_killed_ends_the_run_and_the_next_one_gets_anot
     monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path / "servers"))
     server = server_of(get_spark("local[1]"))
     assert server is not None
-    sentence = lost_while_running("local[1]", threading.Timer(5, server.kill), tmp_path)
+    sentence = lost_while_running("local[1]", server.kill, tmp_path)
     assert sentence == "the engine local[1] ended during the run. Run again: another one is started."
     assert "+U" in words_on("local[1]", tmp_path / "next")
     another = server_of(get_spark("local[1]"))
@@ -104,14 +105,15 @@ def test_a_server_of_the_users_is_gone_and_comes_back_before_a_run_and_in_it(soo
     with pytest.raises(EngineUnavailable, match=f"there is no Spark Connect server at {address}"):
         get_spark("theirs")
     with connect_server(tmp_path, port=port) as server:
-        assert "+U" in words_on("theirs", tmp_path / "first")
+        forgotten = get_spark("theirs")
         server.kill()
     again = tmp_path / "again"
     again.mkdir()
     with connect_server(again, port=port) as server:
         # It has forgotten the session: a new one is opened, and is the one that a run loses.
         assert "+U" in words_on("theirs", tmp_path / "second")
-        sentence = lost_while_running("theirs", threading.Timer(4, server.kill), tmp_path)
+        assert get_spark("theirs") is not forgotten
+        sentence = lost_while_running("theirs", server.kill, tmp_path)
     assert re.match(rf"the connection to the engine theirs at {address} broke: ", sentence)
     assert "s3cret" not in sentence
     with pytest.raises(EngineUnavailable, match=f"there is no Spark Connect server at {address}"):
@@ -132,22 +134,21 @@ def test_a_network_that_is_cut_for_a_moment_in_the_middle_of_a_fetch_changes_not
     network: CutNetwork, far: Far
 ) -> None:
     large = far.app / "large"
-    large.write_bytes(bytes(range(256)) * (40 << 12))
+    large.write_bytes(bytes(range(256)) * (12 << 12))
     with temporary_files(engines()["behind"], get_spark("behind")) as files:
         [there] = files.send([large]).values()
-        before = network.answered
+        network.cut_after(4 << 20)
 
-        def cut_in_the_middle() -> None:
-            while network.answered < before + (5 << 20):
-                time.sleep(0.001)
-            network.cut()
+        def mend() -> None:
+            network.was_cut.wait()
             time.sleep(1)
             network.mend()
 
-        cutting = threading.Thread(target=cut_in_the_middle)
-        cutting.start()
+        mending = threading.Thread(target=mend, daemon=True)
+        mending.start()
         [back] = files.bring([there]).values()
-        cutting.join()
+        mending.join(60)
+        assert network.was_cut.is_set()
         assert back.read_bytes() == large.read_bytes()
 
 
@@ -156,7 +157,7 @@ def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_fo
 ) -> None:
     began = time.monotonic()
     session: Any = get_spark("behind")
-    sentence = lost_while_running("behind", threading.Timer(4, network.cut), tmp_path)
+    sentence = lost_while_running("behind", network.cut, tmp_path)
     assert sentence.startswith("the connection to the engine behind at ")
     assert time.monotonic() - began < 120
     network.mend()
@@ -178,7 +179,7 @@ def test_a_full_workspace_is_said(far: Far) -> None:
     small = Engine("small", far.server.address, far.server.small, far.server.token)
     save_engine(small)
     spark, told = get_spark("small"), Told()
-    plan = plan_of(counted(1_000_000), spark, far.app)
+    plan = plan_of(counted(300_000), spark, far.app)
     with temporary_files(small, spark) as files, pytest.raises(RunFailed):
         run(plan, spark=spark, recorder=told, folder=far.app, files=files)
     assert "there is no room left where the run keeps its files" in told.sentence

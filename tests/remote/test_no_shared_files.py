@@ -22,6 +22,7 @@ from engine.model.pipeline import Pipeline
 from engine.reading.files.storage import looking_at
 from engine.runtime import run
 from engine.runtime.in_process import in_process
+from engine.spark import run_files
 from engine.spark.engine_storage import storage_of
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, files_of, temporary_files
@@ -30,7 +31,7 @@ from tests.conformance.case import Case, cases_in
 from tests.conformance.judging import judge
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
-from tests.remote.conftest import Far
+from tests.remote.conftest import Far, while_it_reads
 
 pytestmark = pytest.mark.slow
 EXAMPLES = examples()
@@ -113,8 +114,9 @@ def test_files_that_only_the_engine_has_are_read_where_they_lie(far: Far, spark:
     there = storage_of(far.engine, lambda: spark_there)
     folder = far.app / "files"
     folder.mkdir(exist_ok=True)
-    lines = "".join(f"k{at % 3},{at},{at * 1000}\n" for at in range(40_000))
-    (folder / "a.csv").write_text(f"k,v,ts\n{lines}b,zwei,1000\n")
+    # More than is fetched at once.
+    lines = "".join(f"k{at % 3},{at},{at * 1000},{'x' * 1000}\n" for at in range(1_200))
+    (folder / "a.csv").write_text(f"k,v,ts,text\n{lines}b,zwei,1000,\n")
     with gzip.open(folder / "b.jsonl.gz", "wt") as packed:
         packed.write('{"k": "a", "v": 1}\n{"k": "b"\n')
     pq.write_table(pa.table({"k": ["a", "b"], "n": [1, 2]}), folder / "c.parquet")
@@ -140,9 +142,9 @@ def test_files_that_only_the_engine_has_are_read_where_they_lie(far: Far, spark:
         theirs = run_far(far, far_pipeline, far.app)
         first = first_records(plan_of(far_pipeline, spark, far.app), "a", lambda: spark, far.app)
     ours = run_far(far, pipeline(str), folder)
-    assert [len(theirs.records[f"out_{name}"]) for name in "abcd"] == [40_000, 1, 2, 2]
+    assert [len(theirs.records[f"out_{name}"]) for name in "abcd"] == [1_200, 1, 2, 2]
     assert {edge: records for edge, records in theirs.records.items()} == ours.records
-    assert [(Path(row["file"]).name, row["line"]) for row in theirs.rejected] == [("a.csv", 40_002), ("b.jsonl.gz", 2)]
+    assert [(Path(row["file"]).name, row["line"]) for row in theirs.rejected] == [("a.csv", 1_202), ("b.jsonl.gz", 2)]
     assert first.records
     sentence = "no file /only/there/a.csv on this machine or the engine far"
     with looking_at(there), pytest.raises(SourceError, match=sentence):
@@ -152,20 +154,24 @@ def test_files_that_only_the_engine_has_are_read_where_they_lie(far: Far, spark:
 
 def test_a_sample_of_what_flink_emits_is_emitted_there(far: Far) -> None:
     # Those with code in Python ask whether it may run.
-    sample = [path for path in cases_in(CASES) if not path.stem.startswith("python_")][::100]
+    sample = [path for path in cases_in(CASES) if not path.stem.startswith("python_")][::200]
     verdicts = {path.stem: judge(Case.read(path), get_spark(far.engine.name), (2,)).text for path in sample}
     assert len(verdicts) > 2
     assert set(verdicts.values()) == {""}
     assert left(far) == []
 
 
-def test_a_file_of_100_mb_goes_up_and_comes_back_as_it_was(far: Far) -> None:
+def test_a_file_larger_than_what_is_asked_for_at_once_goes_up_and_comes_back_as_it_was(
+    far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_files, "_GROUP", 10 << 20)
+    monkeypatch.setattr(run_files, "_TASK", 3 << 20)
     path = far.app / "large.bin"
     made = Random(1)
     with path.open("wb") as file:
         # Pieces of no round size, none like another.
-        file.writelines(made.randbytes(1_000_003) for _ in range(101))
-    assert path.stat().st_size > 100_000_000
+        file.writelines(made.randbytes(1_000_003) for _ in range(25))
+    assert path.stat().st_size > 2 * run_files._GROUP
     spark_there = get_spark(far.engine.name)
     with temporary_files(far.engine, spark_there) as files:
         [place] = files.send([path]).values()
@@ -184,9 +190,10 @@ def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
         out=("sink", {"mode": "changelog"}),
     )
     cancel, progress = threading.Event(), Progress()
-    threading.Timer(4, cancel.set).start()
+    cancelling = while_it_reads(progress, cancel.set)
     with pytest.raises(RunCancelled):
         run_far(far, pipeline, far.app, cancel=cancel, progress=progress)
+    cancelling.join()
     assert left(far) == []
 
 
