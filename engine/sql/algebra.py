@@ -162,12 +162,17 @@ class Numbered(_Ranking):
 class Rank(_Ranking):
     """The rows from one rank to another, with their rank as the last column. end: a number or a column.
 
-    is_whole: it keeps the columns of its input that nobody uses, too.
+    keeps: the columns of its input that it keeps even where nobody uses them.
     """
 
     start: int
     end: int | str
-    is_whole: bool = False
+    keeps: tuple[str, ...] = ()
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether LIMIT made it, which keeps what the query below selects."""
+        return bool(self.keeps)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from engine.sql.algebra import Expr, Rank, Relation, Select, Sorted, SortKey, free_name, plain, ref
@@ -43,7 +45,7 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         order or limit,
         skipped + 1,
         skipped + count,
-        is_whole=True,
+        keeps=_selected(below, items),
     )
     return selected(rank, tuple((name, items[name]) for name in columns))
 
@@ -65,6 +67,13 @@ def _below_projection(
         for place, key in zip(places, keys, strict=True)
     )
     return relation.input, tuple(moved), items
+
+
+def _selected(below: Relation, items: Mapping[str, Expr]) -> tuple[str, ...]:
+    """The columns below; of a Top N its rank only where the projection has it, since nobody numbers rows otherwise."""
+    number = below.name if isinstance(below, Rank) else None
+    has_number = any(plain(item) == number for item in items.values())
+    return tuple(name for name in below.columns if name != number or has_number)
 
 
 def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 
-from engine.aggregates.registry import function_named, functions
-from engine.expressions import Expression
-from engine.joins.sides import JoinKind
-from engine.model.schema import quote
 from engine.sql.algebra import (
     Aggregate,
     Expr,
-    Filter,
     Named,
-    Relation,
-    Scan,
-    Select,
     Windowed,
     free_name,
     mentioned,
     plain,
-    ref,
 )
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.group_input import input_of
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of
+from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, ungrouped
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.parameters import BOUNDS
-
-# Joins that keep the rows of their left input apart, and what makes a key that Flink does not know of at this point.
-_LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)
-_NUMBERING: Final = ("deduplicate", "topn", "window_topn")
 
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
@@ -55,111 +42,16 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     windows = attached_windows(relation)
     if windows is not None and not is_plain:
         return _per_attached_window(emitter, relation, windows)
-    # What nobody reads is not computed, so that it causes no updates either.
-    calls = tuple(call for call in relation.calls if call[0] in needed) or relation.calls[: not relation.groups]
-    calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in calls)
-    relation = replace(relation, calls=calls)
-    used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
-    # COUNT(*) alone reads no column, so there is no projection that would leave one out.
-    read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
-    emitted = emitter.emit(selected(relation.input, read) if read else relation.input, used)
+    emitted, relation = input_of(emitter, relation, needed)
     group_by, taken = _group_by(emitter, emitted, relation.groups)
     made = _calls(emitter, emitted, relation.calls, taken)
-    if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one, group_by) for _, one in made):
-        return _ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
+    if is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(one, group_by) for _, one in made):
+        return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
     aggregates = [parameters for _, parameters in made]
     parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
-
-
-def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
-    """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
-    rewritten: Expr = call.copy()
-    count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten
-    function = aggregate_function(count)
-    if function is not None and function.counts_rows and len(count.expressions) == 1:
-        column = plain(count.expressions[0])
-        if column is not None and _is_never_null(emitter, below, column):
-            count.set("expressions", [exp.Star()])
-    return rewritten
-
-
-def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
-    """Whether a relation's column is a count, or declared NOT NULL."""
-    match relation:
-        case Scan():
-            emitter.source(relation.table.node)
-            schema = emitter.derived[relation.table.name].schema
-            return column in schema.names and not schema.column(column).nullable
-        case Filter(input=below):
-            return _is_never_null(emitter, below, column)
-        case Select(input=below, items=items):
-            name = plain(dict(items)[column])
-            return name is not None and _is_never_null(emitter, below, name)
-        case Aggregate(input=below):
-            item = dict((*relation.groups, *relation.calls))[column]
-            name = plain(item)
-            if name is not None:
-                return _is_never_null(emitter, below, name)
-            function = aggregate_function(item)
-            return function is not None and function.never_null
-        case _:
-            return False
-
-
-def _is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
-    """Whether no two rows are ever in one group, as Flink knows it: it does not look into ROW_NUMBER for that."""
-    names = {item: item for item in group_by if isinstance(item, str)}
-    by_id = {node.id: node for node in emitter.nodes}
-    node, is_unique = by_id[emitted.node], False
-    while names:
-        is_unique = is_unique or any(key <= set(names.values()) for key in emitter.derived[node.id].upsert_keys)
-        if node.operator == "project":
-            below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
-            schema = emitter.derived[emitter.input_of(node.id)].schema
-            plain_columns = {
-                name: Expression.parse(below[column]).plain_column(schema) for name, column in names.items()
-            }
-            names = {name: column.name for name, column in plain_columns.items() if column is not None}
-        elif node.operator != "filter" and node.parameters.get("kind") not in _LEFT_ONLY:
-            break
-        node = by_id[emitter.input_of(node.id)]
-    return is_unique and node.operator not in _NUMBERING and not _hides_keys(emitter, node.id)
-
-
-def _hides_keys(emitter: Emitter, name: str) -> bool:
-    """Whether the keys of a node come from a table with a watermark, through which Flink does not see them here."""
-    inputs = [edge.source for edge in emitter.edges if edge.target == name]
-    if not inputs:
-        return any(column.time is not None for column in emitter.derived[name].schema)
-    operator = next(node.operator for node in emitter.nodes if node.id == name)
-    passes_on = operator in ("project", "filter") or operator.endswith("join")
-    return passes_on and any(_hides_keys(emitter, each) for each in inputs)
-
-
-def _is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
-    """Whether the result over a single row is the argument, as Flink knows it."""
-    function = functions().get(call["function"])
-    if function is None or "argument" not in call or "filter" in call:
-        return False
-    return function.is_its_argument or (function.is_between_arguments and call["argument"] in group_by)
-
-
-def _ungrouped(
-    emitter: Emitter, emitted: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
-) -> Emitted:
-    """The rows as they are, where each is a group of its own. Source: Flink FlinkAggregateRemoveRule."""
-    schema = emitter.schema(emitted)
-    items = [(item, quote(item)) if isinstance(item, str) else (item["name"], item["expression"]) for item in group_by]
-    for call in calls:
-        text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
-        type_ = emitter.analyzer.type_of(text, schema, emitted.node, "")
-        wanted = function_named(call["function"]).result_type(type_)
-        items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
-    node = emitter.project(emitted.node, items, relation.at)
-    return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))
 
 
 def _per_window(

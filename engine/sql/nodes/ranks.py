@@ -24,17 +24,11 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     wants_number = relation.name in needed and not is_constant
     order = [key.expression.name for key in relation.order]
     end = [relation.end] if isinstance(relation.end, str) else []
-    # The number of an inner Top N is no column of its rows unless somebody reads it.
-    number = relation.input.name if isinstance(relation.input, Rank) else None
-    whole = {name for name in relation.input.columns if relation.is_whole and name != number}
-    used = [
-        name
-        for name in relation.input.columns
-        if name in whole or name in needed or name in relation.partition or name in order or name in end
-    ]
+    read = {*relation.keeps, *needed, *relation.partition, *order, *end}
+    used = [name for name in relation.input.columns if name in read]
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
-        below, more = (relation.input, []) if relation.is_whole else _with_inner_rank(relation.input)
+        below, more = (relation.input, []) if relation.is_limit else _with_inner_rank(relation.input)
         # Flink computes what an aggregate right below has, though nobody reads it: it updates rows.
         computed = below.columns if isinstance(below, Aggregate) else ()
         emitted = emitter.emit(below, [*used, *more, *computed])
@@ -62,7 +56,7 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
     """
     inner = relation.input if isinstance(relation, Select) else relation
     is_ranked = isinstance(inner, Rank) and inner.start != inner.end and inner.function == "ROW_NUMBER"
-    if not isinstance(inner, Rank) or not is_ranked or inner.is_whole:
+    if not isinstance(inner, Rank) or not is_ranked or inner.is_limit:
         return relation, []
     if not isinstance(relation, Select):
         return relation, [inner.name]

@@ -1,0 +1,129 @@
+"""What an aggregate is given: the columns that it reads, and those that Flink gives it besides.
+
+A result that nobody reads is not computed, so that it causes no updates. What it would read is there nevertheless, and
+its changes update rows.
+Source: Flink PruneAggregateCallRule, FlinkAggregateProjectMergeRule, by the cost of CommonCalc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from engine.sql.algebra import (
+    Aggregate,
+    Expr,
+    Filter,
+    Named,
+    Rank,
+    Relation,
+    Scan,
+    Select,
+    mentioned,
+    plain,
+    ref,
+    substituted,
+)
+from engine.sql.clauses.grouping import aggregate_function
+from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.pushdown import selected
+
+
+def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> tuple[Emitted, Aggregate]:
+    """The input as nodes, and the aggregate over it with the calls that are read."""
+    calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in relation.calls)
+    kept = tuple(call for call in calls if call[0] in needed) or calls[: not relation.groups]
+    unread = [call for name, call in calls if name not in dict(kept)]
+    relation = replace(relation, calls=kept)
+    merged = _merged(relation, unread)
+    if merged is not None:
+        relation, unread = merged
+    used = _columns([*relation.groups, *relation.calls]).union(*map(mentioned, unread))
+    if merged is not None and (number := _number(relation.input)) is not None:
+        used |= {number}
+    # COUNT(*) alone reads no column, so there is no projection that would leave one out.
+    read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
+    return emitter.emit(selected(relation.input, read) if read else relation.input, used), relation
+
+
+def _merged(relation: Aggregate, unread: Sequence[Expr]) -> tuple[Aggregate, list[Expr]] | None:
+    """The aggregate and the unread calls over what is below the projection, which computes for these calls alone.
+
+    Flink leaves such a projection out, the cheaper way; a Top N below it then numbers its rows. None where it stays.
+    """
+    below = relation.input
+    values: Mapping[str, Expr] = dict(below.items) if isinstance(below, Select) else {}
+    groups = tuple((name, substituted(item, values)) for name, item in relation.groups)
+    calls = tuple((name, substituted(item, values)) for name, item in relation.calls)
+    given = [substituted(call, values) for call in unread]
+    is_plain = all(plain(item) is not None for _, item in groups) and not any(_computes(call) for _, call in calls)
+    if not is_plain or not any(map(_computes, given)):
+        return None
+    over = below.input if isinstance(below, Select) else below
+    return replace(relation, input=over, groups=groups, calls=calls), given
+
+
+def _computes(call: Expr) -> bool:
+    """Whether a call needs something computed first; a CAST costs Flink nothing."""
+    if isinstance(call.unnest(), exp.Filter):
+        return True
+    arguments = list(call.expressions)
+    while arguments and isinstance(arguments[0], exp.Distinct | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
+        first = arguments.pop(0)
+        arguments = [*(first.expressions or [first.this]), *arguments]
+    return not all(_is_free(argument) for argument in arguments)
+
+
+def _is_free(argument: Expr) -> bool:
+    bare = argument.unnest()
+    if isinstance(bare, exp.Cast):
+        return _is_free(bare.this)
+    return isinstance(bare, exp.Column | exp.Literal | exp.Boolean | exp.Null | exp.Star)
+
+
+def _number(relation: Relation) -> str | None:
+    """The column of ranks of a Top N, or None where it is none or has a single rank."""
+    rank = relation.input if isinstance(relation, Filter) else relation
+    is_numbered = isinstance(rank, Rank) and not rank.is_limit and rank.start != rank.end
+    return rank.name if isinstance(rank, Rank) and is_numbered else None
+
+
+def _columns(items: Sequence[Named]) -> frozenset[str]:
+    return frozenset().union(*(mentioned(item) for _, item in items))
+
+
+def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
+    """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
+    rewritten: Expr = call.copy()
+    count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten
+    function = aggregate_function(count)
+    if function is not None and function.counts_rows and len(count.expressions) == 1:
+        column = plain(count.expressions[0])
+        if column is not None and _is_never_null(emitter, below, column):
+            count.set("expressions", [exp.Star()])
+    return rewritten
+
+
+def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
+    """Whether a relation's column is a count, or declared NOT NULL."""
+    match relation:
+        case Scan():
+            emitter.source(relation.table.node)
+            schema = emitter.derived[relation.table.name].schema
+            return column in schema.names and not schema.column(column).nullable
+        case Filter(input=below):
+            return _is_never_null(emitter, below, column)
+        case Select(input=below, items=items):
+            name = plain(dict(items)[column])
+            return name is not None and _is_never_null(emitter, below, name)
+        case Aggregate(input=below):
+            item = dict((*relation.groups, *relation.calls))[column]
+            name = plain(item)
+            if name is not None:
+                return _is_never_null(emitter, below, name)
+            function = aggregate_function(item)
+            return function is not None and function.never_null
+        case _:
+            return False

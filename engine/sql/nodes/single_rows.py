@@ -1,0 +1,70 @@
+"""An aggregate whose groups are single rows: the rows as they are. Source: Flink FlinkAggregateRemoveRule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from engine.aggregates.registry import function_named, functions
+from engine.expressions import Expression
+from engine.joins.sides import JoinKind
+from engine.model.schema import quote
+from engine.sql.algebra import Aggregate
+from engine.sql.nodes.emitter import Emitted, Emitter
+
+# Joins that keep the rows of their left input apart, and what numbers rows: Flink looks at the rows below.
+_LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)
+_PASSING: Final = ("filter", "sort", "deduplicate", "topn", "window_topn", "over_aggregate")
+
+
+def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
+    """Whether no two rows are ever in one group, as Flink knows it: a rank is no key for that."""
+    names = {item for item in group_by if isinstance(item, str)}
+    by_id = {node.id: node for node in emitter.nodes}
+    node = by_id[emitted.node]
+    while names:
+        if node.operator == "project":
+            below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
+            schema = emitter.derived[emitter.input_of(node.id)].schema
+            plain_columns = [Expression.parse(below[column]).plain_column(schema) for column in names]
+            names = {column.name for column in plain_columns if column is not None}
+        elif node.operator in _PASSING or node.parameters.get("kind") in _LEFT_ONLY:
+            names &= set(emitter.derived[emitter.input_of(node.id)].schema.names)
+        else:
+            break
+        node = by_id[emitter.input_of(node.id)]
+    is_unique = any(key <= names for key in emitter.derived[node.id].upsert_keys)
+    return bool(names) and is_unique and not _hides_keys(emitter, node.id)
+
+
+def _hides_keys(emitter: Emitter, name: str) -> bool:
+    """Whether the keys of a node come from a table with a watermark, through which Flink does not see them here."""
+    inputs = [edge.source for edge in emitter.edges if edge.target == name]
+    if not inputs:
+        return any(column.time is not None for column in emitter.derived[name].schema)
+    operator = next(node.operator for node in emitter.nodes if node.id == name)
+    passes_on = operator in ("project", "filter") or operator.endswith("join")
+    return passes_on and any(_hides_keys(emitter, each) for each in inputs)
+
+
+def is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
+    """Whether the result over a single row is the argument, as Flink knows it."""
+    function = functions().get(call["function"])
+    if function is None or "argument" not in call or "filter" in call:
+        return False
+    return function.is_its_argument or (function.is_between_arguments and call["argument"] in group_by)
+
+
+def ungrouped(
+    emitter: Emitter, emitted: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
+) -> Emitted:
+    """The rows as they are, where each is a group of its own. Source: Flink FlinkAggregateRemoveRule."""
+    schema = emitter.schema(emitted)
+    items = [(item, quote(item)) if isinstance(item, str) else (item["name"], item["expression"]) for item in group_by]
+    for call in calls:
+        text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
+        type_ = emitter.analyzer.type_of(text, schema, emitted.node, "")
+        wanted = function_named(call["function"]).result_type(type_)
+        items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
+    node = emitter.project(emitted.node, items, relation.at)
+    return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))
