@@ -15,6 +15,7 @@ from engine.expressions.as_written import AsWritten
 from engine.registry import table_functions
 from engine.sql import match_grammar
 from engine.sql.functions.json_functions import PARSERS
+from engine.sql.functions.refused import OF_TABLES
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
@@ -26,6 +27,16 @@ def _table_function(self: Any) -> exp.Expression:
     name = self._tokens[self._index - 2]
     arguments = self._parse_csv(lambda: _argument(self))
     return exp.Anonymous(this=name.text.upper(), expressions=arguments).update_positions(name)
+
+
+def _refused(self: Any) -> exp.Expression:
+    """A table function that is refused, whatever its arguments are."""
+    name = self._tokens[self._index - 2]
+    depth = 0
+    while self._curr is not None and (depth or self._curr.token_type is not TokenType.R_PAREN):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(self._curr.token_type, 0)
+        self._advance()
+    return exp.Anonymous(this=name.text.upper(), expressions=[]).update_positions(name)
 
 
 def _row_type(self: Any) -> exp.Expr:
@@ -95,6 +106,7 @@ class Flink(AsWritten):
                 **AsWritten.Parser.FUNCTION_PARSERS,
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
                 **PARSERS,
+                **dict.fromkeys(OF_TABLES, _refused),
             }
         )
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Relation, ref
+from engine.sql.functions.refused import REFUSED, WITHOUT_PARENTHESES
 from engine.sql.rejected import SqlRejected
 
 
@@ -104,6 +105,8 @@ class Scope:
 
     def unknown(self, column: exp.Column) -> SqlRejected:
         """The complaint about a column that does not exist, with those that do."""
+        if not column.table and column.name.upper() in WITHOUT_PARENTHESES:
+            return SqlRejected(REFUSED[column.name.upper()], column)
         known = dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
         name = f"{column.table}.{column.name}" if column.table else column.name
         if not known:

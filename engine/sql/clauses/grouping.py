@@ -15,14 +15,17 @@ from sqlglot import exp
 
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
+from engine.errors import unknown_name
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
 from engine.sql.clauses.grouping_sets import expanded, grouping_sets, with_grouping
 from engine.sql.clauses.window_functions import group_window
+from engine.sql.functions.refused import REFUSED
 from engine.sql.names import Aggregates
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
+_SYNONYMS: Final = {"STDDEV": "STDDEV_SAMP", "VARIANCE": "VAR_SAMP"}
 _AGGREGATE: Final = "aggregate"
 _BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}
 
@@ -89,7 +92,8 @@ def aggregate_function(node: Expr) -> AggregateFunction | None:
     call = node.this if isinstance(node, exp.Filter) else node
     if not isinstance(call, exp.Anonymous):
         return None
-    known: AggregateFunction | None = functions().get(call.name.upper()) or call.meta.get(_AGGREGATE)
+    name = call.name.upper()
+    known: AggregateFunction | None = functions().get(_SYNONYMS.get(name, name)) or call.meta.get(_AGGREGATE)
     return known
 
 
@@ -110,6 +114,8 @@ def _calls(item: Expr) -> list[Expr]:
                 visit(part, within_over=False)
         elif is_aggregate(node):
             call = node.this if isinstance(node, exp.Filter) else node
+            if aggregate_function(call) is None:
+                raise _no_aggregate(call)
             for inner in (*call.iter_expressions(), *([node.expression] if call is not node else [])):
                 if _calls(inner):
                     message = "an aggregate cannot stand inside another. Compute the inner one in a sub-query."
@@ -124,6 +130,12 @@ def _calls(item: Expr) -> list[Expr]:
 
     visit(item.unnest(), within_over=False)
     return calls
+
+
+def _no_aggregate(call: Expr) -> SqlRejected:
+    name = call.name.upper() if isinstance(call, exp.Anonymous) else call.sql()
+    unknown = unknown_name("aggregate function", name, sorted(functions()))
+    return SqlRejected(REFUSED.get(name, f"{unknown}."), call)
 
 
 def _instead_of(name: str) -> str | None:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from engine.aggregates.registry import functions
 from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, free_name, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
+from engine.sql.functions.refused import REFUSED
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -148,7 +149,9 @@ def _call(window: exp.Window) -> Expr:
         return row_count()
     bare = call.this if isinstance(call, exp.Filter) else call
     if aggregate_function(bare) is None:
-        message = f"{bare.sql()} cannot be used with OVER. Available: {', '.join((*NUMBERING, *sorted(functions())))}."
+        known = ", ".join((*NUMBERING, *sorted(functions())))
+        name = bare.name.upper() if isinstance(bare, exp.Anonymous) else ""
+        message = REFUSED.get(name, f"{bare.sql()} cannot be used with OVER. Available: {known}.")
         raise SqlRejected(message, window)
     aggregate: Expr = call
     return aggregate

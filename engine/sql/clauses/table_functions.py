@@ -20,6 +20,7 @@ from engine.sql.algebra import Called, Expr, Relation
 from engine.sql.clauses.constants import value_of
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.functions.intervals import interval_ms
+from engine.sql.functions.refused import REFUSED
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -31,7 +32,8 @@ def table_function(
     name = call.name.upper()
     operator = table_functions().get(name)
     if operator is None:
-        message = f"{unknown_name('table function', name, (*WINDOW_FUNCTIONS, *table_functions()))}."
+        unknown = unknown_name("table function", name, (*WINDOW_FUNCTIONS, *table_functions()))
+        message = REFUSED.get(name, f"{unknown}.")
         raise SqlRejected(message, call)
     tables = [argument for argument in call.expressions if not isinstance(argument, exp.Kwarg)]
     if len(tables) != len(operator.ports):

@@ -21,6 +21,7 @@ from engine.sql.functions.json_functions import collected, is_json, json_functio
 from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.functions.patterns import like, replacement, similar, text
+from engine.sql.functions.refused import REFUSED, UNIX_TIMESTAMP
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
 from engine.sql.functions.scalars import SCALARS
 from engine.sql.functions.time_zones import converted
@@ -217,9 +218,11 @@ class Writer:
             return json
         scalar = SCALARS.get(name)
         if scalar is None:
-            message = f"{unknown_name('function', name, sorted(SCALARS))}."
+            message = REFUSED.get(name, f"{unknown_name('function', name, sorted(SCALARS))}.")
             raise SqlRejected(message, call)
         count = len(call.expressions)
+        if name == "UNIX_TIMESTAMP" and count == 0:
+            raise SqlRejected(UNIX_TIMESTAMP, call)
         if count < scalar.least or (scalar.most is not None and count > scalar.most):
             message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
             raise SqlRejected(message, call)

@@ -160,6 +160,7 @@ SCALARS: Final[dict[str, Scalar]] = {
     "LEAST": _never_null("least"),
     "IFNULL": Scalar("coalesce({0}, {1})", 2, 2),
     "IF": Scalar("if({0}, {1}, {2})", 3, 3),
+    "TRANSLATE3": Scalar("translate({*})", 3, 3),
     "LN": Scalar(_LOGARITHM % "ln", 1, 1),
     "LOG10": Scalar(_LOGARITHM % "log10", 1, 1),
     "LOG2": Scalar(_LOGARITHM % "log2", 1, 1),

@@ -16,7 +16,7 @@ from tests.engine.planning import rows
 
 
 class GuessedTypes:
-    """Without Spark: columns have their types, conditions are BOOLEAN, all else is BIGINT or an array of it."""
+    """Without Spark: columns have their types, conditions are BOOLEAN, JSON is text, all else is BIGINT or an array."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
@@ -25,6 +25,8 @@ class GuessedTypes:
             return column.type
         if expression.startswith("array("):
             return "array<bigint>"
+        if "to_json(" in expression:
+            return "string"
         return "boolean" if field.endswith(("condition", "filter")) else "bigint"
 
 

@@ -1,0 +1,59 @@
+"""Functions of Flink that are refused, each with the reason and with what to write instead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_CLOCK: Final = (
+    "tells the time of the machine, so that the same input would not give the same changelog. Use a column that holds "
+    "the time, such as an event time."
+)
+_RANDOM: Final = (
+    "gives another value each time, so that the same input would not give the same changelog. Use a column that holds "
+    "the value, or compute it of the record: MD5(CAST(id AS STRING))."
+)
+_BITMAP: Final = (
+    "works on bitmaps, which no column here holds. Collect the numbers by ARRAY_AGG(DISTINCT v), or count them by "
+    "COUNT(DISTINCT v)."
+)
+_VARIANT: Final = (
+    "makes a VARIANT, which no column here holds. Keep the JSON as a text, and read it by JSON_VALUE(j, '$.name') or "
+    "JSON_QUERY."
+)
+_OBJECT: Final = "makes objects of a Java class. Use a row: ROW(a, b), or CAST((a, b) AS ROW<x INT, y STRING>)."
+_MODEL: Final = (
+    "asks a model or an index outside of the run, so that the same input would not give the same changelog. Call it in "
+    "a function in Python: CREATE FUNCTION f AS 'functions.f' LANGUAGE PYTHON."
+)
+_WHY: Final = {
+    _CLOCK: "NOW CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP CURRENT_ROW_TIMESTAMP",
+    _RANDOM: "UUID RAND RAND_INTEGER",
+    _BITMAP: "BITMAP_AND BITMAP_ANDNOT BITMAP_AND_AGG BITMAP_AND_CARDINALITY_AGG BITMAP_BUILD BITMAP_BUILD_AGG "
+    "BITMAP_BUILD_CARDINALITY_AGG BITMAP_CARDINALITY BITMAP_FROM_BYTES BITMAP_OR BITMAP_OR_AGG "
+    "BITMAP_OR_CARDINALITY_AGG BITMAP_TO_ARRAY BITMAP_TO_BYTES BITMAP_TO_STRING BITMAP_XOR BITMAP_XOR_AGG "
+    "BITMAP_XOR_CARDINALITY_AGG",
+    _VARIANT: "PARSE_JSON TRY_PARSE_JSON",
+    _OBJECT: "OBJECT_OF OBJECT_UPDATE",
+    _MODEL: "ML_PREDICT ML_EVALUATE VECTOR_SEARCH",
+    "tells of a catalog, and a script here has none. Write its name as a text: 'default_database'.": "CURRENT_DATABASE",
+    "is 0 unless GROUP BY names a set twice. Write 0, or GROUPING_ID(k) to tell the sets apart.": "GROUP_ID",
+    "is for WATERMARK FOR of a connector that sends watermarks of its own, and none here does. Write the delay: "
+    "rt - INTERVAL '5' SECOND.": "SOURCE_WATERMARK",
+    "is not read in a query. Read the table in a format of changes: 'format' = 'debezium-json'.": "FROM_CHANGELOG",
+    "is not read in a query. Every node shows its changelog, and INSERT INTO a table of the format debezium-json "
+    "writes it.": "TO_CHANGELOG",
+}
+
+REFUSED: Final = {name: f"{name} {why}" for why, listed in _WHY.items() for name in listed.split()}
+"""By name, a sentence that says why, and what to write instead."""
+
+WITHOUT_PARENTHESES: Final = frozenset(
+    ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
+)
+"""Those that look like a column."""
+
+OF_TABLES: Final = frozenset(("FROM_CHANGELOG", "TO_CHANGELOG", "ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"))
+"""Those that stand in FROM."""
+
+UNIX_TIMESTAMP: Final = f"UNIX_TIMESTAMP() {_CLOCK}"
+"""Of the one that is refused only without an argument."""
