@@ -35,6 +35,7 @@ _FUNCTIONS: Final = {
     "ELEMENT_AT": "try_element_at({0})",
     "URL_DECODE": "try_url_decode({0})",
     "TO_NUMBER": "try_to_number({0})",
+    "RAISE_ERROR": "NULL",
 }
 # Their later arguments are only computed where the earlier ones are NULL.
 _FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")

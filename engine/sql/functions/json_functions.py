@@ -33,6 +33,8 @@ _QUOTE: Final = (
 )
 _UNQUOTE: Final = """CASE WHEN {0} LIKE '"%"' THEN try_variant_get(try_parse_json({0}), '$', 'string') END"""
 _KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
+_ENDS: Final = "a JSON function found nothing that fits, and ERROR ON EMPTY or ON ERROR ends the run"
+_TWICE: Final = "JSON_OBJECTAGG has got a key twice, which ends the run"
 _ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -188,6 +190,7 @@ class _Path:
         self.found = f"get_json_object({json}, {text(path)})"
         self.variant = f"try_variant_get({self.parsed}, {text(path)}, 'variant')"
         self.kind = f"schema_of_variant({self.variant})"
+        self.is_missing = f"({self.kind} IS NULL OR {self.kind} = 'VOID')"
         self.is_nested = f"({self.kind} LIKE 'OBJECT%' OR {self.kind} LIKE 'ARRAY%')"
 
     @classmethod
@@ -206,14 +209,12 @@ def _value(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) 
     returning = clauses.get("returning")
     target = "STRING" if returning is None else writer.type_of(writer.write(exp.Cast(this=exp.Null(), to=returning)))
     found = path.found if target.upper() == "STRING" else f"TRY_CAST({path.found} AS {target.upper()})"
-    empty, error = (_branch(writer, clauses.get(which), target) for which in ("on_empty", "on_error"))
-    missing = f"{path.kind} IS NULL"
-    errors = [f"{path.parsed} IS NULL"] if path.is_lax else [f"{path.parsed} IS NULL", missing, path.is_nested]
-    empties = [f"{path.kind} = 'VOID'", *([missing, path.is_nested] if path.is_lax else [])]
+    instead = _instead(writer, path, clauses, target)
+    error = _branch(writer, clauses.get("on_error"), target)
     mismatch = f" WHEN {found} IS NULL THEN {error}" if target.upper() != "STRING" and error != "NULL" else ""
     return (
-        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {' OR '.join(errors)} THEN {error} "
-        f"WHEN {' OR '.join(empties)} THEN {empty}{mismatch} ELSE {found} END"
+        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.is_missing} OR {path.is_nested} THEN {instead}"
+        f"{mismatch} ELSE {found} END"
     )
 
 
@@ -230,45 +231,46 @@ def _exists(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr])
 
 
 def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
-    empty, error = (_branch(writer, clauses.get(which), "STRING") for which in ("on_empty", "on_error"))
+    instead = _instead(writer, path, clauses, "STRING")
     wrapper = clauses.get("wrapper")
     scalar = f"to_json({path.variant})"
-    missing = f"{path.kind} IS NULL"
     if wrapper is None:
-        found, nothing = path.found, f"NOT {path.is_nested}"
+        found, missing = path.found, f"{path.is_missing} OR NOT {path.is_nested}"
     else:
         wrapped = f"concat('[', CASE WHEN {path.is_nested} THEN {path.found} ELSE {scalar} END, ']')"
         keeps = wrapper.name == "CONDITIONAL"
         found = f"CASE WHEN {path.kind} LIKE 'ARRAY%' THEN {path.found} ELSE {wrapped} END" if keeps else wrapped
-        nothing = "false"
-    errors = [f"{path.parsed} IS NULL", nothing, *([] if path.is_lax else [missing])]
-    made = (
-        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {' OR '.join(errors)} THEN {error} "
-        f"WHEN {missing} OR {path.kind} = 'VOID' THEN {empty} ELSE {found} END"
-    )
+        missing = path.is_missing
+    made = f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {missing} THEN {instead} ELSE {found} END"
     return f"from_json({made}, 'array<string>')" if "returning" in clauses else made
 
 
+def _instead(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr], target: str) -> str:
+    """What comes out where nothing fits: in lax mode the path is empty then, in strict mode in error."""
+    return _branch(writer, clauses.get("on_empty" if path.is_lax else "on_error"), target)
+
+
 def _branch(writer: ExpressionWriter, given: exp.Expr | None, target: str) -> str:
-    """What comes out where a path is empty or in error. Raises SqlRejected for ERROR, which would end the run."""
+    """What comes out where a path is empty or in error. ERROR ends the run."""
     if given is None or isinstance(given, exp.Null):
         return "NULL"
     if isinstance(given, exp.Var):
-        message = f"{given.name} ON EMPTY and ON ERROR end the run. Write NULL, or DEFAULT with a value."
-        raise SqlRejected(message, given)
+        return f"CAST(raise_error({text(_ENDS)}) AS {target.upper()})"
     return f"CAST({writer.write(given)} AS {target.upper()})"
 
 
 def _object(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[str, exp.Expr]) -> str:
-    pairs = sorted(zip(arguments[::2], arguments[1::2], strict=True), key=lambda pair: pair[0].name)
-    if any(not isinstance(key, exp.Literal) for key, _ in pairs):
+    given = list(zip(arguments[::2], arguments[1::2], strict=True))
+    if any(not isinstance(key, exp.Literal) for key, _ in given):
         message = "JSON_OBJECT takes keys in quotes: JSON_OBJECT('name' VALUE name)."
         raise SqlRejected(message, arguments[0])
     fields = [
         f"concat({text(_quoted(key.name) + ':')}, {_member(writer, value)})"
         if "on_null" not in clauses or isinstance(clauses["on_null"], exp.Null)
         else f"concat({text(_quoted(key.name) + ':')}, nullif({_member(writer, value)}, 'null'))"
-        for key, value in pairs
+        for key, value in sorted(
+            {key.name: (key, value) for key, value in given}.values(), key=lambda pair: pair[0].name
+        )
     ]
     return f"concat('{{', concat_ws(',', {', '.join(fields)}), '}}')" if fields else "'{}'"
 
@@ -306,8 +308,13 @@ def collected(writer: ExpressionWriter, node: exp.Expr) -> str:
         case exp.JSONArray():
             return f"concat('[', coalesce({writer.write(node.expressions[0])}, ''), ']')"
         case _:
-            pairs = f"transform(array_sort({writer.write(node.expressions[0])}), x -> x.`EXPR$1`)"
-            return f"concat('{{', coalesce(array_join({pairs}, ','), ''), '}}')"
+            given = writer.write(node.expressions[0])
+            pairs = f"transform(array_sort({given}), x -> x.`EXPR$1`)"
+            is_twice = f"size(array_distinct(transform({given}, x -> x.`EXPR$0`))) < size({given})"
+            ends = f"CAST(raise_error({text(_TWICE)}) AS STRING)"
+            return (
+                f"CASE WHEN {is_twice} THEN {ends} ELSE concat('{{', coalesce(array_join({pairs}, ','), ''), '}}') END"
+            )
 
 
 def _quoted(key: str) -> str:
