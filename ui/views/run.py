@@ -49,6 +49,12 @@ def _heading(run: Run) -> None:
         run_actions(run)
 
 
+def _in_heading(run: Run) -> object:
+    """What decides which buttons there are. While one epoch is run, the status may never have been seen to change."""
+    control = runs().control(run.run_id)
+    return run.status, control is not None and control.is_paused
+
+
 def _time_left(part: float, seconds: float) -> str:
     """About how long a run still takes, once enough of it is done to say so."""
     if seconds < _TELLING_S or not _TELLING_PART <= part < 1:
@@ -57,14 +63,14 @@ def _time_left(part: float, seconds: float) -> str:
 
 
 @st.fragment(run_every=_REFRESH_S)
-def _going_on(run_id: int, drawn: RunStatus, in_list: object) -> None:
+def _going_on(run_id: int, drawn: object, in_list: object) -> None:
     """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still.
 
-    in_list: what the list below shows; it is drawn anew with the page.
+    drawn, in_list: what the heading and the list below show; they are drawn anew with the page.
     """
     store = workspace.store()
     run, job = store.runs.get(run_id), runs().job(run_id)
-    if run.status is not drawn or listed() != in_list:
+    if _in_heading(run) != drawn or listed() != in_list:
         st.rerun()
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
@@ -139,9 +145,11 @@ if chosen is None:
     if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
         go("gallery")
 else:
+    # Looked at before it is drawn: what changes meanwhile is noticed.
+    in_heading = _in_heading(chosen)
     _heading(chosen)
     if chosen.goes_on:
-        _going_on(chosen.run_id, chosen.status, listed())
+        _going_on(chosen.run_id, in_heading, listed())
     else:
         _ended(chosen)
     st.subheader("All runs", anchor=False)
