@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 
+import pytest
+
 from engine.contract.live import Live
 from engine.contract.recorder import LiveProgress, SourceProgress
 from engine.model.pipeline import Node, Pipeline
@@ -172,6 +174,29 @@ def test_how_much_of_a_live_run_is_kept_and_what_is_told_is_chosen_on_its_page(
     assert store.conditions.of(run_id) == {}
     assert store.retention.of(run_id) == Keep(5000, None)
     assert not app.exception
+    manager.cancel(run_id)
+    assert manager.wait(run_id, 10)
+
+
+def test_an_epoch_that_is_over_before_the_page_looks_leaves_the_buttons_of_a_paused_run(
+    store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = RunManager(store, execute=lambda job, _store: job.cancel.wait(20))
+    runs.use(manager)
+    run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), live=Live())
+    control = manager.control(run_id)
+    assert control is not None
+    control.step()
+    listed = run_list.listed
+
+    def look_after_the_epoch() -> object:
+        # Asked between the heading, which says "Pause", and the part that follows the run.
+        control.stepped()
+        return listed()
+
+    monkeypatch.setattr(run_list, "listed", look_after_the_epoch)
+    app = open_view("run", run=run_id)
+    assert [button.label for button in app.button if str(button.key).startswith("live-")][:2] == ["Go on", "One epoch"]
     manager.cancel(run_id)
     assert manager.wait(run_id, 10)
 
