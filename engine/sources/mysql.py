@@ -32,7 +32,7 @@ class MySql(TableServer):
     @contextmanager
     def client(self, node: str, seconds: float) -> Iterator[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        database = Database(self.address(), node, seconds)
+        database = Database(self.address, node, seconds)
         try:
             yield database
         finally:

@@ -33,14 +33,19 @@ class Postgres(TableServer):
     )
 
     @property
+    def schema_there(self) -> str:
+        """That of the form."""
+        return self.schema_name
+
+    @property
     def called(self) -> str:
         """The table with its schema."""
-        return f"{self.schema_name}.{self.table_name}"
+        return self.address.table_name
 
     @contextmanager
     def client(self, node: str, seconds: float) -> Iterator[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        database = Database(self.address(self.schema_name), node, seconds)
+        database = Database(self.address, node, seconds)
         try:
             yield database
         finally:

@@ -96,9 +96,14 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         return derive_source(self, node, columns, self.primary_key, changelog=True)
 
     @property
+    def schema_there(self) -> str:
+        """That of the form."""
+        return self.schema_name
+
+    @property
     def origin(self) -> str:
         """The table."""
-        return self.address(self.schema_name).table_name
+        return self.address.table_name
 
     def reader(self, node: str, folder: Path) -> ChangeReader:
         """How its changes are read."""
@@ -107,7 +112,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """Those of the table, and its primary key. Raises SourceError."""
         with answering(node):
-            database = Database(self.address(self.schema_name), node)
+            database = Database(self.address, node)
             found = database.described()
             database.close()
         columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
@@ -117,7 +122,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         """The rows of the moment. Raises SourceError."""
         rows = self._rows(node, folder)
         with answering(node):
-            database = Database(self.address(self.schema_name), node)
+            database = Database(self.address, node)
             database.columns()
             number = 0
             for _, found in database.rows([column.name for column in rows.columns], most):
@@ -129,7 +134,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
         """Its rows, then what changes."""
         return PostgresStream(
-            self.address(self.schema_name),
+            self.address,
             self.slot,
             node,
             folder,
@@ -145,14 +150,14 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         super().let_go(node, folder, run, position)
         remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
         try:
-            database = Database(self.address(self.schema_name), node)
+            database = Database(self.address, node)
             if database.owner(self.slot) == self.kept_in(node, run, position):
                 database.drop(self.slot)
             database.close()
         except (Gone, SourceError) as error:
             why = str(error).rstrip(".")
             return (
-                f"The replication slot {self.slot} of {self.address().name} could not be dropped ({why}); the server "
+                f"The replication slot {self.slot} of {self.address.name} could not be dropped ({why}); the server "
                 f"keeps its log for it. There: {remove}",
             )
         return ()

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from engine.spark.engines import Engine
 
+_Sized = TypeVar("_Sized")
 _PIECE: Final = 1 << 20
 # So much is sent or asked for at once: the server keeps what nobody has taken yet.
 _GROUP: Final = 64 << 20
@@ -160,7 +161,7 @@ class FetchedFiles:
         """Fetch those that are not here yet."""
         wanted = list(paths)
         missing = sorted({path for path in wanted if path not in self._here})
-        for group in _grouped(missing, self._sizes(missing)):
+        for group in _in_groups(_ranges(missing, self._sizes(missing))):
             self._fetch(group)
         self._here.update({path: self._local(path) for path in missing})
         return {path: self._here[path] for path in wanted}
@@ -172,17 +173,8 @@ class FetchedFiles:
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
         """Upload them."""
         places = {file: self.workspace.place("uploads", uuid4().hex, file.name) for file in sorted(set(files))}
-        group: dict[Path, str] = {}
-        held = 0
-        for file, place in places.items():
-            size = file.stat().st_size
-            if group and held + size > _GROUP:
-                self._upload(group)
-                group, held = {}, 0
-            group[file] = place
-            held += size
-        if group:
-            self._upload(group)
+        for group in _in_groups((file, file.stat().st_size) for file in places):
+            self._upload({file: places[file] for file in group})
         return {str(file): place for file, place in places.items()}
 
     def forget(self) -> None:
@@ -285,22 +277,28 @@ def _move_in(places: Mapping[str, str]) -> None:
     from pyspark import SparkFiles
 
     for name, place in places.items():
-        with open(SparkFiles.get(name), "rb") as sent, writing(place) as file:
-            shutil.copyfileobj(sent, file, _PIECE)
+        with open(SparkFiles.get(name), "rb") as uploaded, writing(place) as file:
+            shutil.copyfileobj(uploaded, file, _PIECE)
 
 
-def _grouped(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[list[tuple[str, int, int]]]:
-    """The files as ranges, no larger than a task, in groups no larger than what is fetched at once."""
-    group: list[tuple[str, int, int]] = []
-    held = 0
+def _ranges(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[tuple[tuple[str, int, int], int]]:
+    """The files as ranges (path, start, length), no larger than a task, each with its length."""
     for path, size in zip(paths, sizes, strict=True):
         for start in range(0, max(size, 1), _TASK):
             length = min(_TASK, size - start)
-            if held + length > _GROUP:
-                yield group
-                group, held = [], 0
-            group.append((path, start, length))
-            held += length
+            yield (path, start, length), length
+
+
+def _in_groups(sized: Iterable[tuple[_Sized, int]]) -> Iterator[list[_Sized]]:
+    """What has these sizes, in groups no larger than what is sent or asked for at once, or of one that is larger."""
+    group: list[_Sized] = []
+    held = 0
+    for one, size in sized:
+        if group and held + size > _GROUP:
+            yield group
+            group, held = [], 0
+        group.append(one)
+        held += size
     if group:
         yield group
 

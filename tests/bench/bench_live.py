@@ -38,8 +38,8 @@ from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage import Store
 from storage.recording.retention import Keep
-from tests.bench import process_tree
 from tests.bench.live_page import page_latency
+from tests.bench.live_runs import counting, footprint
 
 _EVENTS = 1000
 
@@ -71,21 +71,9 @@ class Timed(Following):
         self.epochs.note(output)
 
 
-def counting(**generator: Any) -> Pipeline:
-    """A count by key."""
-    count = {"function": "COUNT", "name": "n"}
-    nodes = [
-        {"id": "made", "operator": "generator", "parameters": generator},
-        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["key"], "aggregates": [count]}},
-        {"id": "out", "operator": "sink"},
-    ]
-    edges = [{"source": "made", "target": "counts"}, {"source": "counts", "target": "out"}]
-    return Pipeline.from_dict({"nodes": nodes, "edges": edges})
-
-
 def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
     """Sustain a rate for some time."""
-    pipeline = counting(rows=None, rate=per_second, keys=10_000)
+    pipeline = counting("generator", rows=None, rate=per_second, keys=10_000)
     with tempfile.TemporaryDirectory(prefix="live-") as name:
         folder = Path(name)
         tenth = seconds / 10
@@ -102,13 +90,10 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
                 took = [two[0] - one[0] for one, two in zip(own, own[1:], strict=False)]
                 sustained = (events - first[1]) / max(at - first[0], 1e-9)
                 middle, longest = _latency(epochs.kept, first[1], per_second)
-                used = {role: size / 1e6 for role, size in process_tree.memory(os.getpid()).items()}
                 marks.append(
                     f"{at:6.0f} s  {sustained:9,.0f} events/s  epochs every {statistics.median(took or [0]):.2f} s  "
                     f"latency {middle:5.2f} s, at most {longest:5.2f} s  "
-                    f"memory {used['driver']:5.0f} + {used.get('java', 0):5.0f} + {used.get('workers', 0):5.0f} MB  "
-                    f"store {_size(folder, 's.duckdb*'):6.1f} MB  "
-                    f"state {_size(folder / 's.live', '**/*'):6.1f} MB"
+                    f"{footprint(os.getpid(), folder / 's.duckdb')}"
                 )
                 sys.stdout.write(f"{marks[-1]}\n")
                 sys.stdout.flush()
@@ -132,7 +117,7 @@ def state(keys: Sequence[int], count: int, engine: str) -> None:
     """Compare what epochs of few events cost with state of few keys and of many."""
     medians = []
     for size in keys:
-        pipeline = counting(rows=size + _EVENTS * count, keys=size, rate=1_000_000)
+        pipeline = counting("generator", rows=size + _EVENTS * count, keys=size, rate=1_000_000)
         cuts = [(0, size), *((size + at * _EVENTS, size + (at + 1) * _EVENTS) for at in range(count))]
         decisions = [Decision({"made": list(cut)}) for cut in cuts]
         epochs = Epochs()
@@ -169,10 +154,6 @@ def _latency(kept: Sequence[tuple[float, int, float]], after: int, per_second: i
             longest = max(longest, at - due - before / per_second)
             waits += [at - due - (before + part * (events - before) / 10) / per_second for part in range(10)]
     return statistics.median(waits or [0.0]), longest
-
-
-def _size(folder: Path, pattern: str) -> float:
-    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file()) / 1e6
 
 
 def main() -> None:

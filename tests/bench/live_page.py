@@ -18,9 +18,9 @@ from typing import Final
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.bench import process_tree
+from tests.bench.live_runs import counting, footprint
 from tests.browser.app_server import App, running_app
 from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.conftest import VIEWPORT, wait_until_settled
@@ -89,7 +89,9 @@ def page_latency(per_second: int, seconds: int, engine: str, keep: int | None) -
         (folder / "in").mkdir()
         feed = Feed(folder / "in", per_second)
         with Store.open(folder / "studio.duckdb") as store:
-            store.drafts.save("live", History(_counting(folder / "in")).to_json())
+            types = {"number": "bigint", "key": "bigint"}
+            rows = counting("csv", path=str(feed.folder), types=types, monitor_interval_ms=100)
+            store.drafts.save("live", History(rows).to_json())
         with running_app(folder, engine) as app, _browser() as page:
             page.goto(f"{app.url}/build?draft=live")
             wait_until_settled(page)
@@ -100,11 +102,11 @@ def page_latency(per_second: int, seconds: int, engine: str, keep: int | None) -
                 set_number(page, "Keep", "The last events", str(keep))
             page.evaluate(_NOTE, "Events")
             feed.start()
-            _follow(page, app, feed, seconds, folder)
+            _follow(page, app, feed, seconds)
             feed.stop()
 
 
-def _follow(page: Page, app: App, feed: Feed, seconds: int, folder: Path) -> None:
+def _follow(page: Page, app: App, feed: Feed, seconds: int) -> None:
     began, first = time.time(), 0
     at, used = began, sum(process_tree.cpu(app.pid).values())
     shown: list[tuple[float, int]] = []
@@ -114,35 +116,32 @@ def _follow(page: Page, app: App, feed: Feed, seconds: int, folder: Path) -> Non
         page.wait_for_timeout(_LOOK_S * 1000)
         for when, text in page.evaluate(_TAKE):
             shown.append((float(when), int(str(text).replace(",", ""))))
-        new, feed.came = _waits(shown, feed.came)
+        new = _waits(shown, feed.came)
+        # In place: the feed appends meanwhile.
+        del feed.came[: len(new)]
         waits += new
         if time.time() - began < tenth * seconds / 10 or not waits:
             continue
         now, cpu = time.time(), sum(process_tree.cpu(app.pid).values())
         waits.sort()
-        memory = {role: size / 1e6 for role, size in process_tree.memory(app.pid).items()}
         sys.stdout.write(
             f"{now - began:6.0f} s  {(shown[-1][1] - first) / (now - at):9,.0f} events/s  "
             f"to the page {statistics.median(waits):5.2f} s, 99 of 100 in {waits[len(waits) * 99 // 100]:5.2f} s, "
             f"at most {waits[-1]:5.2f} s  CPU {(cpu - used) / (now - at):4.2f}  "
-            f"memory {memory['driver']:5.0f} + {memory.get('java', 0):5.0f} + {memory.get('workers', 0):5.0f} MB  "
-            f"store {_size(folder, 'studio.duckdb*'):6.1f} MB  state {_size(folder / 'studio.live', '**/*'):6.1f} MB\n"
+            f"{footprint(app.pid, app.store)}\n"
         )
         sys.stdout.flush()
         at, used, first, shown, waits = now, cpu, shown[-1][1], shown[-1:], []
         tenth += 1
 
 
-def _waits(
-    shown: Sequence[tuple[float, int]], came: Sequence[tuple[float, int]]
-) -> tuple[list[float], list[tuple[float, int]]]:
-    """How long those that are on the page had to wait, and those that are not there yet. One each time of coming."""
-    waits, at = [], 0
+def _waits(shown: Sequence[tuple[float, int]], came: Sequence[tuple[float, int]]) -> list[float]:
+    """How long those that are on the page had to wait, the first that came first: one each time of coming."""
+    waits: list[float] = []
     for when, total in shown:
-        while at < len(came) and came[at][1] <= total:
-            waits.append(when - came[at][0])
-            at += 1
-    return waits, list(came[at:])
+        while len(waits) < len(came) and came[len(waits)][1] <= total:
+            waits.append(when - came[len(waits)][0])
+    return waits
 
 
 @contextmanager
@@ -152,23 +151,3 @@ def _browser() -> Iterator[Page]:
         launched = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
         yield launched.new_page(viewport=VIEWPORT)
         launched.close()
-
-
-def _counting(folder: Path) -> Pipeline:
-    count = {"function": "COUNT", "name": "n"}
-    types = {"number": "bigint", "key": "bigint"}
-    nodes = [
-        {
-            "id": "rows",
-            "operator": "csv",
-            "parameters": {"path": str(folder), "types": types, "monitor_interval_ms": 100},
-        },
-        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["key"], "aggregates": [count]}},
-        {"id": "out", "operator": "sink"},
-    ]
-    edges = [{"source": "rows", "target": "counts"}, {"source": "counts", "target": "out"}]
-    return Pipeline.from_dict({"nodes": nodes, "edges": edges})
-
-
-def _size(folder: Path, pattern: str) -> float:
-    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file()) / 1e6

@@ -41,9 +41,17 @@ class DatabaseServer(ServedSource):
         """Host and port."""
         return f"{self.host.strip()}:{self.port}"
 
-    def address(self, schema: str = "") -> Address:
-        """Where its table is. schema: that of the table, on a server that has some."""
-        return Address(self.host, self.port, self.database, self.user, self.password, self.table_name, schema)
+    @property
+    def schema_there(self) -> str:
+        """The schema of the table; empty on a server that has none."""
+        return ""
+
+    @property
+    def address(self) -> Address:
+        """Where its table is."""
+        return Address(
+            self.host, self.port, self.database, self.user, self.password, self.table_name, self.schema_there
+        )
 
     @property
     def variables(self) -> tuple[str, ...]:
