@@ -15,11 +15,10 @@ from sqlglot import exp
 
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
-from engine.errors import unknown_name
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
 from engine.sql.clauses.grouping_sets import expanded, grouping_sets, with_grouping
 from engine.sql.clauses.window_functions import group_window
-from engine.sql.functions.refused import REFUSED
+from engine.sql.functions.refused import no_function
 from engine.sql.names import Aggregates
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
@@ -134,8 +133,7 @@ def _calls(item: Expr) -> list[Expr]:
 
 def _no_aggregate(call: Expr) -> SqlRejected:
     name = call.name.upper() if isinstance(call, exp.Anonymous) else call.sql()
-    unknown = unknown_name("aggregate function", name, sorted(functions()))
-    return SqlRejected(REFUSED.get(name, f"{unknown}."), call)
+    return SqlRejected(no_function("aggregate function", name, sorted(functions())), call)
 
 
 def _instead_of(name: str) -> str | None:

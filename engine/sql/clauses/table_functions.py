@@ -14,13 +14,12 @@ from pydantic.fields import FieldInfo
 from sqlglot import exp
 
 from engine.contract.operator import Operator
-from engine.errors import unknown_name
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
 from engine.sql.clauses.constants import value_of
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.functions.intervals import interval_ms
-from engine.sql.functions.refused import REFUSED
+from engine.sql.functions.refused import no_function
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -32,9 +31,7 @@ def table_function(
     name = call.name.upper()
     operator = table_functions().get(name)
     if operator is None:
-        unknown = unknown_name("table function", name, (*WINDOW_FUNCTIONS, *table_functions()))
-        message = REFUSED.get(name, f"{unknown}.")
-        raise SqlRejected(message, call)
+        raise SqlRejected(no_function("table function", name, (*WINDOW_FUNCTIONS, *table_functions())), call)
     tables = [argument for argument in call.expressions if not isinstance(argument, exp.Kwarg)]
     if len(tables) != len(operator.ports):
         message = f"{name} takes {len(operator.ports)} of TABLE t, then its parameters by name, but got {len(tables)}."

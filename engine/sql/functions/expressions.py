@@ -12,7 +12,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.errors import unknown_name
 from engine.model.schema import quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
@@ -21,7 +20,7 @@ from engine.sql.functions.json_functions import collected, is_json, json_functio
 from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.functions.patterns import like, replacement, similar, text
-from engine.sql.functions.refused import REFUSED, UNIX_TIMESTAMP
+from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
 from engine.sql.functions.scalars import SCALARS
 from engine.sql.functions.time_zones import converted
@@ -218,8 +217,7 @@ class Writer:
             return json
         scalar = SCALARS.get(name)
         if scalar is None:
-            message = REFUSED.get(name, f"{unknown_name('function', name, sorted(SCALARS))}.")
-            raise SqlRejected(message, call)
+            raise SqlRejected(no_function("function", name, sorted(SCALARS)), call)
         count = len(call.expressions)
         if name == "UNIX_TIMESTAMP" and count == 0:
             raise SqlRejected(UNIX_TIMESTAMP, call)

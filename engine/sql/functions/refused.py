@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from engine.errors import unknown_name
 
 _CLOCK: Final = (
     "tells the time of the machine, so that the same input would not give the same changelog. Use a column that holds "
@@ -57,3 +60,8 @@ OF_TABLES: Final = frozenset(("FROM_CHANGELOG", "TO_CHANGELOG", "ML_PREDICT", "M
 
 UNIX_TIMESTAMP: Final = f"UNIX_TIMESTAMP() {_CLOCK}"
 """Of the one that is refused only without an argument."""
+
+
+def no_function(kind: str, name: str, known: Iterable[str]) -> str:
+    """Why there is no such function, as a sentence: the reason where it is refused, else those with a name like it."""
+    return REFUSED.get(name) or f"{unknown_name(kind, name, known)}."
