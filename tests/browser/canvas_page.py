@@ -135,6 +135,15 @@ def open_draft(open_page: OpenPage, key: str) -> Page:
     return page
 
 
+def open_example(page: Page, name: str) -> None:
+    """Open an example of the gallery in the builder."""
+    # By its key: saved pipelines and drafts below can hold the same words, and be drawn before a card has its text.
+    page.locator(".st-key-" + re.sub(r"[^\w-]", "-", f"open|{name}")).get_by_role("button").click()
+    page.wait_for_url("**/build?**")
+    expect(studio(page)).to_be_visible()
+    wait_until_settled(page)
+
+
 def middle(found: Locator) -> tuple[float, float]:
     area = found.bounding_box()
     assert area is not None
@@ -206,6 +215,13 @@ def type_into(page: Page, label: str, text: str) -> None:
     wait_until_settled(page)
 
 
+def add_column(page: Page) -> None:
+    """Add a column to the node in the form."""
+    # Columns come before computed columns, which have the same button.
+    page.get_by_role("button", name="Add", exact=True).first.click()
+    wait_until_settled(page)
+
+
 def write_rows(page: Page, text: str) -> None:
     radio = page.get_by_role("radio", name="Text")
     if radio.is_enabled():
@@ -223,8 +239,12 @@ def run(page: Page) -> None:
     settled(page)
 
 
+def run_button(page: Page) -> Locator:
+    return page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)"))
+
+
 def start_run(page: Page) -> None:
-    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
+    run_button(page).click()
 
 
 def place(page: Page, name: str) -> str:

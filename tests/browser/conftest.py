@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -178,6 +179,16 @@ def dark_page(open_page: OpenPage) -> Page:
 def rows(page: Page, label: str) -> Locator:
     """The rows of one of our grids."""
     return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
+
+
+def press(page: Page, name: str) -> None:
+    """Click the button with this label, which its shortcut may follow, and wait for the result."""
+    # A form that is being drawn anew can have a button twice.
+    wait_until_settled(page)
+    labelled = page.get_by_role("button", name=name, exact=True)
+    buttons = page.get_by_test_id("stButton").get_by_role("button")
+    labelled.or_(buttons.filter(has_text=re.compile(f"{re.escape(name)}.*Ctrl"))).click()
+    wait_until_settled(page)
 
 
 QUIET_MS = 90

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import wait_until_settled
+from tests.browser.conftest import press, wait_until_settled
 
 
 def figure(page: Page, label: str) -> Locator:
@@ -17,11 +17,6 @@ def figure(page: Page, label: str) -> Locator:
 def number(page: Page, label: str) -> int:
     """The number of a metric, as a number."""
     return int(figure(page, label).inner_text().replace(",", ""))
-
-
-def press(page: Page, name: str) -> None:
-    """Click the button of that name."""
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def set_number(page: Page, popover: str, label: str, value: str) -> None:

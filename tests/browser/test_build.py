@@ -10,11 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import add, at_rest, box, node, studio, tab, type_into
-from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.canvas_page import (
+    add,
+    add_column,
+    at_rest,
+    box,
+    node,
+    open_example,
+    run_button,
+    tab,
+    type_into,
+)
+from tests.browser.conftest import OpenPage, press, wait_until_settled
 from tests.engine.sources.postgres_server import server
 
 RUN_TIMEOUT_MS = 180_000
@@ -29,29 +39,6 @@ CSV = """order_id,customer,amount,created_at
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with running_app(tmp_path_factory.mktemp("app"), "local[2]") as running:
         yield running
-
-
-def press(page: Page, name: str) -> None:
-    """Press a button; what it says may go on with its shortcut."""
-    # A form that is being drawn anew can have a button twice.
-    wait_until_settled(page)
-    words = page.get_by_role("button", name=name, exact=True)
-    words.or_(
-        page.get_by_test_id("stButton").get_by_role("button").filter(has_text=re.compile(f"{name}.*Ctrl"))
-    ).click()
-    wait_until_settled(page)
-
-
-def open_example(page: Page, name: str) -> None:
-    # By its key: saved pipelines and drafts below can hold the same words, and be drawn before a card has its text.
-    page.locator(".st-key-" + re.sub(r"[^\w-]", "-", f"open|{name}")).get_by_role("button").click()
-    page.wait_for_url("**/build?**")
-    expect(studio(page)).to_be_visible()
-    wait_until_settled(page)
-
-
-def run_button(page: Page) -> Locator:
-    return page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)"))
 
 
 def test_an_example_is_opened_broken_and_mended(page: Page) -> None:
@@ -254,9 +241,7 @@ def test_rows_of_a_list_are_added_moved_and_removed(page: Page) -> None:
     press(page, "New pipeline")
     page.wait_for_url("**/build?**")
     add(page, "Rows")
-    # Columns come before computed columns, which have the same button.
-    page.get_by_role("button", name="Add", exact=True).first.click()
-    wait_until_settled(page)
+    add_column(page)
     names = page.get_by_role("textbox", name="Name", exact=True)
     expect(names).to_have_count(2)
     names.nth(1).fill("n")

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from engine.examples import examples
 from tests.browser.canvas_page import (
     add,
+    add_column,
     at_rest,
     box,
     connect,
@@ -81,7 +82,7 @@ def test_the_window_join_is_built_by_hand_and_run(open_page: OpenPage) -> None:
     settled(page)
     for columns in (1, 2):
         expect(box(page, "Name")).to_have_count(columns)
-        press(page, "Add")
+        add_column(page)
     expect(box(page, "Name")).to_have_count(3)
     for at, (name, type_) in enumerate({"key": "string", "value": "string", "ts": "bigint"}.items()):
         for label, text in (("Name", name), ("Type", type_)):
@@ -104,11 +105,6 @@ def test_the_window_join_is_built_by_hand_and_run(open_page: OpenPage) -> None:
     connect(page, "window_join.out", "sink.in")
     run(page)
     expect(page.locator('[data-edge="window_join>sink:in"] .kind')).to_have_text(["+I4"])
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).first.click()
-    wait_until_settled(page)
 
 
 def time_settings(page: Page) -> None:

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.browser.canvas_page import start_run
+from tests.browser.conftest import OpenPage, press, rows, wait_until_settled
 
 TEST_TIMEOUT_MS = 120_000
 pytestmark = pytest.mark.slow
@@ -26,18 +27,13 @@ def field(page: Page, label: str) -> Locator:
     return page.get_by_role("textbox", name=label, exact=True)
 
 
-def pressed(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-    wait_until_settled(page)
-
-
 def of_engine(page: Page, action: str, name: str) -> Locator:
     """A button of one engine."""
     return page.locator(f"[class*='st-key-engine-{action}-{name}'] button").first
 
 
 def added(page: Page, name: str, address: str) -> None:
-    pressed(page, "Add an engine")
+    press(page, "Add an engine")
     field(page, "Name").fill(name)
     field(page, "Address").fill(address)
     # Not blurred before: what was typed last counts all the same.
@@ -75,9 +71,9 @@ def test_a_server_that_is_not_there_is_a_sentence_and_its_token_is_nowhere(open_
 
 def test_what_is_wrong_is_said_at_its_field_and_put_right_with_the_keyboard(open_page: OpenPage) -> None:
     page = open_page("engines")
-    pressed(page, "Add an engine")
+    press(page, "Add an engine")
     field(page, "Address").fill("https://host")
-    pressed(page, "Save")
+    press(page, "Save")
     expect(page.get_by_text("Give it a name")).to_be_visible()
     expect(page.get_by_text("This is the address of a web page")).to_be_visible()
     field(page, "Name").focus()
@@ -90,7 +86,7 @@ def test_what_is_wrong_is_said_at_its_field_and_put_right_with_the_keyboard(open
     expect(field(page, "Address")).to_have_value("sc://host:9")
     expect(page.get_by_label("Token", exact=True)).to_have_value("s3cret")
     expect(page.get_by_role("checkbox", name="Encrypt the connection (TLS)")).to_be_checked()
-    pressed(page, "Cancel")
+    press(page, "Cancel")
     expect(field(page, "Name")).to_have_count(0)
 
 
@@ -120,7 +116,7 @@ def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
     choice.click()
     page.get_by_role("option", name="one core").click()
     wait_until_settled(page)
-    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
+    start_run(page)
     expect(page.get_by_text("Run 1 finished")).to_be_visible(timeout=TEST_TIMEOUT_MS)
     expect(page.get_by_text("on one core")).to_be_visible()
     page.get_by_role("button", name="Open the run").click()

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.canvas_page import add, box, node, studio
-from tests.browser.conftest import OpenPage, wait_until_settled
-from tests.browser.test_build import app, open_example, press, run_button
+from tests.browser.canvas_page import add, box, node, open_example, run_button, studio
+from tests.browser.conftest import OpenPage, press, wait_until_settled
+from tests.browser.test_build import app
 
 __all__ = ["app"]
 SPARK_STARTS_MS = 120_000

@@ -13,9 +13,9 @@ from playwright.sync_api import BrowserContext, expect
 from storage import Store
 from storage.recording.retention import Keep
 from tests.browser.app_server import running_app
-from tests.browser.canvas_page import node
-from tests.browser.conftest import wait_until_settled
-from tests.browser.run_page import figure, number, press, set_number
+from tests.browser.canvas_page import node, start_run
+from tests.browser.conftest import press, wait_until_settled
+from tests.browser.run_page import figure, number, set_number
 from tests.engine.planning import pipeline_of
 from ui.builder.history import History
 
@@ -82,7 +82,7 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         press(page, "Try a change on these records")
         page.wait_for_url("**/build?**", timeout=TIMEOUT_MS)
         expect(node(page, "numbers")).to_have_attribute("aria-label", re.compile("numbers, Recording"))
-        page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
+        start_run(page)
         press(page, "Open the run")
         page.wait_for_url("**run=2**", timeout=TIMEOUT_MS)
         again = page.get_by_role("row").filter(has=page.get_by_role("cell", name="2", exact=True))

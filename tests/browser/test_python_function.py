@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import add, box, node, run, settled, type_into
-from tests.browser.test_build import open_example, run_button
+from tests.browser.canvas_page import add, box, node, open_example, run, run_button, settled, type_into
 
 STARTS_MS = 120_000
 

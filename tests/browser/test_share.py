@@ -7,9 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.canvas_page import box, node, settled, type_into
-from tests.browser.conftest import OpenPage, wait_until_settled
-from tests.browser.test_build import open_example, press
+from tests.browser.canvas_page import box, node, open_example, settled, type_into
+from tests.browser.conftest import OpenPage, press, wait_until_settled
 
 
 def row_of(page: Page, name: str) -> Locator:

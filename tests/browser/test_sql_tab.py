@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import node, tab
+from tests.browser.canvas_page import node, open_example, run_button, tab
 from tests.browser.conftest import wait_until_settled
-from tests.browser.test_build import open_example, run_button
 
 STARTS_MS = 60_000
 
