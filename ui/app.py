@@ -9,6 +9,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from ui.access.people import let_in  # noqa: E402
 from ui.builder.drafting import edited  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.looked_at import catch_up  # noqa: E402
@@ -19,7 +20,6 @@ from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages, view_of  # noqa: E402
-from ui.shell.people import let_in  # noqa: E402
 from ui.shell.state import state  # noqa: E402
 
 # A picture of our own: Streamlit would fetch one of its icons from a host on the Internet.

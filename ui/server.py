@@ -15,10 +15,11 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.shell import oidc, posted_rows, workspace  # noqa: E402
-from ui.shell.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
-from ui.shell.login import Door  # noqa: E402
-from ui.shell.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
+from ui.access import oidc, posted_rows  # noqa: E402
+from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
+from ui.access.login import Door  # noqa: E402
+from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
+from ui.shell import workspace  # noqa: E402
 
 
 def _hosts() -> list[str] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ui.shell.front_door import LOOPBACK, FrontDoor, warning_of
+from ui.access.front_door import LOOPBACK, FrontDoor, warning_of
 
 
 def answered(

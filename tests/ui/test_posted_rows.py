@@ -11,7 +11,8 @@ import pytest
 from starlette.applications import Starlette
 
 from engine.reading.files.received import received_file
-from ui.shell import posted_rows, workspace
+from ui.access import posted_rows
+from ui.shell import workspace
 
 
 @pytest.fixture(autouse=True)

@@ -20,13 +20,10 @@ from engine.reading.files.found import find_files
 from engine.reading.files.named_folders import ENVIRONMENT
 from storage import Store
 from tests.ui.conftest import OpenView
-from ui.runs import manager as managers
-from ui.runs.job import Job
-from ui.runs.manager import RunManager
-from ui.shell import oidc, people, workspace
-from ui.shell import serving as serving_module
-from ui.shell.login import Door
-from ui.shell.serving import (
+from ui.access import oidc, people
+from ui.access import serving as serving_module
+from ui.access.login import Door
+from ui.access.serving import (
     ACCESS,
     HEADER,
     LOGIN,
@@ -38,6 +35,10 @@ from ui.shell.serving import (
     folders_of,
     serving_of,
 )
+from ui.runs import manager as managers
+from ui.runs.job import Job
+from ui.runs.manager import RunManager
+from ui.shell import workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a0b1c2d3e4f5a0b1c2d3e4f5"
@@ -84,7 +85,7 @@ def test_only_who_has_a_token_gets_in() -> None:
 
 
 def test_a_token_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.shell.login._WRONG_S", 0)
+    monkeypatch.setattr("ui.access.login._WRONG_S", 0)
     assert sent(HELD, method="POST", body=b"token=wrong")["status"] == 401
     answer = sent(HELD, "//evil.example", method="POST", body=f"token={TOKEN}".encode())
     headers = dict(answer["headers"])

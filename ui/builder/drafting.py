@@ -14,10 +14,10 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from storage.model import SavedPipeline
+from ui.access.people import person
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.history import History
 from ui.builder.merging import is_same, merged
-from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.workspace import store
 

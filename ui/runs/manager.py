@@ -23,14 +23,14 @@ from engine.errors import PipelineError, RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
+from ui.access.people import person
+from ui.access.serving import serving
 from ui.engines.known import default_name, engine_of, master_of, without_tokens
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
 from ui.runs.watching import watch
 from ui.shell import workspace
-from ui.shell.people import person
-from ui.shell.serving import serving
 
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}

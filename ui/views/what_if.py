@@ -12,6 +12,7 @@ from storage.errors import UnknownPipeline
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
+from ui.access.people import person
 from ui.builder.drafting import open_draft
 from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
@@ -27,7 +28,6 @@ from ui.shell import words, workspace
 from ui.shell.durations import durations_to
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to
-from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.theme import draw_figure
 

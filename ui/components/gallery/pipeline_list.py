@@ -10,6 +10,7 @@ from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
+from ui.access.people import person
 from ui.builder.drafting import close, open_saved, resume
 from ui.builder.history import History
 from ui.components.runs.agreement import agreed, by
@@ -17,7 +18,6 @@ from ui.runs.starting import run_draft
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
-from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.workspace import store
 

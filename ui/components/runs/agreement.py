@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.access.people import is_anothers
 from ui.shell import words
-from ui.shell.people import is_anothers
 
 
 def by(made_by: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from storage.errors import UnknownRun
+from ui.access.people import person
+from ui.access.serving import serving
 from ui.components.shell.saved_views import saved_views
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
@@ -15,8 +17,6 @@ from ui.shell import workspace
 from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
 from ui.shell.navigation import View
-from ui.shell.people import person
-from ui.shell.serving import serving
 from ui.shell.state import state
 from ui.shell.theme import IMAGE_FORMAT
 

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from storage.library.saved_views import SavedView
+from ui.access.people import person
 from ui.components.sql.asked import asked
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import VIEWS, View
-from ui.shell.people import person
 from ui.shell.state import LONGEST_SQL, state
 
 _NAME: Final = "view-name"

@@ -10,9 +10,9 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs, quote, unquote
 
-from ui.shell import oidc
-from ui.shell.front_door import Asgi, Message, Receive, Send
-from ui.shell.serving import Serving
+from ui.access import oidc
+from ui.access.front_door import Asgi, Message, Receive, Send
+from ui.access.serving import Serving
 
 COOKIE: Final = "changelog-studio"
 # What somebody asked for who had to log in with a provider first: Streamlit leads back to the first page.

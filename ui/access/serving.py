@@ -26,7 +26,7 @@ from typing import Final
 from engine.python_functions import consent
 from engine.reading.files import named_folders
 from engine.reading.files.received import FOLDER as RECEIVED
-from ui.shell.front_door import LOOPBACK, is_loopback
+from ui.access.front_door import LOOPBACK, is_loopback
 from ui.shell.uploads import FOLDER as UPLOADS
 
 PEOPLE: Final = "CHANGELOG_STUDIO_PEOPLE"

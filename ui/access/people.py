@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.shell.login import COOKIE
-from ui.shell.serving import Serving, serving
+from ui.access.login import COOKIE
+from ui.access.serving import Serving, serving
 
 
 def person() -> str:

@@ -19,7 +19,7 @@ from streamlit.user_info import generate_login_redirect_url
 from streamlit.web.server.server_util import AUTH_COOKIE_NAME, get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
-from ui.shell.serving import LOGIN, SHORTEST_TOKEN, CannotServe
+from ui.access.serving import LOGIN, SHORTEST_TOKEN, CannotServe
 
 LOG_OUT: Final = "auth/logout"
 _LOGIN_ITSELF: Final = ("auth/login", LOG_OUT, "oauth2callback")
