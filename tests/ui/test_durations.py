@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.shell.durations import durations_to, format_duration, parse_duration
+from ui.forms.durations import durations_to, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

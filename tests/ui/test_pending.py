@@ -13,9 +13,9 @@ from storage import Store
 from ui.builder.drafting import Drafting
 from ui.builder.editing import operator_class, set_parameter
 from ui.builder.history import History
-from ui.builder.pending import Pending
 from ui.forms.binding import FormContext
 from ui.forms.complaints import Complaints
+from ui.forms.pending import Pending
 from ui.forms.spec import fields_of
 
 

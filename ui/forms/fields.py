@@ -16,6 +16,7 @@ from ui.builder.editing import ABSENT
 from ui.components.code_area import code_area, line_numbers
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
+from ui.forms.durations import format_duration, parse_duration
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
@@ -23,7 +24,6 @@ from ui.forms.marking import marked_html
 from ui.forms.offered import offered_field
 from ui.forms.source_columns import source_columns
 from ui.forms.spec import Field, FieldKind
-from ui.shell.durations import format_duration, parse_duration
 from ui.shell.guard import as_sentence
 
 _LIVE: Final = "300ms"

@@ -12,8 +12,8 @@ from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
 from engine.registry import sources
 from ui.builder.editing import ABSENT
-from ui.builder.pending import said
 from ui.forms.binding import FormContext
+from ui.forms.pending import said
 from ui.forms.spec import Field
 from ui.shell import workspace
 from ui.shell.guard import guarded

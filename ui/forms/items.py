@@ -8,9 +8,9 @@ from typing import Any, Final
 import streamlit as st
 
 from ui.builder.editing import ABSENT
-from ui.builder.pending import said
 from ui.forms.binding import FormContext
 from ui.forms.complaints import place_of
+from ui.forms.pending import said
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
 from ui.shell.guard import as_sentence, guarded

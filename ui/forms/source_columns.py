@@ -24,11 +24,11 @@ from engine.reading.files.source import FileSource
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 from ui.builder.editing import ABSENT, set_parameter
-from ui.builder.pending import pending
 from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.forms.binding import FormContext
+from ui.forms.durations import format_duration
+from ui.forms.pending import pending
 from ui.shell import words, workspace
-from ui.shell.durations import format_duration
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.words import escaped
 

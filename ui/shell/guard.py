@@ -11,7 +11,7 @@ import streamlit as st
 
 from engine.errors import StudioError
 from storage.errors import StoreError
-from ui.builder.pending import pending
+from ui.forms.pending import pending
 from ui.shell.log import app_log
 from ui.shell.words import escaped
 

@@ -5,7 +5,6 @@ import streamlit as st
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting, current
 from ui.builder.messages import Open, Run, Select
-from ui.builder.pending import pending
 from ui.components.builder.bench import LATE, RECORDS, bench
 from ui.components.builder.build_bar import build_bar
 from ui.components.builder.canvas import canvas, dialogue, listen
@@ -14,6 +13,7 @@ from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
 from ui.components.builder.panel import panel
 from ui.components.gallery.start_here import start_here
+from ui.forms.pending import pending
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
 from ui.shell.frame import WORKBENCH

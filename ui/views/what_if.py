@@ -22,10 +22,10 @@ from ui.components.runs.run_picker import opened_run
 from ui.components.runs.way_on import way_on
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
+from ui.forms.durations import durations_to
 from ui.inspect.older_plans import with_late_rules
 from ui.runs.manager import runs
 from ui.shell import words, workspace
-from ui.shell.durations import durations_to
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to
 from ui.shell.state import state

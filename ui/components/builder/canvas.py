@@ -17,8 +17,8 @@ from changelog_studio_canvas import COMPONENT, SCRIPT
 from engine.planner import Check
 from ui.builder.drafting import Drafting
 from ui.builder.gestures import Dialogue
-from ui.builder.pending import said
 from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
+from ui.forms.pending import said
 from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
 

@@ -29,12 +29,12 @@ from ui.builder.editing import (
     rename_node,
     takes_many,
 )
-from ui.builder.pending import pending
 from ui.components.builder.schema_table import schema_table
 from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
+from ui.forms.pending import pending
 from ui.forms.served_columns import served_columns
 from ui.forms.spec import Field, fields_of
 from ui.forms.suggest import has_windows

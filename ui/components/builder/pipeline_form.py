@@ -7,10 +7,10 @@ import streamlit as st
 from ui.builder.drafting import Drafting
 from ui.builder.editing import unplaced
 from ui.builder.importing import ENDINGS, imported
-from ui.builder.pending import pending, said
 from ui.components.builder.arrival import arrival_editor
 from ui.components.builder.options_form import options_form
 from ui.components.builder.version_list import version_list
+from ui.forms.pending import pending, said
 from ui.shell.guard import guarded
 from ui.shell.state import remembered
 

@@ -15,8 +15,8 @@ from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
-from ui.builder.pending import pending
 from ui.components.code_area import code_area, line_numbers
+from ui.forms.pending import pending
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from engine.errors import EngineUnavailable
 from ui.builder.drafting import Drafting
-from ui.builder.pending import pending, said
 from ui.engines.known import default_name, engine_of, master_of, names
+from ui.forms.pending import pending, said
 from ui.shell.words import escaped
 
 _CHOSEN: Final = "chosen-engine"
