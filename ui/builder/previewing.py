@@ -21,7 +21,7 @@ from engine.reading.files.web import BEGINNING, fetching
 from engine.scratch import scratch
 from ui.builder.checking import checked
 from ui.builder.editing import ancestors
-from ui.builder.servers import first_not_asked
+from ui.builder.server_consent import first_not_asked
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
 

@@ -12,7 +12,7 @@ from engine.model.pipeline import Node
 from engine.model.schema import Schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import ABSENT, set_parameter
-from ui.builder.servers import note_typed
+from ui.builder.server_consent import note_typed
 from ui.forms.complaints import Complaints, Path
 from ui.forms.pending import pending
 from ui.forms.spec import Field

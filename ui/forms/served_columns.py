@@ -16,7 +16,7 @@ from engine.reading.servers.served import ServedSource
 from engine.registry import sources
 from engine.scratch import scratch
 from ui.builder.editing import set_parameter
-from ui.builder.servers import agree
+from ui.builder.server_consent import agree
 from ui.forms.binding import FormContext
 from ui.shell import workspace
 from ui.shell.guard import guarded

@@ -12,7 +12,7 @@ from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from ui.builder.previewing import preview_of
-from ui.builder.servers import NotAsked, agree
+from ui.builder.server_consent import NotAsked, agree
 from ui.components.beat import beat
 from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.shell import words

@@ -16,7 +16,7 @@ from engine.model.pipeline import Edge, Node, Pipeline
 from engine.registry import sources
 from storage import Store
 from tests.ui.conftest import OpenView
-from ui.builder import servers
+from ui.builder import server_consent as servers
 from ui.builder.history import History
 
 ID = [{"name": "id", "type": "bigint"}]
