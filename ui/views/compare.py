@@ -10,6 +10,7 @@ import streamlit as st
 from storage.model import Edge, Run
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.runs.next_steps import way_on
 from ui.components.runs.run_difference_tables import (
     counter_table,
     late_pairs_table,
@@ -20,7 +21,6 @@ from ui.components.runs.run_difference_tables import (
 )
 from ui.components.runs.run_picker import opened_run
 from ui.components.runs.run_status import look, when
-from ui.components.runs.way_on import way_on
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace

@@ -16,8 +16,8 @@ from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
+from ui.components.runs.next_steps import way_on
 from ui.components.runs.run_picker import nothing_yet, opened_run
-from ui.components.runs.way_on import way_on
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace

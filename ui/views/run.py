@@ -6,10 +6,10 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
+from ui.components.live.live_conditions import warnings_of
+from ui.components.live.live_figures import live_figures
+from ui.components.live.retention import say_kept
 from ui.components.runs.batch_check import batch_check
-from ui.components.runs.history_kept import say_kept
-from ui.components.runs.live_conditions import warnings_of
-from ui.components.runs.live_figures import live_figures
 from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from ui.builder.drafting import current
-from ui.components.runs.live_controls import stop_button
+from ui.components.live.live_controls import stop_button
 from ui.components.runs.run_actions import cancel_button
 from ui.components.runs.run_status import look, read_so_far, seconds
 from ui.engines.known import names

@@ -13,7 +13,7 @@ from storage.model import Draft, PipelineSummary
 from ui.access.people import person
 from ui.builder.drafting import close, open_saved, resume
 from ui.builder.history import History
-from ui.components.runs.agreement import agreed, by
+from ui.components.runs.ownership import agreed, by
 from ui.runs.starting import run_draft
 from ui.shell import words
 from ui.shell.guard import guarded

@@ -1,1 +1,1 @@
-"""Runs: which one, how it stands, what can be done to it, and how two of them differ."""
+"""Runs: which one, its status, what can be done to it, its variants, and how two of them differ."""

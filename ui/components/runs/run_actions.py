@@ -9,10 +9,10 @@ import streamlit as st
 from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
-from ui.components.runs.agreement import agreed
-from ui.components.runs.history_kept import keep_choice
-from ui.components.runs.live_conditions import condition_choice
-from ui.components.runs.live_controls import live_controls, resume_button
+from ui.components.live.live_conditions import condition_choice
+from ui.components.live.live_controls import live_controls, resume_button
+from ui.components.live.retention import keep_choice
+from ui.components.runs.ownership import agreed
 from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
 from ui.shell import words, workspace

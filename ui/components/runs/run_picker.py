@@ -9,7 +9,7 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
-from ui.components.runs.history_kept import say_kept
+from ui.components.live.retention import say_kept
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go

@@ -8,7 +8,7 @@ from typing import Final
 from engine.contract.recorder import Progress
 from storage.model import Run, RunStatus
 from storage.run_title import RunTitle
-from ui.components.runs.agreement import by
+from ui.components.runs.ownership import by
 from ui.runs.job import Job
 from ui.shell import words
 

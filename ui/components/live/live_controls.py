@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from storage.model import Run
-from ui.components.runs.agreement import agreed
+from ui.components.runs.ownership import agreed
 from ui.runs.manager import runs
 from ui.shell.guard import guarded
 
