@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from engine.contract.operator import Operator
+from engine.contract.operator import Derived, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -94,3 +94,9 @@ def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:
         return ""
     needs = verdict.plan.node(target).needs
     return next((need.reason for need in needs if (need.source, need.port) == (source, port)), "")
+
+
+def keys_in_words(derived: Derived) -> str:
+    """`(user) or (id, day)`; where nothing less does, the whole row."""
+    keys = sorted(sorted(key) for key in derived.upsert_keys)
+    return " or ".join("(" + ", ".join(key) + ")" if key else "(a single row)" for key in keys) or "the whole row"

@@ -12,13 +12,12 @@ from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
 from engine.windows.parameters import BOUNDS
-from ui.builder.checking import checked, edge_reason, errors, modes
+from ui.builder.checking import checked, edge_reason, errors, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
-from ui.components.builder.schema_table import keys_in_words
-from ui.components.runs.operator_table import OperatorLine
 from ui.forms.complaints import in_words
 from ui.forms.spec import Field, FieldKind, fields_of
+from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
 from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
 from ui.shell.words import duration

@@ -10,9 +10,9 @@ from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run
 from ui.builder.editing import unplaced
-from ui.components.runs.operator_table import OperatorLine, operator_lines, pipeline_of
 from ui.runs.job import Job
 from ui.runs.manager import runs
+from ui.runs.operator_lines import OperatorLine, operator_lines, pipeline_of
 from ui.shell import workspace
 
 

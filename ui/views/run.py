@@ -10,12 +10,13 @@ from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
 from ui.components.runs.batch_check import batch_check
-from ui.components.runs.operator_table import operator_lines, operator_table
+from ui.components.runs.operator_table import operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list
 from ui.components.runs.run_status import facts, look, read_so_far
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
+from ui.runs.operator_lines import operator_lines
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go

@@ -9,12 +9,12 @@ import streamlit as st
 from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, Run
 from ui.components.changelog.table_as_of import table_as_of
-from ui.components.runs.operator_table import pipeline_of
 from ui.components.runs.run_picker import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
 from ui.components.time_travel.lanes import lanes
 from ui.components.time_travel.operator_state import chosen_node, operator_state
 from ui.components.time_travel.time_canvas import time_canvas
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.state import state
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from engine.planner import Check, NodePlan, Plan
 from engine.runtime.explain import explanation
-from ui.components.builder.schema_table import keys_in_words, schema_table
+from ui.builder.checking import keys_in_words
+from ui.components.builder.schema_table import schema_table
 from ui.shell.theme import LINE, mode_badges, muted, role_dot
 
 

@@ -15,8 +15,9 @@ from storage.errors import UnknownEdge
 from storage.model import Edge
 from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.operator_table import OperatorLine, operator_table
+from ui.components.runs.operator_table import operator_table
 from ui.components.shell.pager import pager
+from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence

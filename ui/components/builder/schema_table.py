@@ -28,9 +28,3 @@ _CELL = f"padding:.2rem .6rem .2rem 0;border:0;border-bottom:1px solid {LINE}"
 
 def _roles(is_key: bool, is_time: bool) -> list[str]:
     return [*(["key"] if is_key else []), *(["event time"] if is_time else [])]
-
-
-def keys_in_words(derived: Derived) -> str:
-    """`(user) or (id, day)`; where nothing less does, the whole row."""
-    keys = sorted(sorted(key) for key in derived.upsert_keys)
-    return " or ".join("(" + ", ".join(key) + ")" if key else "(a single row)" for key in keys) or "the whole row"

@@ -11,10 +11,10 @@ from storage.model import Edge, Run
 from ui.components.changelog.cascade import Place, cascade_table, place_of
 from ui.components.changelog.lineage_table import lineage_table
 from ui.components.grid import grid
-from ui.components.runs.operator_table import pipeline_of
 from ui.components.time_travel.event_player import event_player
 from ui.inspect.branches import inputs_of
 from ui.inspect.origins import origins_of
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state

@@ -8,7 +8,7 @@ from storage.model import Edge, Run, RunStatus
 from ui.components.grid import grid
 from ui.components.retractions.retraction_tables import comparison_table, saved_table
 from ui.components.runs.background_run import background_run
-from ui.components.runs.operator_table import pipeline_of
+from ui.runs.operator_lines import pipeline_of
 from ui.runs.variants import in_mini_batch
 from ui.shell import words, workspace
 

@@ -14,7 +14,7 @@ from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Row, Table, grid
 from ui.components.runs.background_run import background_run
 from ui.components.runs.batch_check import batch_check
-from ui.components.runs.operator_table import pipeline_of
+from ui.runs.operator_lines import pipeline_of
 from ui.runs.variants import without_retraction
 from ui.shell import words, workspace
 
