@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +15,10 @@ from streamlit.testing.v1 import AppTest
 import engine.operators
 import engine.sources
 from engine import registry
+from engine.aggregates import functions
+from engine.aggregates.function import AggregateFunction
+from engine.contract.operator import Operator
+from engine.contract.source import Source
 from engine.examples.from_file import readable
 from engine.model.pipeline import Pipeline
 from engine.running import finished
@@ -56,6 +62,24 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
     yield add_
     monkeypatch.undo()
     forget()
+
+
+# Only base classes, recordings and functions of Python code declare these.
+BUILT_IN = {"role", "arrival_in", "recorded_run", "is_python"}
+
+
+@pytest.mark.parametrize(
+    ("contract", "recipe"),
+    [(Operator, engine.operators), (Source, engine.sources), (AggregateFunction, functions)],
+)
+def test_a_recipe_names_everything_that_can_be_declared(contract: type, recipe: ModuleType) -> None:
+    declared = {
+        name
+        for name in {**vars(contract), **contract.__annotations__}
+        if not name.startswith(("_", "model_")) and name not in getattr(contract, "model_fields", {})
+    }
+    fixed = {"group", "ports", "output_ports"} if contract is Source else set()
+    assert declared - BUILT_IN - fixed - set(re.findall(r"`(\w+)`", recipe.__doc__ or "")) == set()
 
 
 def pipeline(delay_ms: int = 0) -> Pipeline:
