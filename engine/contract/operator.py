@@ -328,3 +328,8 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
     """The offer of an operator that passes kinds on: it needs of its inputs what is wanted of it."""
     return (Offer((wanted,) * len(inputs), (reason,) * len(inputs)),)
+
+
+def forwarded_with_update_before(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
+    """The same of an operator that cannot do without -U: +U alone does not say what it replaces in the output."""
+    return () if wanted is UpdateKind.ONLY_UPDATE_AFTER else forwarded(inputs, wanted, reason)

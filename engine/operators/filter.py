@@ -25,6 +25,7 @@ from engine.contract.operator import (
     StepContext,
     Strategy,
     forwarded,
+    forwarded_with_update_before,
 )
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
@@ -68,9 +69,8 @@ class Filter(Operator):
         (input_,) = inputs
         if self._keeps_whole_rows(input_):
             return forwarded(inputs, wanted, "the condition is on the upsert key: a row matches always or never")
-        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
-            return ()
-        return forwarded(inputs, wanted, "a row that no longer matches must be retracted, by the -U that still matches")
+        reason = "a row that no longer matches must be retracted, by the -U that still matches"
+        return forwarded_with_update_before(inputs, wanted, reason)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""

@@ -18,7 +18,16 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    forwarded_with_update_before,
+)
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -80,9 +89,7 @@ class Repeat(Operator):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Updates are passed on, with -U: the old row may have had another number of copies."""
-        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
-            return ()
-        return forwarded(inputs, wanted, "the old row may have had another number of copies")
+        return forwarded_with_update_before(inputs, wanted, "the old row may have had another number of copies")
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""

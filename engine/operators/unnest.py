@@ -27,7 +27,7 @@ from engine.contract.operator import (
     Operator,
     StepContext,
     Strategy,
-    forwarded,
+    forwarded_with_update_before,
 )
 from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
@@ -119,9 +119,7 @@ class Unnest(Operator):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Updates are passed on, with -U: the old row may have had other elements."""
-        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
-            return ()
-        return forwarded(inputs, wanted, "the old row may have had other elements")
+        return forwarded_with_update_before(inputs, wanted, "the old row may have had other elements")
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
