@@ -8,8 +8,7 @@ Types: `engine.reading.servers.mysql`. Source: Flink's JDBC connector.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
 from pydantic import Field
@@ -29,14 +28,9 @@ class MySql(TableServer):
 
     port: int = Field(3306, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
 
-    @contextmanager
-    def client(self, node: str, seconds: float) -> Iterator[TableClient]:
+    def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        database = Database(self.address, node, seconds)
-        try:
-            yield database
-        finally:
-            database.close()
+        return closing(Database(self.address, node, seconds))
 
 
 SOURCE = MySql

@@ -8,8 +8,7 @@ declared; a row is rejected, with its number in that order, where a value does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
 from pydantic import Field
@@ -42,14 +41,9 @@ class Postgres(TableServer):
         """The table with its schema."""
         return self.address.table_name
 
-    @contextmanager
-    def client(self, node: str, seconds: float) -> Iterator[TableClient]:
+    def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
         """A connection. Raises SourceError, Gone."""
-        database = Database(self.address, node, seconds)
-        try:
-            yield database
-        finally:
-            database.close()
+        return closing(Database(self.address, node, seconds))
 
 
 SOURCE = Postgres

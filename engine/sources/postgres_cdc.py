@@ -10,6 +10,7 @@ Source: Flink CDC PostgresTableFactory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -111,25 +112,21 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """Those of the table, and its primary key. Raises SourceError."""
-        with answering(node):
-            database = Database(self.address, node)
+        with answering(node), closing(Database(self.address, node)) as database:
             found = database.described()
-            database.close()
         columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The rows of the moment. Raises SourceError."""
         rows = self._rows(node, folder)
-        with answering(node):
-            database = Database(self.address, node)
+        with answering(node), closing(Database(self.address, node)) as database:
             database.columns()
             number = 0
             for _, found in database.rows([column.name for column in rows.columns], most):
                 number = rows.insert(SNAPSHOT, number, found)
                 if found:
                     yield rows.taken()
-            database.close()
 
     def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
         """Its rows, then what changes."""
