@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
@@ -13,6 +12,7 @@ from ui.components.runs.batch_check import batch_check
 from ui.components.runs.operator_table import operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list
+from ui.components.runs.run_picker import open_or_newest_run
 from ui.components.runs.run_status import facts, look, read_so_far
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
@@ -26,18 +26,6 @@ _REFRESH_S = 0.7
 # Before so much is done nobody can tell how long the rest takes.
 _TELLING_S = 5
 _TELLING_PART = 0.15
-
-
-def _chosen() -> Run | None:
-    """The open run, else the newest; None where there are none."""
-    store = workspace.store()
-    if state.run is not None:
-        try:
-            return store.runs.get(state.run)
-        except UnknownRun as error:
-            st.warning(as_sentence(error))
-    newest = store.runs.list(limit=1)
-    return newest[0] if newest else None
 
 
 def _heading(run: Run) -> None:
@@ -139,7 +127,7 @@ def _ways_on(run: Run, *, has_records: bool) -> None:
             go("build")
 
 
-chosen = _chosen()
+chosen = open_or_newest_run()
 if chosen is None:
     st.subheader("No runs yet", anchor=False)
     st.write("A run executes a pipeline on Spark and keeps every changelog record that it emits.")

@@ -33,18 +33,23 @@ def opened_run() -> Run | None:
     return run
 
 
-def settled_run() -> Run | None:
-    """The run that is open; where it is gone or none was chosen, the newest is opened."""
+def open_or_newest_run() -> Run | None:
+    """The open run, or the newest if none is open or the open one is gone; None if there are no runs."""
     store = workspace.store()
     if state.run is not None:
         try:
             return store.runs.get(state.run)
         except UnknownRun as error:
             st.warning(as_sentence(error))
-    newest = next(iter(store.runs.list(limit=1)), None)
-    if newest is not None:
-        state.update(run=newest.run_id, edge=None, event=None)
-    return newest
+    return next(iter(store.runs.list(limit=1)), None)
+
+
+def settled_run() -> Run | None:
+    """The open run, or the newest, which is then opened."""
+    run = open_or_newest_run()
+    if run is not None and run.run_id != state.run:
+        state.update(run=run.run_id, edge=None, event=None)
+    return run
 
 
 @st.fragment(run_every=_REFRESH_S)
