@@ -1,1 +1,1 @@
-"""What a pipeline, its options, its schemas and its changelogs are: values that every other part speaks in."""
+"""Pipelines, options, schemas and changelogs: the values that all other parts exchange."""

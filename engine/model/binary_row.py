@@ -1,7 +1,7 @@
-"""Rows as the bytes in which Flink keeps them: what its hash maps and its RocksDB state put rows in order by.
+"""Rows as Flink's bytes, by which its hash maps and its RocksDB state order rows.
 
 A word per 63 columns with a bit for each that is NULL, then eight bytes per column, little-endian; a text of more
-than seven bytes stands behind these, padded to words, and its place and length in its column.
+than seven bytes follows these, padded to words; its column has its offset and length.
 Source: Flink BinaryRowData, AbstractBinaryWriter, MurmurHashUtils.
 """
 
@@ -17,7 +17,7 @@ from engine.contract.kernel import Row
 from engine.model.schema import decimal_scale
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]
-"""A value's eight bytes and what stands behind the columns, given the place where that begins."""
+"""A value's eight bytes and its variable-length part, which begins at this offset."""
 
 # Python's own decimal context rounds to 28 digits.
 _EXACT: Final = Context(prec=100)
@@ -66,7 +66,7 @@ def row_encoder(types: Sequence[str]) -> Callable[[Row], bytes] | None:
 
 
 def hash_of(row: bytes) -> int:
-    """What a Java HashMap takes the bucket from: the row's Murmur hash, its halves put together."""
+    """The hash by which a Java HashMap chooses the bucket: the row's Murmur hash, its halves combined."""
     mixed = 42
     for (word,) in struct.iter_unpack("<I", row):
         word = word * 0xCC9E2D51 & 0xFFFFFFFF

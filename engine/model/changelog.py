@@ -88,7 +88,7 @@ class ChangelogMode(frozenset[RowKind]):
 
     @property
     def has_update_before(self) -> bool:
-        """True where updates come as the pair -U, +U."""
+        """True where updates are written as the pair -U, +U."""
         return RowKind.UPDATE_BEFORE in self
 
     @property
@@ -98,7 +98,7 @@ class ChangelogMode(frozenset[RowKind]):
 
     @property
     def without_retraction(self) -> ChangelogMode:
-        """The same mode where nothing is ever taken back: the accumulate mode of the retraction document."""
+        """The accumulate mode of the retraction document: Acc where nothing is retracted."""
         return ChangelogMode(kind for kind in self if kind.is_accumulate)
 
     @classmethod

@@ -1,12 +1,13 @@
-"""How the watermarks of the sources above an operator become its own, also where some sources are idle.
+"""Combines the watermarks of the sources above an operator, of which some may be idle.
 
     orders ---> union ---> join         Combined((Combined(("orders", "returns"), is_union=True), "rates"))
     returns ----^          ^
     rates -----------------+
 
-The combined watermark is the lowest of all that count, and never falls; what is idle does not count, and where nothing
-counts the highest of all does. An input that comes back behind it counts again at once for an operator with several
-inputs: nothing moves until it has caught up. Below a union, it counts once it has caught up: nobody waits for it.
+The combined watermark is the lowest of all active inputs, and never falls. Idle inputs do not count; if all are idle,
+the highest counts. An input that resumes behind the combined watermark counts again at once for an operator with
+several inputs: the watermark stands still until this input has caught up. Below a union, the input counts only once it
+has caught up.
 Source: Flink StatusWatermarkValve (the channels of one input, which is what a union makes), CombinedWatermarkStatus
 (the inputs of one operator).
 """
@@ -23,15 +24,15 @@ import numpy as np
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Longs, Timeline
 
 Stretches = Sequence[tuple[int, int]]
-# Of one event: who counts again, then the watermark that it brings, then who is idle.
+# The order within one event: inputs that become active, then the new watermark, then inputs that become idle.
 _COUNTS, _IS_IDLE = 0, 2
 
 
 @dataclass(frozen=True)
 class Combined:
-    """Watermarks that become one. inputs: sources, or what is combined itself. held_ms: so much less goes on.
+    """Several watermarks combined into one. inputs: sources, or further combinations. held_ms: its delay.
 
-    is_union: whether they are channels of one input. made_by: the node where they meet.
+    is_union: whether the inputs are channels of one input. made_by: the node that combines them.
     """
 
     inputs: tuple[Above, ...]
@@ -41,12 +42,12 @@ class Combined:
 
 
 Above = str | Combined
-"""What a watermark is made of: a source, or several that are combined."""
+"""The origin of a watermark: one source, or a combination of several."""
 NOTHING: Final = Combined(())
 
 
 def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", held_ms: int = 0) -> Above:
-    """What is combined where these meet. What comes on several ways counts once, as often as ways branch and meet."""
+    """The combination of these origins. One that arrives on several paths counts once, however often paths branch."""
     distinct: list[Above] = []
     for each in inputs:
         is_known = any(each == other if isinstance(each, str) else each is other for other in distinct)
@@ -59,12 +60,12 @@ def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", 
 
 
 def holdbacks_of(above: Above) -> Mapping[str, int]:
-    """The sources, each with the ms by which it is held back; the longer of two ways counts."""
+    """The sources, each with the ms by which it is held back; of two paths, the longer delay counts."""
     return _holdbacks(above, {})
 
 
 def _holdbacks(above: Above, known: dict[int, Mapping[str, int]]) -> Mapping[str, int]:
-    """The same; known: by identity, since one may be met on many ways."""
+    """The same, with results already `known` by identity, as many paths may lead to one origin."""
     if isinstance(above, str):
         return {above: 0}
     if id(above) not in known:
@@ -78,9 +79,9 @@ def _holdbacks(above: Above, known: dict[int, Mapping[str, int]]) -> Mapping[str
 
 @dataclass(frozen=True)
 class Standing:
-    """How far what is combined had come before some events: its watermark, and that of its inputs.
+    """The state before some events: the combined watermark, and those of its inputs.
 
-    behind: of a union, the inputs that count but have not caught up.
+    behind: the active inputs of a union that have not caught up.
     """
 
     mark_ms: int = MIN_WATERMARK
@@ -93,7 +94,7 @@ class Standing:
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """From plain values; from a number, as older versions had it."""
+        """From plain values; older versions stored a number."""
         if isinstance(values, int):
             return cls(values)
         mark_ms, behind, inputs = values
@@ -102,7 +103,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Course:
-    """A watermark over some events. idle: when it does not count; standing: after them."""
+    """A watermark over some events. idle: when it does not count; standing: the state after them."""
 
     line: Timeline
     idle: Stretches = ()
@@ -112,16 +113,16 @@ class Course:
 def combined_watermark(
     sources: Mapping[str, Timeline], above: Above, idle: Idle | None = None, before: Standing | None = None
 ) -> Timeline:
-    """The watermark that is made of these sources. idle: when they do not count; before: how far it had come."""
+    """The combined watermark of these sources. idle: when they do not count; before: the state before these events."""
     return followed(sources, above, idle, before).line
 
 
 def followed(
     sources: Mapping[str, Timeline], above: Above, idle: Idle | None = None, before: Standing | None = None
 ) -> Course:
-    """The same, and how far all that is combined has come after these events."""
+    """The same, and the state of all inputs after these events."""
     if before is None and not any((idle or {}).get(source) for source in holdbacks_of(above)):
-        # The lowest of all is that of the lowest ones, however they meet.
+        # The minimum does not depend on the order of combination.
         held = holdbacks_of(above)
         return Course(_lowest_of([shifted(sources[name], -held[name]) for name in sorted(held) if name in sources]))
     return _follow(above, sources, idle or {}, before) or Course(Timeline.of([]))
@@ -155,11 +156,11 @@ def _follow(above: Above, sources: Mapping[str, Timeline], idle: Idle, before: S
 
 
 def _join(inputs: Sequence[Course], before: Standing | None) -> Timeline:
-    """The inputs of one operator: all that count hold."""
+    """The inputs of one operator: every active input holds the watermark back."""
     lines = [each.line for each in inputs]
     turns = np.array([at for each in inputs for stretch in each.idle for at in stretch], np.int64)
     seqs = np.unique(np.concatenate([turns, *(line.seqs for line in lines)]))
-    # Before the first event, too: what is there already counts.
+    # Before the first event, too: earlier watermarks count.
     seqs = np.concatenate(([np.int64(MIN_WATERMARK)], seqs[(seqs > MIN_WATERMARK) & (seqs < MAX_WATERMARK)]))
     marks = np.stack([np.concatenate(([np.int64(line.start_ms)], line.before(seqs[1:] + 1))) for line in lines])
     counts = np.ones(marks.shape, np.bool_)
@@ -175,9 +176,9 @@ def _join(inputs: Sequence[Course], before: Standing | None) -> Timeline:
 
 @dataclass
 class _Valve:
-    """The channels of one input. One that is idle, or has not caught up since it was, is not aligned: it does not hold.
+    """The channels of one input. One that is idle, or has not caught up since, is not aligned: it holds nothing back.
 
-    The watermark is found anew with each watermark that comes in, not where a channel counts again.
+    Each incoming watermark updates the combined one; a channel that becomes active again does not.
     """
 
     channels: Sequence[Course]
@@ -210,13 +211,13 @@ class _Valve:
         self._watermarks(done, MAX_WATERMARK)
         nothing = np.zeros(0, np.int64)
         seqs, marks = np.concatenate([nothing, *self._seqs]), np.concatenate([nothing, *self._marks])
-        # What happens at one event is seen together.
+        # Changes at one event take effect together.
         is_last = np.searchsorted(seqs, seqs, side="right") - 1 == np.arange(len(seqs))
         return _rising(start_ms, seqs[is_last], marks[is_last])
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """The channels that count but have not caught up."""
+        """The active channels that have not caught up."""
         return tuple(sorted(self._counts - self._aligned))
 
     def _turns(self) -> list[tuple[int, int, int]]:
@@ -236,7 +237,7 @@ class _Valve:
         self._counts.discard(at)
         self._aligned.discard(at)
         if mark_ms != self._last_ms:
-            # Flink 2.3 looks for another watermark only where this channel held it.
+            # Flink 2.3 recomputes the watermark only if this channel held it back.
             return
         if not self._counts:
             self._emit(seq, max(self._mark_ms(each, seq + 1) for each in range(len(self.channels))))
@@ -250,7 +251,7 @@ class _Valve:
             self._marks.append(np.array([mark_ms], np.int64))
 
     def _watermarks(self, first: int, until: int) -> None:
-        """Those that come in at the events [first, until)."""
+        """The watermarks that arrive at the events [first, until)."""
         rises = {at: _within(self.channels[at].line, first, until) for at in self._counts}
         seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *(line.seqs for line in rises.values())]))
         while len(seqs):
@@ -259,7 +260,7 @@ class _Valve:
                 lowest = _lowest([self.channels[at].line for at in sorted(self._aligned)], seqs)
             after = np.maximum.accumulate(np.maximum(lowest, self._last_ms))
             before = np.concatenate(([np.int64(self._last_ms)], after[:-1]))
-            # The first that has caught up with what the others had come to counts from there on.
+            # The channel that first catches up with the others counts from there on.
             caught = len(seqs)
             places = {}
             for at in self._counts - self._aligned:

@@ -1,6 +1,6 @@
-"""What the columns of a table most likely mean: which is the key, which the time, which the measure.
+"""Guesses about the columns of a table: which is the key, which the time, which the measure.
 
-They are places to start from: every guess can be changed in the builder.
+They are defaults: every guess can be changed in the builder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ROW_IDS: Final = ("id", "uuid", "rowid", "row_id", "event_id", "record_id")
 
 
 def time_column(schema: Schema | None) -> str | None:
-    """The column that most likely says when it happened: by its type, and then by its name."""
+    """The most likely event-time column: by its type, then by its name."""
     columns = list(schema or ())
     stamped = [column for column in columns if column.type.startswith("timestamp")]
     named = [column for column in columns if column.type == "bigint" and column.name.lower() in _TIME_NAMES]
@@ -23,7 +23,7 @@ def time_column(schema: Schema | None) -> str | None:
 
 
 def key_column(schema: Schema | None) -> str | None:
-    """The column that most likely says what a row is about: an id or key by its name, else the first plain one."""
+    """The most likely key: an id or key by its name, else the first plain column."""
     if schema is None or not len(schema):
         return None
     plain = [column for column in schema if column.time is None]
@@ -38,13 +38,13 @@ def key_column(schema: Schema | None) -> str | None:
 
 
 def group_column(schema: Schema | None) -> str | None:
-    """The column that rows are most likely grouped by: as the key, but not the id of the row itself."""
+    """The most likely grouping column: like the key, but not the id of the row itself."""
     others = tuple(column for column in schema or () if column.name.lower() not in _ROW_IDS)
     return key_column(Schema(others)) or key_column(schema)
 
 
 def measure_column(schema: Schema | None) -> str | None:
-    """The column that most likely is what rows are ordered by: the last number that is no time, else the key."""
+    """The most likely column to order by: the last number that is not a time, else the key."""
     numbers = [column.name for column in schema or () if is_numeric(column.type) and column.time is None]
     others = [name for name in numbers if name != key_column(schema)]
     return others[-1] if others else key_column(schema)

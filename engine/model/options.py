@@ -1,7 +1,7 @@
-"""The options of a pipeline: those of Flink's that change a changelog, by their names in Flink.
+"""The options of a pipeline: Flink's options that change a changelog, under their names in Flink.
 
-Here is the one list of them, with what a form says and what a value may be. Flink's other options (memory, networks,
-parallelism, clean-up of state) are known by name and have no effect; of a few only one value is what happens here.
+This is the only list of them, with their form texts and allowed values. Flink's other options (memory, networks,
+parallelism, clean-up of state) are accepted by name and have no effect; for a few, only one value matches the studio.
 Source: Flink ExecutionConfigOptions, OptimizerConfigOptions, TableConfigOptions, PipelineOptions, ExecutionOptions.
 """
 
@@ -29,7 +29,7 @@ _UNITS_MS: Final = {
 
 
 class Value(Enum):
-    """What an option's value is, as a sentence names it."""
+    """The kind of an option's value, as error messages name it."""
 
     SWITCH = "true or false"
     NUMBER = "a number of records, -1 where there is no limit"
@@ -138,7 +138,7 @@ OPTIONS: Final = {
         RETRACTION,
     )
 }
-# By name, the values that say what happens here anyway. Any other would change results, which is not supported.
+# By name, the values that match the studio's behaviour. Any other would change results, which is not supported.
 _ONLY: Final[Mapping[str, tuple[str, ...]]] = {
     "execution.runtime-mode": ("streaming", "automatic"),
     "table.exec.legacy-cast-behaviour": ("disabled",),
@@ -148,7 +148,7 @@ _ONLY: Final[Mapping[str, tuple[str, ...]]] = {
     "table.exec.sink.upsert-materialize": ("auto",),
     "table.sql-dialect": ("default",),
 }
-# Options of a cluster, a client or a file system: a session may name them, and they never change a result.
+# Options of a cluster, a client or a file system: a session may set them, and they never change a result.
 _OF_A_CLUSTER: Final = tuple(
     [
         "akka",
@@ -186,9 +186,9 @@ _OF_A_CLUSTER: Final = tuple(
 
 
 def has_effect(name: str, text: str) -> bool:
-    """Whether an option is one of a pipeline's. Raises PipelineError for a name or a value that does not exist here.
+    """Whether an option belongs to a pipeline. Raises PipelineError for an unknown name or value.
 
-    False: Flink knows it, and no result depends on it.
+    False: an option of Flink that no result depends on.
     """
     if name in OPTIONS:
         if not _is_right(OPTIONS[name].value, text):
@@ -216,7 +216,7 @@ def _flinks() -> frozenset[str]:
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Raise PipelineError for an option that does not exist, or a value that it cannot have."""
+    """Raise PipelineError for an unknown option, or a value that it cannot have."""
     for name, text in options.items():
         has_effect(name, text)
 
@@ -239,12 +239,12 @@ def time_ms(options: Mapping[str, str], option: Option) -> int:
 
 
 def has_state_ttl(options: Mapping[str, str]) -> bool:
-    """Whether state may be forgotten. No clock runs here by which it would be, but the option shows all the same."""
+    """Whether state may expire. No clock expires it here, but the option is visible in results."""
     return time_ms(options, STATE_TTL) > 0
 
 
 def is_one_phase(options: Mapping[str, str]) -> bool:
-    """Whether aggregation is asked not to fold before it counts."""
+    """Whether aggregation must not fold records before it counts them."""
     return _text(options, PHASES) == "one_phase"
 
 
@@ -266,6 +266,6 @@ def _is_right(value: Value, text: str) -> bool:
 
 
 def milliseconds(text: str) -> int | None:
-    """A length of time as Flink writes it (5 s, 100 ms, 1 h), in ms; None where it is none."""
+    """A duration as Flink writes it (5 s, 100 ms, 1 h), in ms; None for any other text."""
     match = _DURATION.fullmatch(text.strip().lower())
     return int(match[1]) * _UNITS_MS[match[2]] if match and match[2] in _UNITS_MS else None

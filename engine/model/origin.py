@@ -1,4 +1,4 @@
-"""What an output record was made of, as each operator says it of its inputs."""
+"""The input records that an output record was made of, as each operator declares them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Origin:
-    """Which records of an input an output record was made of: those in the operator's table that agree with it.
+    """The records of an input that an output record was made of: those in the operator's table that match it.
 
     columns: pairs of an input's and an output's column that are equal. window: the output's columns with the
     bounds that the input's event time lies between, start included. is_partial: the operator also compares an

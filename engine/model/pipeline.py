@@ -30,7 +30,7 @@ class Place(_Document):
 
 
 LONGEST_ID: Final = 100
-"""Files, tables and schemas are called after nodes, and a file's name ends at 255 bytes."""
+"""Files, tables and schemas are named after nodes, and a file name has at most 255 bytes."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -53,7 +53,7 @@ class Edge(_Document):
 
 
 class Arrival(_Document):
-    """How several sources interleave, and when a finished source says so.
+    """How several sources interleave, and when a finished source sends its last watermark.
 
     in_turn: one record of each source after the other. one_after_the_other: all of the first source,
     then of the second. by_column: merged by each source's own `arrival_column`, equal values in the order
@@ -131,7 +131,7 @@ class Pipeline(_Document):
 
     @classmethod
     def from_json(cls, text: str) -> Pipeline:
-        """Read a document. Raises PipelineError that names the node, the field, what was got, what exists."""
+        """Read a document. Raises PipelineError with the node, the field, the wrong value and the known ones."""
         try:
             raw = json.loads(text.removeprefix("\ufeff"))
         except json.JSONDecodeError as error:
@@ -143,7 +143,7 @@ class Pipeline(_Document):
         except ValueError as error:
             message = "the pipeline cannot be read as JSON: it has a number of thousands of digits."
             raise PipelineError(message) from error
-        # `json.loads` makes half a pair of surrogates of "\\ud800", which no file and no engine can take.
+        # `json.loads` reads "\\ud800" as a lone surrogate, which no file and no engine accepts.
         if (broken := _SURROGATE.search(json.dumps(raw, ensure_ascii=False))) is not None:
             message = f"the pipeline has {ascii(broken[0])}, which is half of a character. Write the whole one."
             raise PipelineError(message)
@@ -168,7 +168,7 @@ class Pipeline(_Document):
 
 
 def explain(error: ValidationError, model: type[BaseModel], raw: object, node: str = "") -> PipelineError:
-    """Turn pydantic's first complaint into a sentence: the node, the field, what was got, what exists."""
+    """Turn pydantic's first error into a sentence: the node, the field, the wrong value and the known ones."""
     first = error.errors()[0]
     path = list(first["loc"])
     if not node and len(path) > 1 and path[0] == "nodes" and isinstance(raw, dict) and isinstance(path[1], int):
@@ -188,7 +188,7 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
 
 
 def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """The fields that exist where an unknown one was found: follow the path through nested models."""
+    """The known fields at the place of an unknown one: follow the path through nested models."""
     for part in path[:-1]:
         field = model.model_fields.get(str(part)) if isinstance(part, str) else None
         if field is None:

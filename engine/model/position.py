@@ -10,8 +10,8 @@ order of emission, and a prefix of a path is a cause:
     output of a join     <step of the input> <port> <ordinal>
     output of a timer    FF <rank of the operator> <time> <seq and step of the first record> <ordinal>
 
-A timer's path starts with FF, which no ordinal does, so whatever a watermark advance fires comes after
-whatever the record itself caused.
+A timer's path starts with FF, which no ordinal does, so records that a watermark advance fires follow
+those that the record itself caused.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def ordinal(n: int) -> bytes:
 
 
 def timer(rank: int, time_ms: int, origin_seq: int, origin_step: bytes) -> bytes:
-    """The path of what a timer emits, without the ordinal of each output.
+    """The path of a timer's outputs, without the ordinal of each.
 
     rank: the operator's place in the topological order: upstream timers come first.
-    time_ms: what the timer waited for. origin: the position of the first record of its window.
+    time_ms: the time of the timer. origin: the position of the first record of its window.
     """
     return TIMER + ordinal(rank) + (time_ms + _SIGN).to_bytes(8, "big") + ordinal(origin_seq) + origin_step
 
 
 class Firing(NamedTuple):
-    """What the path of a timer's output says: the operator's rank, what it waited for, the event that began it."""
+    """A timer as its outputs' path encodes it: the operator's rank, the time, the event that set it."""
 
     rank: int
     time_ms: int
@@ -52,7 +52,7 @@ class Firing(NamedTuple):
 
 
 def origin_of(step: bytes) -> Firing | None:
-    """The timer that a path starts with; None for what a record caused by itself. The inverse of `timer`."""
+    """The timer that a path starts with; None if a record caused the output. The inverse of `timer`."""
     if not step.startswith(TIMER):
         return None
     rank, at = _number(step, 1)
@@ -62,7 +62,7 @@ def origin_of(step: bytes) -> Firing | None:
 
 
 def _number(step: bytes, at: int) -> tuple[int, int]:
-    """The number whose code begins there, and where the next one begins."""
+    """The number whose code begins at this place, and the place of the next one."""
     size = step[at] - _ONE_BYTE + 1
     if size <= 0:
         return step[at], at + 1
@@ -75,13 +75,13 @@ def hexadecimal(step: bytes) -> str:
 
 
 def readable(step: bytes) -> str:
-    """A path as people count: `1.2`, each number from 1; `timer 1` for what a watermark fired; empty at a source."""
+    """A path for people: `1.2`, each number from 1; `timer 1` for outputs that a watermark fired; empty at a source."""
     words: list[str] = []
     numbers: list[str] = []
     at = 0
     while at < len(step):
         if step[at : at + 1] == TIMER:
-            # What a timer waited for and began with says why it fired, not in which order.
+            # The time and the origin of a timer explain why it fired; they are not part of the order shown.
             words, numbers = ["timer"], []
             at = _number(step, _number(step, at + 1)[1] + 8)[1]
         else:

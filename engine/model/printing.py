@@ -17,7 +17,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 class Printed(NamedTuple):
-    """A changelog record on its way to the terminal."""
+    """A changelog record to print."""
 
     seq: int
     step: bytes

@@ -1,4 +1,4 @@
-"""What orders the rows of an operator."""
+"""The order of an operator's rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class RowOrder(Enum):
-    """What makes a row come before another."""
+    """The attribute that orders rows."""
 
     EVENT_TIME = "event_time"
     ARRIVAL = "arrival"

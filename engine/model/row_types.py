@@ -1,6 +1,6 @@
-"""ROW types as text: `struct<`a`:int,`b`:array<string>>`, each name in backticks, so that any name will do.
+"""ROW types as text: `struct<`a`:int,`b`:array<string>>`, each name in backticks, so that any name is allowed.
 
-Arrow has a ROW as a struct; kernels have it as a tuple of its values, which can be compared and hashed.
+Arrow represents a ROW as a struct, kernels as a tuple of its values, which can be compared and hashed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def is_row(type_: str) -> bool:
 
 
 def has_row(type_: str) -> bool:
-    """Whether there is a ROW anywhere in a type."""
+    """Whether a type contains a ROW at any depth."""
     return _START in type_
 
 
 def fields_of(type_: str) -> tuple[tuple[str, str], ...]:
-    """Names and types of the fields of a ROW. Raises ValueError for what is none."""
+    """Names and types of the fields of a ROW. Raises ValueError for any other type."""
     if not (is_row(type_) and type_.endswith(">")):
         message = f"{type_} is no ROW"
         raise ValueError(message)
@@ -41,7 +41,7 @@ def fields_of(type_: str) -> tuple[tuple[str, str], ...]:
 
 
 def parts_of(text: str, separator: str = ",") -> Iterator[str]:
-    """The parts of a text between separators that stand in no brackets and no quotes."""
+    """The parts of a text between separators outside brackets and quotes."""
     depth, start, quoted = 0, 0, ""
     for at, char in enumerate(text):
         if char in "`'" and quoted in ("", char):
@@ -56,9 +56,9 @@ def parts_of(text: str, separator: str = ",") -> Iterator[str]:
 
 
 def declared_fields(text: str, type_from: Callable[[str], str]) -> str:
-    """The type of what stands between the brackets of `ROW<a INT, b STRING>` or `struct<a:int>`.
+    """The type for the text between the brackets of `ROW<a INT, b STRING>` or `struct<a:int>`.
 
-    type_from: reads a field's type. Raises ValueError for a field without a name or a type, and for a name twice.
+    type_from: reads a field's type. Raises ValueError for a field without a name or type, and for a repeated name.
     """
     fields: list[tuple[str, str]] = []
     for part in parts_of(text):
@@ -85,7 +85,7 @@ def to_pylist(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _converter(type_: pa.DataType) -> Callable[[Any], Any] | None:
-    """What makes tuples of the rows in a value; None where there are none."""
+    """A function that converts the ROWs in a value to tuples; None for types without ROWs."""
     import pyarrow as pa
 
     if pa.types.is_struct(type_):
@@ -107,7 +107,7 @@ def _converted(value: Any, convert: Callable[[Any], Any] | None) -> Any:
 
 
 def _name_and_rest(part: str) -> tuple[str, str]:
-    """A field's name, and what stands behind it and a colon or a blank."""
+    """A field's name, and the text after it and a colon or blank."""
     if part.startswith("`"):
         end = 1
         while end < len(part) and (part[end] != "`" or part[end + 1 : end + 2] == "`"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TimeUnit(Enum):
-    """How an event-time column counts."""
+    """The unit of an event-time column."""
 
     EPOCH_MS = "epoch_ms"
     EPOCH_S = "epoch_s"
@@ -49,7 +49,7 @@ class Column:
                 return f"CAST({name} AS BIGINT)"
 
     def without_time(self) -> Column:
-        """The same column as plain data: an updating result has no event time."""
+        """The same column without its event-time attribute: an updating result has none."""
         return replace(self, time=None)
 
 
@@ -94,7 +94,7 @@ class Schema:
         return ", ".join(f"{quote(column.name)} {column.type}" for column in self.columns)
 
     def without_times(self) -> Schema:
-        """The same columns, none of them an event time."""
+        """The same columns without event-time attributes."""
         return Schema(tuple(column.without_time() for column in self.columns))
 
 
@@ -123,7 +123,7 @@ _FLINK: Final = {
 
 
 def arrow_type(type_: str) -> pa.DataType:
-    """The Arrow type that Spark uses for a type. Raises ValueError for one that the studio does not know."""
+    """The Arrow type that Spark uses for a type. Raises ValueError for an unsupported type."""
     import pyarrow as pa
 
     plain = {
@@ -172,7 +172,7 @@ def flink_type(type_: str) -> str:
 
 
 def spark_text(type_: str) -> str:
-    """A type in an expression: in capitals, but for the names of fields."""
+    """A type in an expression: in capitals, except for the names of fields."""
     return type_ if has_row(type_) else type_.upper()
 
 
@@ -204,15 +204,15 @@ _NAMES: Final = {
 
 
 def type_from(text: str) -> str:
-    """The type that somebody wrote as Spark, Flink or SQL write it, in any case, as Spark writes it.
+    """Translate a type of Spark, Flink or standard SQL, in any case, to Spark's spelling.
 
-    The names mean the same everywhere but for TIMESTAMP: with a precision, as Flink always writes it
+    The names mean the same everywhere except TIMESTAMP: with a precision, as Flink always writes it
     (`TIMESTAMP(3)`), it has no zone; bare, as Spark writes it, it is an instant. Raises ValueError that
     lists the types.
     """
     if (row := _ROW.fullmatch(text)) is not None:
         return declared_fields(row[1] or row[2] or "", type_from)
-    # From the first bracket on, once: a search for both from every bracket on takes minutes where thousands are nested.
+    # One pass from the first bracket: a search from every bracket takes minutes if thousands are nested.
     if (bracket := text.find("<")) >= 0 and _A_ROW.search(text, bracket):
         kind, _, parts = text.strip()[: text.strip().rindex(">")].partition("<")
         return _with_parts(kind.strip().lower(), parts)
@@ -258,13 +258,13 @@ def is_numeric(type_: str) -> bool:
 
 
 def decimal_scale(type_: str) -> int | None:
-    """The digits after the point of a DECIMAL, or None for another type."""
+    """The digits after the decimal point of a DECIMAL, or None for another type."""
     match = _DECIMAL.fullmatch(type_)
     return int(match[2]) if match else None
 
 
 def map_types(inner: str) -> tuple[str, str]:
-    """The key's and the value's type of what stands in `map<...>`. Raises ValueError."""
+    """The key type and value type from the text within `map<...>`. Raises ValueError."""
     parts = tuple(parts_of(inner))
     if len(parts) == 2:
         return parts[0], parts[1]

@@ -28,7 +28,7 @@ Longs = NDArray[np.int64]
 
 
 class Clock(Protocol):
-    """What a timer asks of a timeline."""
+    """The questions that timers ask a timeline."""
 
     def due(self, time_ms: int, after_seq: int) -> int | None:
         """The first event at or after `after_seq` whose watermark step reaches `time_ms`; None where there is none."""
@@ -47,7 +47,7 @@ class Timeline:
 
     @classmethod
     def of(cls, steps: Sequence[tuple[int, int]], start_ms: int = MIN_WATERMARK) -> Timeline:
-        """A timeline from (seq, watermark after it) pairs, as tests write them; what does not rise is left out."""
+        """A timeline from (seq, watermark after it) pairs, as tests write them; only rising watermarks are kept."""
         seqs: list[int] = []
         marks: list[int] = []
         top = start_ms
@@ -60,7 +60,7 @@ class Timeline:
 
     @classmethod
     def rising(cls, seqs: Longs, marks: Longs) -> Timeline:
-        """A timeline from watermarks in order of events; what does not rise is left out."""
+        """A timeline from watermarks in order of events; only rising ones are kept."""
         tops = np.maximum.accumulate(np.concatenate(([np.int64(MIN_WATERMARK)], marks)))
         rises = np.flatnonzero(tops[1:] > tops[:-1])
         return cls(MIN_WATERMARK, seqs[rises], marks[rises])
