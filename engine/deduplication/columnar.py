@@ -1,7 +1,7 @@
 """The functions of deduplication that emit at once, on whole batches: `engine.deduplication.kernels`.
 
-Which rows are ever kept is found first, for all keys at once; the row that each of them replaces is then the one
-before it of the same key, or that of the state.
+The rows that are ever kept are determined first, for all keys at once. Each of them replaces the previous one of its
+key, or the row in the state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RowTimeColumns:
         self.state_schema = pa.schema([("time_ms", pa.int64()), *_row_fields(kept)])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Find the rows that are as late as all before, or earlier than all before."""
+        """Find the rows that are at least as late as all previous ones, or earlier than all of them."""
         records, state = chunk.records, chunk.state
         values = records.values[0]
         event_times, _ = longs(values[self._time_at])
@@ -70,7 +70,7 @@ class KeepFirstColumns:
         self.state_schema = pa.schema([])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Pass on the first rows of keys that nothing is known of."""
+        """Pass on the first rows of new keys."""
         records = chunk.records
         seen = np.zeros(chunk.groups, np.bool_)
         seen[chunk.state.column(0).to_numpy()] = True
@@ -84,9 +84,9 @@ class KeepFirstColumns:
 
 
 class KeepLastColumns:
-    """The last row to arrive replaces the one before. State: the row, or nothing where all goes out as +U.
+    """The last row to arrive replaces the one before. State: the row, or nothing where every output is +U.
 
-    An unchanged row is left out, unless it is to be repeated. on_changelog: what takes a row back deletes the kept one.
+    An unchanged row is left out, unless it has to be repeated. on_changelog: -U and -D delete the kept row.
     """
 
     def __init__(
@@ -96,13 +96,13 @@ class KeepLastColumns:
         self._tell_insert = tell_insert
         self._repeat = repeat
         self._on_changelog = on_changelog
-        # A row that neither goes out again nor is compared need not be known, only that there was one.
+        # The content of a row that is neither emitted again nor compared is not needed, only that the row exists.
         self._keeps_row = update_before or not repeat or on_changelog
         kept = layout.values[0] if tell_insert and self._keeps_row else ()
         self.state_schema = pa.schema(_row_fields(kept))
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Find the rows that differ from the one before, and those that are taken back."""
+        """Find the rows that differ from the previous one, and those that are retracted."""
         records, state = chunk.records, chunk.state
         rows = records.values[0]
         if not self._tell_insert:
@@ -138,7 +138,7 @@ class KeepLastColumns:
 
 @dataclass(frozen=True)
 class Replaced:
-    """Rows that come to be kept, and what each replaces.
+    """Rows that become the kept row, and the row that each replaces.
 
     places: of these rows in the chunk's records. groups: their keys. before: the place of the row before in the
     records, or -1. row_before: its place in the state, or -1. Both are -1 for the first row of a key.
@@ -151,9 +151,9 @@ class Replaced:
 
     @classmethod
     def of(cls, records: Records, wins: Flags, row_of_run: Longs, runs: Runs, anew: Flags | None = None) -> Replaced:
-        """wins: which records come to be kept. row_of_run: the state's row of each run's key, or -1.
+        """wins: which records become the kept row. row_of_run: the state's row of each run's key, or -1.
 
-        anew: the records before which nothing is kept any more.
+        anew: the records before which the kept row was deleted.
         """
         places = np.flatnonzero(wins)
         groups = records.groups[places]
@@ -192,9 +192,9 @@ class Replaced:
     def state(
         self, schema: pa.Schema, chunk: Chunk, columns: Sequence[pa.Array | Longs], ended: Longs | None = None
     ) -> pa.RecordBatch:
-        """The last of these rows per key, and the state's rows of all others. columns: what to keep of records.
+        """The last of these rows per key, and the state's rows of all others. columns: the columns to keep of records.
 
-        ended: the keys of which nothing is kept any more.
+        ended: the keys without a kept row.
         """
         last = Runs.of(self.groups).ends - 1
         touched = self.groups[last]
@@ -211,7 +211,7 @@ class Replaced:
 def _deletes(
     records: Records, rows: Columns, kept: Columns, places: Longs, place_before: Longs, state_rows: Longs
 ) -> Emitted:
-    """The kept rows that these records take back: of the records at place_before, or where that is -1 of the state."""
+    """The kept rows that these records retract: the records at place_before, or rows of the state where that is -1."""
     from_records = places[place_before[places] >= 0]
     from_state = places[place_before[places] < 0]
     places = np.concatenate((from_records, from_state))

@@ -1,7 +1,7 @@
 """The first row by event time, once, on whole batches: `engine.deduplication.kernels.RowTimeKeepFirstKernel`.
 
-What is not late is not older than the watermark, so that nothing which comes after the timer has fired is earlier than
-the row that went out: the candidate of a key is the earliest of all its rows that are not late, whenever it fires.
+A row that is not late is not older than the watermark, so no such row after the timer is earlier than the emitted one:
+the candidate of a key is the earliest of all its rows that are not late, whenever the timer fires.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RowTimeKeepFirstColumns:
         self.state_schema = pa.schema([("done", pa.bool_()), *origin, *rows])
 
     def due_ms(self, state: pa.RecordBatch) -> Longs:
-        """The candidate goes out when the watermark reaches it; who is done waits for nothing."""
+        """The candidate is emitted when the watermark reaches it; a key that is done has no timer."""
         times, _ = longs(state.column("time_ms"))
         return np.where(flags(state.column("done")), NEVER, times)
 
@@ -73,7 +73,7 @@ class RowTimeKeepFirstColumns:
         )
         due = candidates.due(timeline)
         if chunk.goes_on:
-            # A row that is still to come may be earlier than what waits.
+            # A later record may be earlier in event time than the candidate.
             due[candidates.groups == chunk.groups - 1] = len(timeline.seqs)
         fires = due < len(timeline.seqs)
         is_done[candidates.groups[fires]] = True
@@ -116,7 +116,7 @@ class RowTimeKeepFirstColumns:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Rows that wait, one per key: their times, and the positions at which they came. columns: step and row."""
+    """Candidates, one per key: their times, and the positions at which they arrived. columns: step and row."""
 
     groups: Longs
     times_ms: Longs
@@ -124,7 +124,7 @@ class _Candidates:
     columns: Columns
 
     def due(self, timeline: Timeline) -> Longs:
-        """Which step of the timeline fires each; their number where none does."""
+        """The step of the timeline that fires each; the number of steps if none does."""
         reached = np.searchsorted(timeline.marks, self.times_ms, side="left")
         return np.maximum(reached, np.searchsorted(timeline.seqs, self.seqs, side="left"))
 
@@ -135,7 +135,7 @@ class _Candidates:
         return _Candidates(self.groups[places], self.times_ms[places], self.seqs[places], taken(self.columns, places))
 
     def emitted(self, seqs: Longs, rank: int) -> Emitted:
-        """They go out after these events."""
+        """Emit them after these events."""
         steps, *row = self.columns
         kinds: Kinds = np.full(len(seqs), INSERT, np.int8)
         return Emitted(seqs, extended(timer_paths(rank, self.times_ms, self.seqs, steps), 0), kinds, tuple(row))

@@ -1,6 +1,6 @@
 """The completion of upserts on whole batches: `engine.operators.changelog_normalize.ChangelogNormalizeKernel`.
 
-Whatever a record is, it leaves its own row behind or none: so what each one replaces is told by the record before it.
+After each record the key has either that record's row or none, so the previous record determines the replaced row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOTHING = -1
 
 
 class ChangelogNormalizeColumns:
-    """Replaces the rows of keys, or takes them away. Values: the output's, then whether they are wanted.
+    """Replaces the rows of keys, or deletes them. Values: the output's columns, then whether the condition holds.
 
     State: the last row.
     """
@@ -30,7 +30,7 @@ class ChangelogNormalizeColumns:
         self.state_schema = pa.schema([(f"v{at}", type_) for at, type_ in enumerate(layout.values[0][:-1])])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Compare every record with the one before it of its key; -U says nothing that is not known."""
+        """Compare every record with the previous one of its key; -U carries no new information."""
         records, state = chunk.records, chunk.state
         *values, is_wanted = records.values[0]
         # A row has a number: that of a record is its place, those of the state stand behind.

@@ -1,4 +1,4 @@
-"""The functions of deduplication, each a kernel: which row of a key is kept, and what goes out when it changes.
+"""The functions of deduplication, each a kernel: the row of a key that is kept, and the output when it changes.
 
 Source: Flink DeduplicateFunctionHelper and the functions that call it.
 """
@@ -58,7 +58,7 @@ class RowTimeKernel(Kernel):
 
 
 class RowTimeKeepFirstKernel(Kernel):
-    """The first row by event time, once: it goes out when the watermark reaches it and no earlier one can come.
+    """The first row by event time, once: it is emitted when the watermark reaches it and no earlier row can arrive.
 
     A row older than the watermark is late, whether or not its key is done. State: the candidate, then True.
     """
@@ -130,7 +130,7 @@ class KeepFirstKernel(Kernel):
 class KeepLastKernel(Kernel):
     """The last row to arrive replaces the one before. State: the row, or nothing where all goes out as +U.
 
-    An unchanged row is left out, unless state may expire: downstream has to hear that its key lives on.
+    An unchanged row is left out, unless state may expire: downstream state of its key must be refreshed.
     """
 
     def __init__(self, *, update_before: bool, tell_insert: bool, repeat: bool) -> None:
@@ -168,10 +168,10 @@ class KeepLastKernel(Kernel):
 
 
 class KeepLastOnChangelogKernel(KeepLastKernel):
-    """The last row of a changelog: what takes a row back, even if only its key is known, deletes the kept row.
+    """The last row of a changelog: a retraction, even one that carries the key alone, deletes the kept row.
 
-    It is the stored row that goes out as -D, since a delete may carry the key alone, and it is -D for a
-    -U too, since no +U has to follow. Taking back what is not there does nothing.
+    The stored row is emitted as -D, since a delete may carry the key alone; a -U causes a -D too, since no +U
+    has to follow it. A retraction for a key without a row does nothing.
     """
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:

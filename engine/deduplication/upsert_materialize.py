@@ -1,13 +1,13 @@
-"""The stage before an upsert sink that puts right what arrives out of order for one key of the sink.
+"""The stage before an upsert sink that corrects changes arriving out of order for one key of the sink.
 
-Several rows of the input can share the sink's key, and an update moves a row from key to key, so the -U
-of the old row and the +U of the new one are delivered apart from each other. The stage keeps all rows of a
-key that are there, in order of arrival, and lets the last one stand.
+Several rows of the input can share the sink's key, and an update can move a row from key to key, so the -U
+of the old row and the +U of the new one arrive separately. The stage keeps all current rows of a key in
+order of arrival; the last one is the key's result.
 
-Input: any changelog with -U. Output: [I,UA,D] per sink key: the last row that is there; nothing where a row
-goes that was not the last; the one before it, as +U, where the last goes; -D of the last where none is left.
-State: per sink key the rows that are there; two rows are the same where the input's upsert key is, or else
-the whole row.
+Input: any changelog with -U. Output: [I,UA,D] per sink key. An added row is emitted. Removing a row that is
+not the last emits nothing, removing the last emits the one before it as +U, or -D if none is left.
+State: per sink key the current rows; two rows are the same if they agree in the input's upsert key, or in
+the whole row if there is no key.
 Source: Flink SinkUpsertMaterializer.
 """
 
@@ -21,7 +21,7 @@ from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 
 class UpsertMaterializeKernel(Kernel):
-    """Let the last of a key's rows stand. upsert_key: the input's, as places in the row; () for all of it."""
+    """The last of a key's rows is its result. upsert_key: the input's, as indexes into the row; () for all of it."""
 
     def __init__(self, upsert_key: Sequence[int]) -> None:
         self.upsert_key = tuple(upsert_key)
@@ -55,7 +55,7 @@ class UpsertMaterializeKernel(Kernel):
         if place is None:
             self.rows.append(row)
         else:
-            # The same row in a newer state: it keeps its place, and its turn to stand again.
+            # A newer version of the same row keeps its place in the order.
             self.rows[place] = row
         out.emit(INSERT if first else UPDATE_AFTER, row)
 

@@ -1,4 +1,4 @@
-"""Joins of two tables in Spark SQL: on keys, on windows, on times that lie close to each other."""
+"""Joins of two tables in Spark SQL: on keys, on windows, on intervals of time."""
 
 from __future__ import annotations
 

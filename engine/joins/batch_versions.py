@@ -24,8 +24,8 @@ def at_their_time(
 ) -> DataFrame:
     """Each left row with the last version of its key up to its time; of one time the later arrival counts.
 
-    A version that came after the row had gone out is too late for it. A row that was late goes out when the watermark
-    next moves, and finds what came in between.
+    A version that arrived after the row was emitted is too late for it. A late row is emitted when the watermark
+    next advances, and sees the versions that arrived until then.
     """
     from pyspark.sql import functions as f
 
@@ -86,7 +86,7 @@ def as_it_stood(
         *(f"{key} AS __0k{at}" for at, key in enumerate(keys[0])),
         f"struct({SEQ}, {STEP}) AS __0p",
     )
-    # Of equal rows the first one that came is the first one to go.
+    # Of equal rows, the first to arrive is the first to be deleted.
     same = [f.expr(comparable(quote(column.name), column.type)) for column in right]
     nth = f.row_number().over(Window.partitionBy(*same, f.expr(PUTS)).orderBy(*PLACED))
     changes = table.changelog.withColumn("__nth", nth).withColumn("__1p", f.expr(f"struct({SEQ}, {STEP})"))

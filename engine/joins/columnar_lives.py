@@ -1,14 +1,14 @@
-"""The lives of rows: from which record to which a row is there, found for all rows of one side of a join at once.
+"""The lifetimes of rows, from the record that adds a row to the one that removes it, for a whole join side at once.
 
     place      0   1   2   3   4   5   6
     change     +a  +b  +a  -a  +c  -a  -a
-    row a      [-----------------)         the last copy to come is the first to go
+    row a      [-----------------)         the last copy to arrive is the first to be removed
     row a              [---)
     row b          [-----------------...
-    row c                      [-----...   and the last record takes back what is not there: it is void
+    row c                      [-----...   the last record retracts a row that does not exist: it is void
 
-A row is known by its unique key, where there is one: then the next one replaces it. Else by its content, and is there
-as often as it came.
+A row is identified by its unique key if there is one: then the next one replaces it. Else its content identifies it,
+and several copies can exist.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ROOM: Final = 1 << 62
 
 
 class Lives(NamedTuple):
-    """The rows that came, as places of the changes given. entries: those that are the same row, by its first arrival.
+    """The added rows, as indexes of the changes. entries: groups copies of the same row by its first arrival.
 
-    ends: the change that ends each; -1 where none does. voids: the changes that take back what is not there.
+    ends: the change that removes each; -1 if none does. voids: the changes that retract rows that do not exist.
     """
 
     rows: Longs
@@ -38,13 +38,13 @@ class Lives(NamedTuple):
 
 
 def lives_of_inserts(size: int) -> Lives:
-    """The lives of rows that only come, where none is the same as another."""
+    """The lifetimes of distinct rows that are never removed."""
     rows = np.arange(size, dtype=np.int64)
     return Lives(rows, np.full(size, -1, np.int64), rows, np.zeros(0, np.int64))
 
 
 def lives(identities: Longs, accumulates: Flags, *, is_unique: bool) -> Lives:
-    """The lives of rows. identities: what each change is about. is_unique: whether a row replaces the one before."""
+    """The lifetimes of rows. identities: the row of each change. is_unique: whether a row replaces the one before."""
     order = np.argsort(identities, kind="stable")
     runs, adds = Runs.of(identities[order]), accumulates[order]
     if is_unique:
@@ -52,14 +52,14 @@ def lives(identities: Longs, accumulates: Flags, *, is_unique: bool) -> Lives:
         levels = np.ones(len(order), np.int64)
     else:
         sums = running_sum(runs, np.where(adds, np.int64(1), np.int64(-1)))
-        # What is taken back without being there leaves nothing below zero.
+        # Retracting a row that does not exist does not make its count negative.
         counts = sums - np.minimum(running_least(runs, sums), 0)
         before = shifted(runs, counts, 0)
         was_there = before > 0
         levels = np.where(adds, counts, before)
     is_void = ~adds & ~was_there
     entries = last_place(runs, adds & ~was_there)
-    # Within a level one row comes after the one before has gone.
+    # Within a level, a row is added only after the previous one was removed.
     kept = np.flatnonzero(~is_void)
     numbers, levels = runs.numbers[kept], levels[kept]
     if (levels > 1).any():

@@ -1,9 +1,9 @@
 """The join on equal keys where a side may have many rows per key, on whole batches.
 
-Each row of a side is there from one record to another, so it meets one stretch of the other side's records. The pairs
-are all of these stretches, put in order by record and then as rows meet others, by their bytes in Flink's RocksDB.
+Each row of a side exists from one record to another, so it pairs with one range of the other side's records. All pairs
+of these ranges are sorted by record, and within a record by the rows' bytes in Flink's RocksDB.
 
-Input, output: those of `engine.operators.join`. State: the rows of both sides by key, each as often as it came.
+Input, output: those of `engine.operators.join`. State: the rows of both sides by key, with all their copies.
 Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.
 """
 
@@ -40,7 +40,7 @@ class Side(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Records and the rows that they meet, in order. ordinals: from 0 for every record."""
+    """Records and the rows that they pair with, in order. ordinals: from 0 for every record."""
 
     places: Longs
     rows: Longs
@@ -48,9 +48,9 @@ class Pairs(NamedTuple):
 
 
 class Meeting:
-    """Who is there on either side when a record comes. is_void: it takes back what is not there.
+    """The rows of both sides when a record arrives. is_void: it retracts a row that does not exist.
 
-    turns: its side's first row comes with it, or the last one goes. met: how many rows the other side has.
+    turns: it adds its side's first row, or removes the last one. met: the number of rows on the other side.
     """
 
     def __init__(self, chunk: Chunk, rows: Rows, specs: tuple[JoinSide, JoinSide]) -> None:
@@ -94,13 +94,13 @@ class Meeting:
         return lives(identities(groups, columns), adds, is_unique=unique_key is not None)
 
     def _count(self, side: Side) -> Longs:
-        """How many rows of a side there are when each record comes."""
+        """The number of rows of a side when each record arrives."""
         size = len(self.chunk.records)
         changes = np.bincount(side.since, minlength=size + 1) - np.bincount(side.until, minlength=size + 1)
         return np.cumsum(changes)[:size]
 
     def pairs(self, port: int, is_wanted: Flags) -> Pairs:
-        """The wanted records of a side with the rows of the other side that they meet."""
+        """The wanted records of a side with the rows of the other side that they pair with."""
         side = self.sides[1 - port]
         wanted = is_wanted & (self.is_right == bool(port))
         places = np.flatnonzero(wanted)
@@ -117,7 +117,7 @@ class Meeting:
         met_by = stretch.spread(firsts) + stretch.ordinals
         row = stretch.numbers
         if is_crowded:
-            # One number for both sorts many times faster than the places of one in the order of the other.
+            # Sorting by one combined number is many times faster than a lexicographic sort.
             bits = np.int64(max(1, len(rows)).bit_length())
             whole = np.sort(met_by << bits | row)
             met_by, row = whole >> bits, whole & ((1 << bits) - 1)
@@ -125,7 +125,7 @@ class Meeting:
         return Pairs(places[met_by], rows[row], np.zeros(len(row), np.int64))
 
     def _order(self, port: int, numbers: Longs, entries: Longs) -> Longs:
-        """The order in which rows of a key meet others."""
+        """The order in which a record pairs with the rows of a key."""
         unique_key, types = self.specs[port].unique_key, self.specs[port].types
         wanted = range(len(types)) if unique_key is None else unique_key
         keys = sort_keys(self.rows.take(port, numbers, wanted), [types[at] for at in wanted])
@@ -133,7 +133,7 @@ class Meeting:
 
 
 class ManyJoin:
-    """What both kernels share: the state, and who meets whom."""
+    """The base of both kernels: the state, and the pairs of rows."""
 
     def __init__(self, kind: JoinKind, specs: tuple[JoinSide, JoinSide], layout: Layout) -> None:
         self.kind = kind
@@ -147,7 +147,7 @@ class ManyJoin:
         return self._schema
 
     def state(self, meeting: Meeting) -> pa.RecordBatch:
-        """The rows that are there in the end, in order of arrival."""
+        """The rows left after the last record, in order of arrival."""
         kept = []
         for side in meeting.sides:
             stays = np.flatnonzero(side.stays)
@@ -167,7 +167,7 @@ class ManyPairingJoin(ManyJoin):
     """Inner, left, right and full join: pairs, and padding where a side is kept."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Every record pairs with the rows of the other side; their padding goes before, or comes back behind."""
+        """Every record pairs with the rows of the other side; their padding is removed before it, or added after it."""
         records, meeting = chunk.records, Meeting(chunk, Rows(chunk), self.specs)
         is_right, accumulates = meeting.is_right, meeting.accumulates
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
@@ -199,7 +199,7 @@ class ManySemiAntiJoin(ManyJoin):
     """Semi and anti join: left rows that have a partner, or that have none."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """A left row is judged by its partners; the first right one to come or the last to go turns all left rows."""
+        """The partners of a left row decide; the first right row, or the end of the last, affects all left rows."""
         records, meeting = chunk.records, Meeting(chunk, Rows(chunk), self.specs)
         is_anti = self.kind is JoinKind.ANTI
         own = np.flatnonzero(~meeting.is_void & ~meeting.is_right & ((meeting.met > 0) != is_anti))

@@ -1,6 +1,6 @@
-"""What the columnar joins share: the rows of both sides by number, keys that match nobody, and what goes out.
+"""The base of the columnar joins: the rows of both sides by number, keys that never match, and the output.
 
-A row has a number: that of a record is its place in the chunk, those of the state stand behind.
+Rows are numbered: a record by its index in the chunk, the rows of the state after all records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.joins.sides import PORTS, JoinKind
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 NOBODY: Final = -1
-"""In the place of a row where there is none."""
+"""The number that stands for no row."""
 
 
 class Rows:
@@ -33,7 +33,7 @@ class Rows:
             self.sides.append(joined(values, kept) if len(chunk.state) else values)
 
     def take(self, port: int, numbers: Longs, wanted: Iterable[int] | None = None) -> Columns:
-        """The columns of these rows of a side, or some of them; NULL for nobody."""
+        """The columns of these rows of a side, or some of them; NULL for no row."""
         columns = self.sides[port]
         return taken(columns if wanted is None else [columns[at] for at in wanted], numbers, may_miss=True)
 
@@ -48,7 +48,7 @@ def _name(side: str, at: int) -> str:
 
 
 def can_match(chunk: Chunk) -> Flags:
-    """By key, whether it equals that of the other side: not where a part of it is NULL."""
+    """By key, whether it can match the other side: not if a part of it is NULL."""
     matchable = np.ones(chunk.groups, np.bool_)
     for column in chunk.keys:
         there = valid(column)
@@ -66,7 +66,7 @@ def accumulating(records: Records) -> Flags:
 def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
     """The kinds of what records emit with their own row. keeps: whether a record's side is kept.
 
-    An inner join forwards kinds. Else all comes as +I, and rows of a kept side go as -D.
+    An inner join forwards kinds. Other joins add rows as +I, and remove rows of a preserved side as -D.
     """
     if kind is JoinKind.INNER:
         return kinds
@@ -75,7 +75,7 @@ def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -
 
 
 def turned(accumulates: Flags) -> Kinds:
-    """The kinds of rows that go as others come, and come as those go."""
+    """The kinds of rows that are removed when others are added, and added when those are removed."""
     return np.where(accumulates, DELETE, INSERT).astype(np.int8)
 
 

@@ -1,9 +1,9 @@
 """The join on equal keys where either side has one row at most per key, on whole batches.
 
-What a record comes to depends on two things before it: the other side's row, and whether its own side has one.
-Both are told by the last record of a side, or by the state where there is none, so that no record is looked at twice.
+The output of a record depends on two things: the other side's row, and whether its own side has one already.
+The previous record of each side determines both, or the state if there is none, so each record is visited once.
 
-Input, output: those of `engine.operators.join`. State: per key the row of either side, while it is there.
+Input, output: those of `engine.operators.join`. State: per key the row of either side, while it exists.
 Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.JoinKeyContainsUniqueKey.
 """
 
@@ -24,10 +24,10 @@ from engine.model.timeline import Timeline
 
 
 class Meeting(NamedTuple):
-    """What each record of a chunk finds before it. Rows are numbers: records by place, the rows of the state behind.
+    """The rows of both sides before each record of a chunk, by number: records by index, then the rows of the state.
 
-    has_own: its own side has a row. partner: the other side's row. is_void: it takes back what is not there.
-    left, right: by key, the row that is there in the end.
+    has_own: its own side has a row. partner: the other side's row. is_void: it retracts a row that does not exist.
+    left, right: by key, the row after the last record.
     """
 
     accumulates: Flags
@@ -40,11 +40,11 @@ class Meeting(NamedTuple):
 
 
 def meet(chunk: Chunk) -> Meeting:
-    """Find out for all records of a chunk who is there."""
+    """Find the rows of both sides for all records of a chunk."""
     records = chunk.records
     runs = Runs.of(records.groups)
     keys = records.groups[runs.starts]
-    # What is NULL equals nothing: such a row meets nobody and is not kept.
+    # NULL equals nothing: such a row never matches and is not kept.
     can_meet = runs.spread(can_match(chunk)[keys])
     accumulates = accumulating(records)
     brought = np.where(accumulates & can_meet, np.arange(len(records)), NOBODY)
@@ -60,7 +60,7 @@ def meet(chunk: Chunk) -> Meeting:
         in_the_end.append(row)
     is_right = records.ports == 1
     has_own = np.where(is_right, before[1], before[0]) != NOBODY
-    # A record changes nothing on the other side: whoever is there after it was there before it.
+    # A record does not change the other side: its row is the same before and after the record.
     partner = np.where(is_right, after[0], after[1])
     return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
 
@@ -74,7 +74,7 @@ def _kept(chunk: Chunk, port: int) -> Longs:
 
 
 class UniqueJoin:
-    """What both kernels share: the state, and how records go out."""
+    """The base of both kernels: the state, and the output of records."""
 
     def __init__(self, kind: JoinKind, layout: Layout) -> None:
         self.kind = kind
@@ -90,7 +90,7 @@ class UniqueJoin:
         return self._schema
 
     def state(self, meeting: Meeting, rows: Rows) -> pa.RecordBatch:
-        """The rows that are there in the end."""
+        """The rows after the last record."""
         groups = np.flatnonzero((meeting.left != NOBODY) | (meeting.right != NOBODY))
         columns: list[pa.Array] = []
         for port, in_the_end in enumerate((meeting.left[groups], meeting.right[groups])):
@@ -102,7 +102,7 @@ class UniquePairingJoin(UniqueJoin):
     """Inner, left, right and full join: pairs, and padding where a side is kept."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Every record pairs with the row of the other side, whose padding goes before it or comes back behind it."""
+        """Every record pairs with the row of the other side, whose padding is removed before it or added after it."""
         records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
         accumulates, is_right = meeting.accumulates, meeting.is_right
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
@@ -112,7 +112,7 @@ class UniquePairingJoin(UniqueJoin):
         pads_other = ~meeting.is_void & is_met & keeps_other & ~(accumulates & meeting.has_own)
         kinds = pair_kinds(self.kind, records.kinds, accumulates, keeps)
         own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
-        # An added row comes after the padding of its partner has gone, one taken back before it returns.
+        # An added row follows the removal of its partner's padded row; a retracted row precedes its return.
         ordinals = np.concatenate(((pads_other & accumulates)[own], ~accumulates[other])).astype(np.int8)
         places = np.concatenate((own, other))
         mine = np.concatenate((own, np.full(len(other), NOBODY)))
@@ -132,7 +132,7 @@ class UniqueSemiAntiJoin(UniqueJoin):
     """Semi and anti join: left rows that have a partner, or that have none."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """A left row is judged by its partner; a right one that comes or goes changes what its partner is."""
+        """The partner of a left row decides; adding or removing a right row affects the left row."""
         records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
         is_anti = self.kind is JoinKind.ANTI
         is_met = meeting.partner != NOBODY

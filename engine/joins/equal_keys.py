@@ -1,4 +1,4 @@
-"""What the joins on equal keys share: kind, keys and a further condition, how they are checked, and as Flink SQL."""
+"""The base of joins on equal keys: kind, keys and a further condition, their checks and their Flink SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RightKeys = Annotated[
 
 
 class KeyedJoin(Operator):
-    """A join of two inputs on equal keys. kinds: those that this join has."""
+    """A join of two inputs on equal keys. kinds: the kinds that it supports."""
 
     group: ClassVar[str] = "joins"
     ports: ClassVar[tuple[str, ...]] = PORTS
@@ -115,7 +115,7 @@ class KeyedJoin(Operator):
         return of_join(emission, self.kind)
 
     def sql_parts(self, inputs: Sequence[tuple[str, Schema]]) -> tuple[str, list[str]]:
-        """The right table with its columns called as in a joined row, and what ON tests, as Flink SQL."""
+        """The right table with its columns named as in a joined row, and the condition of ON, as Flink SQL."""
         (_, left), (right_table, right) = inputs
         names = beside(left, right)
         renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in names.items())

@@ -1,4 +1,4 @@
-"""What the records of a join mean: pairs that are made and taken apart, rows that stand alone."""
+"""The meaning of a join's records: pairs that are added or removed, and rows without a partner."""
 
 from __future__ import annotations
 

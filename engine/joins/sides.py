@@ -1,4 +1,4 @@
-"""What joins share: the six kinds, the keys, what is known of each side, and the columns of a joined row."""
+"""Definitions that joins share: the six kinds, the keys, the properties of each side, the columns of a joined row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def key_expressions(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keys of both sides as Spark SQL, of one type each. Raises UnknownColumn and PlanRejected.
 
-    Integers of different width are compared as the wider; anything else has to be cast before.
+    Integers of different width are compared as the wider type; other types have to be cast first.
     """
     if len(left_keys) != len(right_keys):
         message = (
@@ -85,7 +85,7 @@ def _key_pair(node: str, left: Column, right: Column) -> tuple[str, str]:
 def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
     """The columns of a joined row: the left ones, then the right ones, whose names get a number where taken.
 
-    The padded side becomes nullable. What was an event time is plain data now.
+    The padded side becomes nullable. Event-time columns become plain columns.
     """
     columns = [replace(c.without_time(), nullable=c.nullable or kind.keeps_right) for c in left]
     if kind.is_left_only:
@@ -111,9 +111,9 @@ def pair_origins(
     keys: Sequence[tuple[str, str]],
     window: tuple[str, str] | None = None,
 ) -> tuple[Origin, Origin]:
-    """What a joined row was made of: the left row and the right row that it holds.
+    """The origins of a joined row: the left row and the right row that it contains.
 
-    keys: the right and the left keys, which tell the right rows of a join that only gives left ones.
+    keys: the right and left keys, which identify the right rows of a join that outputs left rows only.
     """
     left, right = inputs
     own = tuple(zip(left, output, strict=False))
@@ -125,7 +125,7 @@ def pair_origins(
 
 @dataclass(frozen=True)
 class JoinSide:
-    """What a join knows of one input (Flink JoinInputSideSpec).
+    """The properties of one join input (Flink JoinInputSideSpec).
 
     unique_key: the places of the columns by which its rows are replaced; () where the join key is that
     already, so that there is one row at most; None where rows are known by their content only. types: of its columns.
@@ -139,7 +139,7 @@ class JoinSide:
 
     @property
     def state(self) -> str:
-        """What is kept of it, in words."""
+        """The state that is kept of it, in words."""
         if self.unique_key is None:
             return "each row with its count"
         return "each row by its unique key" if self.unique_key else "the one row"
