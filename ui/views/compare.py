@@ -10,7 +10,7 @@ import streamlit as st
 from storage.model import Edge, Run
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.next_steps import way_on
+from ui.components.runs.next_steps import next_steps
 from ui.components.runs.run_difference_tables import (
     counter_table,
     late_pairs_table,
@@ -50,7 +50,7 @@ def _pick_other(run: Run) -> Run | None:
     known = {each.run_id: each for each in store.runs.titles(limit=200) if each.run_id != run.run_id}
     if not known:
         st.info("There is only this run. Change something and run the pipeline again.", icon=":material/info:")
-        way_on(run, again=True)
+        next_steps(run, again=True)
         return None
     if state.versus not in known:
         same = [each.run_id for each in known.values() if each.name == run.name]

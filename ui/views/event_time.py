@@ -16,7 +16,7 @@ from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
-from ui.components.runs.next_steps import way_on
+from ui.components.runs.next_steps import next_steps
 from ui.components.runs.run_picker import nothing_yet, opened_run
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
@@ -282,7 +282,7 @@ def _show(run: Run) -> None:
             "says when each record happened.",
             icon=":material/schedule:",
         )
-        way_on(run, "Open the pipeline")
+        next_steps(run, "Open the pipeline")
     elif run.last_seq == 0:
         st.info("The sources had no records.", icon=":material/info:")
     else:

@@ -18,7 +18,7 @@ from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.next_steps import way_on
+from ui.components.runs.next_steps import next_steps
 from ui.components.runs.run_picker import opened_run
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
@@ -283,7 +283,7 @@ def _show(run: Run) -> None:
             "over aggregates and the first row by event time, below sources with a **watermark delay**.",
             icon=":material/info:",
         )
-        way_on(run, "Add a window, or a watermark delay")
+        next_steps(run, "Add a window, or a watermark delay")
         return
     names = list(operators)
     node = names[0]

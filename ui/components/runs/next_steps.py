@@ -13,7 +13,7 @@ from ui.shell.navigation import go, lead_to
 from ui.shell.state import state
 
 
-def way_on(run: Run, label: str = "Change the pipeline", *, again: bool = False) -> None:
+def next_steps(run: Run, label: str = "Change the pipeline", *, again: bool = False) -> None:
     """A button that opens the run's pipeline in the builder; again: another one that runs it once more, as it is."""
     with st.container(horizontal=True, gap="small"):
         if st.button(label, key=f"way-on-{run.run_id}", type="primary", icon=":material/edit_square:"):
