@@ -15,7 +15,7 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
 
     Source: Flink FlinkRelMdModifiedMonotonicity.
     """
-    before = input_.moves
+    before = input_.monotonic
     constant = Monotonicity.CONSTANT
     only_added = _only_added(group_by, aggregates, input_)
     if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
@@ -24,6 +24,7 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
         return {}
     moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
     for call in aggregates:
+        moves[call.output_name] = Monotonicity.NOT_MONOTONIC
         move = _move(call, input_)
         below = move
         if call.argument is not None and not only_added:
@@ -43,7 +44,7 @@ def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Deri
         Expression.parse(expression_of(text, input_.schema)).cast_column(input_.schema)
         for text in (*key_expressions(group_by), *calls)
     )
-    moves = input_.moves
+    moves = input_.monotonic
     return all(column is not None and moves.get(column.name) is Monotonicity.CONSTANT for column in read)
 
 

@@ -24,7 +24,7 @@ One of some objects with names, such as an aggregate function, is annotated with
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
@@ -59,6 +59,12 @@ class Monotonicity(Enum):
     INCREASING = "increasing"
     DECREASING = "decreasing"
     CONSTANT = "constant"
+    NOT_MONOTONIC = "not monotonic"
+
+
+def constant(names: Iterable[str], among: Iterable[str] = ()) -> Mapping[str, Monotonicity]:
+    """Columns that never change, and others among which they are, which change in any way."""
+    return {**dict.fromkeys(among, Monotonicity.NOT_MONOTONIC), **dict.fromkeys(names, Monotonicity.CONSTANT)}
 
 
 class Analyzer(Protocol):
@@ -73,12 +79,15 @@ class Derived:
     """What is known of an output before its consumers are asked.
 
     upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
-    row does. monotonic: by column, how it moves within an upsert key; empty where nothing is known.
+    row does. monotonic: by column, how it moves from update to update; empty where nothing is known, which Flink
+    takes for rows that may be deleted, and so it does of some operators whose rows only come.
     non_negative: the columns that are never below zero. provides: for a source with a
     changelog of its own, how it writes updates, which no consumer can change. above: the sources of which
     its watermark is made; the planner fills in what an operator does not say. lone_updates: below a filter a
     -U may come without its +U, so that nobody may leave it out. null_keys: below a FULL join two rows may be
-    padded to the same key, one of NULLs alone. expression_types: Spark's types of what the operator's parameters have
+    padded to the same key, one of NULLs alone. shared_keys: keys of the rows below a Top N, of which two ranks may have
+    the same for a moment, when they change hands; Flink takes them for upsert keys. expression_types: Spark's types
+    of what the operator's parameters have
     computed of a row, for its step. node: who emits it, for sentences; the planner fills it in.
     """
 
@@ -90,6 +99,7 @@ class Derived:
     above: Above = NOTHING
     lone_updates: bool = False
     null_keys: bool = False
+    shared_keys: Keys = NO_KEYS
     expression_types: Mapping[str, str] = field(default_factory=dict)
     node: str = ""
 
@@ -109,17 +119,15 @@ class Derived:
         return self.modify == INSERT_ONLY
 
     @property
-    def moves(self) -> Mapping[str, Monotonicity]:
-        """How the columns move; rows that only come do not move at all."""
-        if self.is_insert_only:
-            return dict.fromkeys(self.schema.names, Monotonicity.CONSTANT)
-        return self.monotonic
-
-    @property
     def never_moves(self) -> bool:
         """True where no column moves: Flink takes that for an input that only inserts, though rows may be deleted."""
-        moves = self.moves
-        return all(moves.get(name) is Monotonicity.CONSTANT for name in self.schema.names)
+        return all(self.monotonic.get(name) is Monotonicity.CONSTANT for name in self.schema.names)
+
+    def moves_of(self, names: Iterable[str]) -> Mapping[str, Monotonicity]:
+        """How columns move that are computed of this output, by an operator that updates nothing by itself."""
+        if not self.monotonic:
+            return {}
+        return constant(names) if self.never_moves else constant((), among=names)
 
     @property
     def has_updates(self) -> bool:

@@ -5,6 +5,7 @@ spellings    what Flink writes otherwise, as Spark SQL
 functions    the functions of Spark SQL: which may be called, and why not the others
 allowed      whether an expression may be given to Spark
 bounds       which values are never below zero
+changing     whether a row may cease to meet a condition
 conditions   a part of Spark SQL on a pair of rows, for the kernels of joins
 vectors      what computes on whole Arrow columns, without sqlglot: workers load this
 parts        compiled parts with their types: how two become one type, and what may fail
@@ -14,7 +15,7 @@ projections  a native step's projection as one function of Arrow columns, or as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
@@ -23,6 +24,7 @@ from sqlglot import exp
 
 from engine.expressions.allowed import is_read, refusal, same_words
 from engine.expressions.bounds import is_number, required
+from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
@@ -92,6 +94,15 @@ class Expression:
         values = () if self._tree is None else required(self._tree)
         columns = (_column_of(value, schema) for value in values)
         return frozenset(column.name for column in columns if column is not None)
+
+    def may_cease(self, schema: Schema, movement: Mapping[str, int]) -> bool:
+        """Whether Flink thinks that a row may cease to meet this condition. movement: where columns move that do."""
+
+        def of(value: exp.Expr) -> int | None:
+            column = _column_of(value, schema)
+            return None if column is None else movement.get(column.name)
+
+        return bool(movement) and (self._tree is None or may_cease(self._tree, of))
 
     def refusal(self, schema: Schema) -> str | None:
         """Why Spark may not be given it over these columns, as a sentence; None if it may."""

@@ -213,11 +213,11 @@ def join_moves(
     if kind is JoinKind.ANTI or not (is_equi or (left.never_moves and right.never_moves)):
         return {}
     for input_, keys in ((left, left_keys), (right, right_keys)):
-        moves = input_.moves
+        moves = input_.monotonic
         if not moves or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
             return {}
     if kind.is_left_only:
-        return left.moves
+        return left.monotonic
     names = joined(left.schema, right.schema, kind)[len(left.schema) :]
     renamed = {a.name: b.name for a, b in zip(right.schema, names, strict=True)}
-    return {**left.moves, **{renamed[name]: move for name, move in right.moves.items()}}
+    return {**left.monotonic, **{renamed[name]: move for name, move in right.monotonic.items()}}

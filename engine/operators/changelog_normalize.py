@@ -26,7 +26,7 @@ from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Monotonicity, Offer, Operator, StepContext, Strategy
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, constant
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition
@@ -139,7 +139,7 @@ class ChangelogNormalize(Operator):
             input_,
             modify=ALL_CHANGES,
             upsert_keys=frozenset({keys}),
-            monotonic=dict.fromkeys(keys, Monotonicity.CONSTANT),
+            monotonic=constant(keys, among=input_.schema.names),
             lone_updates=False,
         )
 

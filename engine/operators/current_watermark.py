@@ -83,7 +83,8 @@ class CurrentWatermark(Operator):
             message = f"name: the input has a column {self.name!r} already. Give the watermark another name."
             raise PipelineError(message, node, "name")
         column = Column(self.name, time.type)
-        return replace(input_, schema=Schema((*input_.schema.columns, column)))
+        schema = Schema((*input_.schema.columns, column))
+        return replace(input_, schema=schema, monotonic=input_.moves_of(schema.names))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Its input never updates a row."""

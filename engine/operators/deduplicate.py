@@ -34,10 +34,10 @@ from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Monotonicity,
     Offer,
     StepContext,
     Strategy,
+    constant,
     require_insert_only,
 )
 from engine.contract.step import Keyed, KeyedInput, Step
@@ -147,12 +147,12 @@ class Deduplicate(RoutesLate):
             Function.PROCTIME_FIRST: INSERT_ONLY,
             Function.CHANGELOG_LAST: ALL_CHANGES,
         }.get(function, INSERT_UPDATE)
+        steady = input_.schema.names if function is Function.PROCTIME_FIRST else keys
         return Derived(
             schema=input_.schema,
             modify=modify,
             upsert_keys=frozenset({keys}),
-            # A row is only ever replaced by another of its key, where the input takes nothing back.
-            monotonic=dict.fromkeys(keys, Monotonicity.CONSTANT) if input_.is_insert_only else {},
+            monotonic=constant(steady, among=input_.schema.names) if input_.never_moves else {},
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic import Field
 
@@ -24,17 +24,25 @@ from engine.contract.operator import (
     Operator,
     StepContext,
     Strategy,
+    constant,
     forwarded,
     forwarded_with_update_before,
 )
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
+from engine.expressions.changing import ANYWHERE, DOWN, UP
 from engine.expressions.conditions import require_condition
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_MOVEMENT: Final = {
+    Monotonicity.INCREASING: UP,
+    Monotonicity.DECREASING: DOWN,
+    Monotonicity.NOT_MONOTONIC: ANYWHERE,
+}
 
 
 class Filter(Operator):
@@ -60,7 +68,7 @@ class Filter(Operator):
         return replace(
             input_,
             lone_updates=alone,
-            monotonic=input_.monotonic if self._never_changes(input_) else {},
+            monotonic=constant((), among=input_.monotonic) if self._may_cease(input_) else input_.monotonic,
             non_negative=input_.non_negative | Expression.parse(self.condition).required_non_negative(input_.schema),
         )
 
@@ -94,11 +102,10 @@ class Filter(Operator):
         columns = ", ".join(map(quote, schema.names))
         return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
 
-    def _never_changes(self, input_: Derived) -> bool:
-        """Whether Flink takes the condition for one that a row meets always or never: what it reads does not move."""
-        columns = Expression.parse(self.condition).columns(input_.schema)
-        stays = all(input_.monotonic.get(name) is Monotonicity.CONSTANT for name in columns)
-        return stays or self._keeps_whole_rows(input_)
+    def _may_cease(self, input_: Derived) -> bool:
+        """Whether Flink thinks that a row may cease to match by an update."""
+        moving = {name: _MOVEMENT[move] for name, move in input_.monotonic.items() if move in _MOVEMENT}
+        return Expression.parse(self.condition).may_cease(input_.schema, moving)
 
     def _keeps_whole_rows(self, input_: Derived) -> bool:
         columns = Expression.parse(self.condition).columns(input_.schema)

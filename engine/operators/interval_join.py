@@ -25,7 +25,16 @@ from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    StepContext,
+    Strategy,
+    constant,
+    require_insert_only,
+)
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
@@ -214,7 +223,8 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         self.check_pair(node, inputs, analyzer)
         left, right = (input_.schema for input_ in inputs)
         held = meeting([input_.above for input_ in inputs], node=node, held_ms=max(-self.lower_ms, self.upper_ms))
-        return Derived(Schema(self._columns(left, right)), above=held)
+        schema = Schema(self._columns(left, right))
+        return Derived(schema, monotonic=constant(schema.names), above=held)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """There are no updates on either side of it."""

@@ -106,6 +106,7 @@ class LookupJoin(KeyedJoin):
             upsert_keys=left_keys_of(left, right, self.right_keys),
             above=left.above,
             lone_updates=left.lone_updates,
+            monotonic=left.moves_of(Schema(columns).names),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

@@ -39,10 +39,10 @@ from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Monotonicity,
     Offer,
     StepContext,
     Strategy,
+    constant,
     require_insert_only,
 )
 from engine.contract.partition_by import PartitionBy
@@ -165,13 +165,13 @@ class OverAggregate(RoutesLate):
         )
         columns = (*input_.schema, *aggregated.results)
         check_names(node, columns)
+        # Flink takes every result OVER rows for one that stays, even when updated: a MAX of it never retracts.
+        schema = Schema(columns)
+        stays = constant(schema.names)
         if self.order_column is not None:
-            schema = Schema(columns).without_times()
-            # Flink takes every result OVER rows for one that stays, even when updated: a MAX of it never retracts.
-            stays = dict.fromkeys(schema.names, Monotonicity.CONSTANT)
             keys = frozenset(key for key in input_.upsert_keys if key >= frozenset(self.partition_by))
-            return Derived(schema, ALL_CHANGES, upsert_keys=keys, monotonic=stays)
-        return replace(input_, schema=Schema(columns))
+            return Derived(schema.without_times(), ALL_CHANGES, upsert_keys=keys, monotonic=stays)
+        return replace(input_, schema=schema, monotonic=stays)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """By time its input never updates a row; else a row that goes is known by its content."""

@@ -66,20 +66,21 @@ class Project(Operator):
             input_,
             schema=Schema(columns),
             upsert_keys=_renamed(input_.upsert_keys, names) | self._packed(input_),
+            shared_keys=_renamed(input_.shared_keys, names),
             monotonic=monotonic,
             non_negative=non_negative,
         )
 
     def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:
         """How the columns move: those passed on as in the input; none where nothing moves there."""
-        if input_.never_moves and not input_.is_insert_only:
-            return dict.fromkeys((column.name for column in self.columns), Monotonicity.CONSTANT)
-        return {
-            column.name: input_.monotonic[cast.name]
-            for column in self.columns
-            if (cast := Expression.parse(column.expression).cast_column(input_.schema))
-            and cast.name in input_.monotonic
-        }
+        moves = dict(input_.moves_of(column.name for column in self.columns))
+        if not moves or input_.never_moves:
+            return moves
+        for column in self.columns:
+            cast = Expression.parse(column.expression).cast_column(input_.schema)
+            if cast is not None and cast.name in input_.monotonic:
+                moves[column.name] = input_.monotonic[cast.name]
+        return moves
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input."""

@@ -19,7 +19,6 @@ from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Monotonicity,
     Offer,
     Operator,
     StepContext,
@@ -85,10 +84,7 @@ class Python(Operator):
             message = f"name: the input has a column {self.name!r} already. Give the results another name."
             raise PipelineError(message, node, "name")
         schema = Schema((*input_.schema.columns, Column(self.name, type_)))
-        monotonic = dict(input_.monotonic)
-        if input_.never_moves and not input_.is_insert_only:
-            monotonic = dict.fromkeys(schema.names, Monotonicity.CONSTANT)
-        return replace(input_, schema=schema, monotonic=monotonic)
+        return replace(input_, schema=schema, monotonic={**input_.moves_of(schema.names), **input_.monotonic})
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input."""

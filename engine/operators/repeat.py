@@ -85,7 +85,12 @@ class Repeat(Operator):
             raise PipelineError(message, node, "times_column")
         kept = tuple(other for other in input_.schema if other is not column)
         # The number may change with the update, so that +U alone does not say how many rows it replaces.
-        return Derived(Schema(kept), input_.modify, lone_updates=input_.lone_updates or input_.has_updates)
+        return Derived(
+            Schema(kept),
+            input_.modify,
+            monotonic=input_.moves_of(Schema(kept).names),
+            lone_updates=input_.lone_updates or input_.has_updates,
+        )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Updates are passed on, with -U: the old row may have had another number of copies."""

@@ -27,6 +27,7 @@ from engine.contract.operator import (
     Operator,
     StepContext,
     Strategy,
+    constant,
 )
 from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
@@ -38,6 +39,7 @@ from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.columnar import columnar_topn
 from engine.ranking.kernels import tied_kernel, topn_kernel
+from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.ranks import Ranks
@@ -138,7 +140,11 @@ class TopN(Operator):
         if self._is_limit and input_.is_insert_only:
             return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
         return Derived(
-            Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(input_), monotonic=self._monotonic(input_)
+            Schema(columns),
+            ALL_CHANGES,
+            upsert_keys=self._upsert_keys(input_),
+            monotonic=self._monotonic(input_),
+            shared_keys=frozenset(self._row_keys(input_)) if self.with_rank else NO_KEYS,
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -308,6 +314,12 @@ class TopN(Operator):
         partition = frozenset(self.partition_by)
         return sorted((key for key in input_.upsert_keys if key >= partition), key=lambda key: (len(key), sorted(key)))
 
+    def _row_keys(self, input_: Derived) -> list[frozenset[str]]:
+        """The keys by which Flink knows a row of the input again, the one that it prefers first."""
+        partition, at = frozenset(self.partition_by), input_.schema.index
+        keys = (key for key in input_.upsert_keys | input_.shared_keys if key >= partition)
+        return sorted(keys, key=lambda key: (bit_set_bucket(map(at, key)), len(key), sorted(key)))
+
     def _upsert_keys(self, input_: Derived) -> Keys:
         """What identifies a row, even where -U is left out.
 
@@ -322,29 +334,24 @@ class TopN(Operator):
         return NO_KEYS if self.rank_start > 1 else frozenset(self._keys_in_partition(input_))
 
     def _monotonic(self, input_: Derived) -> Mapping[str, Monotonicity]:
-        """How a rank's row moves: it is only ever replaced by a better one, where no row is deleted."""
-        if not self.order_by:
-            return {}
-        moves = self._moves(input_)
-        first = self.order_by[0]
-        better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
-        keeps_rows = Ranks(self.rank_start, self.rank_end, with_rank=self.with_rank).is_numbered
-        if not input_.is_insert_only and self._row_key(input_) is None:
-            return {}
-        if not keeps_rows or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
-            return {}
-        if moves.get(first.column) not in (Monotonicity.CONSTANT, better):
-            return {}
-        known = dict.fromkeys(
-            (*self.partition_by, *((self.rank_column,) if self.with_rank else ())), Monotonicity.CONSTANT
-        )
-        return {first.column: better, **known}
+        """How a rank's row moves: Flink takes it for one that is only ever replaced by a better one.
 
-    def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:
-        """How the input's columns move; rows that only come do not move at all."""
-        if input_.is_insert_only:
-            return dict.fromkeys(input_.schema.names, Monotonicity.CONSTANT)
-        return input_.monotonic
+        Of LIMIT nothing is known, of Top 1 only the partition. Source: Flink FlinkRelMdModifiedMonotonicity.
+        """
+        moves = input_.monotonic
+        is_limit = not self.partition_by and not self.with_rank
+        if not moves or is_limit or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
+            return {}
+        ranks = (self.rank_column,) if self.with_rank else ()
+        known = dict(constant((*self.partition_by, *ranks), among=input_.schema.names))
+        if (self.rank_start, self.rank_end) == (1, 1):
+            return known if input_.never_moves else {}
+        for first in self.order_by[:1]:
+            is_time = input_.schema.column(first.column).time is not None
+            move = Monotonicity.INCREASING if is_time else moves.get(first.column)
+            better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
+            known[first.column] = better if move in (Monotonicity.CONSTANT, better) else Monotonicity.NOT_MONOTONIC
+        return known
 
     def _falling(self, input_: Derived) -> str | None:
         """The first column of the order by which a row may get worse, or None."""
@@ -356,7 +363,7 @@ class TopN(Operator):
 
     def _row_key(self, input_: Derived) -> tuple[str, ...] | None:
         """The columns by which UpdateFast knows a row again, in the input's order; None where it cannot work."""
-        keys = self._keys_in_partition(input_)
+        keys = self._row_keys(input_)
         if input_.is_insert_only or not keys or not self.order_by or self._falling(input_) is not None:
             return None
         return tuple(name for name in input_.schema.names if name in keys[0])
@@ -377,7 +384,7 @@ class TopN(Operator):
             return "rows that are equally good share a rank, so the old row must leave its own"
         if not self.order_by:
             return "the first rows to arrive are kept, and when one is retracted the next one moves up"
-        if not self._keys_in_partition(input_):
+        if not self._row_keys(input_):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
             return f"its input is updated and has no upsert key{partition}, so a row must be retracted as a whole"
         falling = self._falling(input_)

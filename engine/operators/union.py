@@ -22,6 +22,7 @@ from engine.contract.operator import (
     Operator,
     StepContext,
     Strategy,
+    constant,
     forwarded,
 )
 from engine.contract.step import Native, Projection, Step
@@ -86,9 +87,12 @@ class Union(Operator):
 
 
 def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
-    """How columns move that move alike in all inputs."""
-    first = inputs[0].moves
-    return {name: move for name, move in first.items() if all(input_.moves.get(name) is move for input_ in inputs[1:])}
+    """How the columns move, where all of them do alike in all inputs."""
+    first = inputs[0].monotonic
+    if not all(input_.monotonic for input_ in inputs):
+        return {}
+    is_alike = all(input_.monotonic == first for input_ in inputs)
+    return first if is_alike else constant((), among=first)
 
 
 def _require_same_columns(node: str, first: Derived, other: Derived) -> None:

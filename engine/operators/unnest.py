@@ -22,7 +22,6 @@ from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Monotonicity,
     Offer,
     Operator,
     StepContext,
@@ -107,13 +106,13 @@ class Unnest(Operator):
         if twice is not None:
             message = f"names: two columns are called {twice!r}. Give the element another name."
             raise PipelineError(message, node, "names")
-        stays = input_.never_moves and not input_.is_insert_only
         # Elements may be equal, so nothing tells the rows of a record apart.
         return replace(
             input_,
             schema=Schema(columns),
             upsert_keys=NO_KEYS,
-            monotonic=dict.fromkeys(Schema(columns).names, Monotonicity.CONSTANT) if stays else {},
+            shared_keys=NO_KEYS,
+            monotonic=input_.moves_of(Schema(columns).names),
             lone_updates=input_.lone_updates or input_.has_updates,
         )
 

@@ -78,7 +78,6 @@ class WindowAssign(MadeWindows):
             Schema((*columns, *bounds)),
             input_.modify,
             self._keys(input_, bounds),
-            input_.monotonic,
             lone_updates=input_.lone_updates,
         )
 

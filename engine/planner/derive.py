@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.contract.operator import OUT, Analyzer, Derived, Monotonicity, Operator
+from engine.contract.operator import OUT, Analyzer, Derived, Operator, constant
 from engine.contract.source import Source
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
@@ -78,7 +78,10 @@ def _derive_node(
         derived = replace(output_of(operator, node.id, folder, analyzer), above=node.id)
         if operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
             # As above its normaliser, which is left out where nobody asks for -U.
-            derived = replace(derived, monotonic=dict.fromkeys(derived.shortest_key, Monotonicity.CONSTANT))
+            steady: Collection[str] = derived.shortest_key
+        else:
+            steady = derived.schema.names if derived.is_insert_only else ()
+        derived = replace(derived, monotonic=constant(steady, among=derived.schema.names))
     else:
         inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)

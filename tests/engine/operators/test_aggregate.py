@@ -15,7 +15,7 @@ from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Row, run
-from engine.contract.operator import Derived, Monotonicity
+from engine.contract.operator import Derived, Monotonicity, constant
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema
@@ -708,7 +708,10 @@ INPUT = Schema(
 def derived(operator: GroupAggregate, modify: Any = INSERT_ONLY) -> Derived:
     """The operator's output over the columns above."""
     types = {"v + 1": "int", "v > 1": "boolean"}
-    return operator.derive("totals", (Derived(INPUT, modify),), KnownTypes(types))
+    steady = INPUT.names if modify == INSERT_ONLY else ()
+    return operator.derive(
+        "totals", (Derived(INPUT, modify, monotonic=constant(steady, INPUT.names)),), KnownTypes(types)
+    )
 
 
 def test_result_types_and_nullability_are_those_of_flink() -> None:
@@ -743,11 +746,18 @@ def test_keys_and_movement() -> None:
         "k": Monotonicity.CONSTANT,
         "count": Monotonicity.INCREASING,
         "min_v": Monotonicity.DECREASING,
+        "sum_v": Monotonicity.NOT_MONOTONIC,
     }
     alone = derived(GroupAggregate(aggregates=calls), ALL_CHANGES)
     assert alone.upsert_keys == frozenset({frozenset()})
     assert alone.modify == ALL_CHANGES
-    assert alone.monotonic == {}
+    assert alone.monotonic == {
+        "count": Monotonicity.INCREASING,
+        "min_v": Monotonicity.NOT_MONOTONIC,
+        "sum_v": Monotonicity.NOT_MONOTONIC,
+    }
+    by_what_changes = derived(GroupAggregate(group_by=("k",), aggregates=calls), ALL_CHANGES)
+    assert by_what_changes.monotonic == {}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_monotonicity_follows_the_plain_columns() -> None:
     )
     operator = Project.model_validate(project(total="v", twice="v * 2")[1])
     found = operator.derive("p", [given], KnownTypes(TYPES))
-    assert found.monotonic == {"total": Monotonicity.INCREASING}
+    assert found.monotonic == {"total": Monotonicity.INCREASING, "twice": Monotonicity.NOT_MONOTONIC}
 
 
 def test_two_columns_of_one_name_are_refused_whatever_their_case() -> None:

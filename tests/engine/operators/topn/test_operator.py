@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from engine.contract.operator import Derived, InputPlan, Monotonicity, StepContext
+from engine.contract.operator import Derived, InputPlan, Monotonicity, StepContext, constant
 from engine.contract.step import Keyed
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.operators.topn import TopN
 from engine.ranking.append_only import AppendOnlyTopN
+from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.ranks import TopNKernel
 from engine.ranking.retractable import RetractableTopN
 from engine.ranking.tied import TiedTopN
@@ -129,15 +130,38 @@ def test_everything_else_gives_retract_and_asks_for_update_before(operator: TopN
 
 
 def test_ranks_of_an_insert_only_input_only_get_better_so_a_second_top_n_is_fast() -> None:
-    keyed = Derived(SCHEMA, upsert_keys=KEY)
+    keyed = Derived(SCHEMA, upsert_keys=KEY, monotonic=constant(SCHEMA.names))
     inner = derive(TopN(partition_by=("g", "w"), order_by=top().order_by, rank_end=2, with_rank=True), keyed)
     assert inner.monotonic["c"] is Monotonicity.INCREASING
-    assert planned(top(), inner, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[g, w, rank]"
+    assert planned(top(), inner, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[g, w]"
 
 
-def test_without_numbers_rows_are_deleted_so_nothing_is_monotonic() -> None:
-    assert derive(top()).monotonic == {}
+def test_of_two_keys_the_one_is_taken_that_a_hash_set_of_bit_sets_has_first() -> None:
+    assert [bit_set_bucket(places) for places in ([0], [1], [2], [0, 1], [70])] == [3, 0, 6, 1, 2]
+    ranks = Derived(
+        Schema((Column("k", "string"), Column("rn", "bigint"))),
+        ALL_CHANGES,
+        frozenset({frozenset({"rn"})}),
+        constant(("rn",), ("k",)),
+        shared_keys=frozenset({frozenset({"k"})}),
+    )
+    operator = TopN.model_validate({"order_by": [{"column": "rn"}], "rank_end": 2})
+    assert planned(operator, ranks, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[rn]"
+
+
+def test_of_limit_nothing_is_known_to_move_and_of_a_partition_that_changes_neither() -> None:
+    rows = Derived(SCHEMA, monotonic=constant(SCHEMA.names))
+    assert derive(top(), rows).monotonic["c"] is Monotonicity.INCREASING
+    assert derive(top(partition_by=[]), rows).monotonic == {}
+    assert derive(top(), Derived(SCHEMA, ALL_CHANGES, KEY, constant((), SCHEMA.names))).monotonic == {}
     assert derive(top(with_rank=True), DELETES).monotonic == {}
+
+
+def test_an_event_time_only_grows() -> None:
+    rows = Derived(SCHEMA, monotonic=constant(SCHEMA.names))
+    first, last = (top(order_by=[{"column": "t", "descending": descending}]) for descending in (False, True))
+    assert derive(first, rows).monotonic["t"] is Monotonicity.NOT_MONOTONIC
+    assert derive(last, rows).monotonic["t"] is Monotonicity.INCREASING
 
 
 def test_an_unknown_column_is_named_with_those_that_exist() -> None:

@@ -1,0 +1,49 @@
+"""Whether a row may cease to meet a condition, as Flink's planner judges it by how the columns move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sqlglot import exp
+
+UP, DOWN, ANYWHERE = 1, -1, 0
+Movement = Callable[[exp.Expr], int | None]
+"""Where a value moves that is a column; None for one that is none, or is constant."""
+
+_UPWARDS: Final = (exp.GT, exp.GTE)
+_DOWNWARDS: Final = (exp.LT, exp.LTE)
+_EXACT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.In, exp.Between)
+_NEGATED: Final = {exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: exp.GT}
+
+
+def may_cease(condition: exp.Expr, movement: Movement) -> bool:
+    """Whether how the columns of a condition move makes it one that a row may cease to meet.
+
+    Flink looks at columns that are compared as they are, and of AND and OR at the first two parts.
+    Source: Flink FlinkRelMdModifiedMonotonicity.isNeedRetract.
+    """
+    match condition:
+        case exp.Paren() | exp.Cast() | exp.Is():
+            return may_cease(condition.this, movement)
+        case exp.And() | exp.Or():
+            return any(may_cease(part, movement) for part in list(condition.flatten())[:2])
+        case exp.Not(this=negated):
+            inner = negated.unnest()
+            other = _NEGATED.get(type(inner))
+            return may_cease(other(**inner.args) if other is not None else inner, movement)
+    if not isinstance(condition, exp.Predicate):
+        return movement(condition) is not None
+    operands = (condition.this, condition.args.get("expression"))
+    moving = [move for each in operands if each is not None and (move := movement(_bare(each))) is not None]
+    if isinstance(condition, _UPWARDS):
+        return bool(moving) and moving[0] != UP
+    if isinstance(condition, _DOWNWARDS):
+        return bool(moving) and moving[0] != DOWN
+    return bool(moving) and isinstance(condition, _EXACT)
+
+
+def _bare(value: exp.Expr) -> exp.Expr:
+    while isinstance(value, exp.Paren | exp.Cast):
+        value = value.this
+    return value
