@@ -347,6 +347,14 @@ def plain(expression: Expr) -> str | None:
     return bare.name if isinstance(bare, exp.Column) else None
 
 
+def is_free(expression: Expr) -> bool:
+    """Whether nothing is computed, by what Flink takes a projection to cost: a CAST costs nothing."""
+    bare = expression.unnest()
+    if isinstance(bare, exp.Cast):
+        return is_free(bare.this)
+    return isinstance(bare, exp.Column | exp.Literal | exp.Boolean | exp.Null | exp.Star)
+
+
 def mentioned(expression: Expr) -> frozenset[str]:
     """The columns in a bound expression."""
     return frozenset(column.name for column in expression.find_all(exp.Column))

@@ -32,6 +32,7 @@ from engine.sql.algebra import (
     together,
 )
 from engine.sql.clauses.rank_range import ranked
+from engine.sql.nullability import without_certain
 from engine.windows.assigners import WindowKind
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In)
@@ -52,7 +53,7 @@ def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
 def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
     """Without the aggregates OVER rows and the numbers right below that are not read: they drop no late rows then.
 
-    Above a filter, a join or a window they stay, whether they are read or not, as in Flink.
+    Above a filter, a join or a window table function they stay, whether they are read or not, as in Flink.
     """
     match relation:
         case Over(calls=calls):
@@ -60,12 +61,21 @@ def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
             return replace(relation, calls=kept) if kept else relation.input
         case Numbered(name=name) if name not in read:
             return relation.input
+        case Windowed(is_group_window=True):
+            used = {*read, relation.time, *relation.partition_by}
+            kept = tuple((name, ref(name)) for name in relation.input.columns if name in used)
+            narrow = replace(relation, input=selected(relation.input, kept))
+            return narrow if narrow.bounds == relation.bounds else relation
         case _:
             return relation
 
 
 def filtered(relation: Relation, condition: Expr) -> Relation:
     """The rows that meet a condition."""
+    asked = without_certain(relation, condition)
+    if not asked:
+        return relation
+    condition = together(asked)
     match relation:
         case Select():
             values = dict(relation.items)

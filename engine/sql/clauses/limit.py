@@ -6,7 +6,20 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Rank, Relation, Select, Sorted, SortKey, free_name, plain, ref
+from engine.sql.algebra import (
+    Expr,
+    Filter,
+    Rank,
+    Relation,
+    Select,
+    Sorted,
+    SortKey,
+    free_name,
+    is_free,
+    mentioned,
+    plain,
+    ref,
+)
 from engine.sql.clauses.row_number import sort_keys, with_columns
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
@@ -55,12 +68,12 @@ def _below_projection(
 ) -> tuple[Relation, tuple[SortKey, ...], dict[str, Expr]]:
     """What a projection reads, the keys there, and the projection's items, to be computed of the rows that are left.
 
-    So a change of a column that nobody asks for takes a row back, and brings it again. Where a key is computed, the
-    relation itself. Source: Calcite's SortProjectTransposeRule.
+    So a change of a column that nobody asks for takes a row back, and brings it again. Where a key is computed, and
+    where Flink does not find that cheaper, the relation itself. Source: Calcite's SortProjectTransposeRule.
     """
     items = dict(relation.items) if isinstance(relation, Select) else {}
     places = [plain(items.get(key.expression.name, exp.Null())) for key in keys]
-    if not isinstance(relation, Select) or None in places:
+    if not isinstance(relation, Select) or None in places or not _is_cheaper_below(relation):
         return relation, keys, {name: ref(name) for name in relation.columns}
     moved = (
         SortKey(ref(place or "", key.expression), key.descending, key.nulls_first)
@@ -69,11 +82,27 @@ def _below_projection(
     return relation.input, tuple(moved), items
 
 
+def _is_cheaper_below(relation: Select) -> bool:
+    """Whether to compute of the rows that are left saves anything, by what Flink takes a projection to cost.
+
+    Right above a condition it costs what it computes, and a limit leaves few rows. Source: Flink CommonCalc.
+    """
+    match relation.input:
+        case Rank(is_limit=True):
+            return False
+        case Rank() | Filter():
+            return not all(is_free(item) for _, item in relation.items)
+        case _:
+            return True
+
+
 def _selected(below: Relation, items: Mapping[str, Expr]) -> tuple[str, ...]:
-    """The columns below; of a Top N its rank only where the projection has it, since nobody numbers rows otherwise."""
+    """The columns below, right above a condition those that are read: a rank is one, since the condition is on it."""
+    if not isinstance(below, Rank | Filter):
+        return below.columns
+    read = frozenset().union(*map(mentioned, items.values()))
     number = below.name if isinstance(below, Rank) else None
-    has_number = any(plain(item) == number for item in items.values())
-    return tuple(name for name in below.columns if name != number or has_number)
+    return tuple(name for name in below.columns if name in read or name == number)
 
 
 def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -19,8 +20,9 @@ from engine.sql.algebra import (
     Named,
     Rank,
     Relation,
-    Scan,
     Select,
+    Table,
+    is_free,
     mentioned,
     plain,
     ref,
@@ -28,6 +30,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nullability import is_never_null
 from engine.sql.pushdown import selected
 
 
@@ -73,14 +76,7 @@ def _computes(call: Expr) -> bool:
     while arguments and isinstance(arguments[0], exp.Distinct | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
         first = arguments.pop(0)
         arguments = [*(first.expressions or [first.this]), *arguments]
-    return not all(_is_free(argument) for argument in arguments)
-
-
-def _is_free(argument: Expr) -> bool:
-    bare = argument.unnest()
-    if isinstance(bare, exp.Cast):
-        return _is_free(bare.this)
-    return isinstance(bare, exp.Column | exp.Literal | exp.Boolean | exp.Null | exp.Star)
+    return not all(is_free(argument) for argument in arguments)
 
 
 def _number(relation: Relation) -> str | None:
@@ -95,35 +91,19 @@ def _columns(items: Sequence[Named]) -> frozenset[str]:
 
 
 def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
-    """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
+    """COUNT of what is never NULL as COUNT(*), so that nobody has to compute it."""
     rewritten: Expr = call.copy()
     count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten
     function = aggregate_function(count)
     if function is not None and function.counts_rows and len(count.expressions) == 1:
-        column = plain(count.expressions[0])
-        if column is not None and _is_never_null(emitter, below, column):
+        counted = count.expressions[0]
+        if is_never_null(below, counted, partial(_is_declared, emitter)):
             count.set("expressions", [exp.Star()])
     return rewritten
 
 
-def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
-    """Whether a relation's column is a count, or declared NOT NULL."""
-    match relation:
-        case Scan():
-            emitter.source(relation.table.node)
-            schema = emitter.derived[relation.table.name].schema
-            return column in schema.names and not schema.column(column).nullable
-        case Filter(input=below):
-            return _is_never_null(emitter, below, column)
-        case Select(input=below, items=items):
-            name = plain(dict(items)[column])
-            return name is not None and _is_never_null(emitter, below, name)
-        case Aggregate(input=below):
-            item = dict((*relation.groups, *relation.calls))[column]
-            name = plain(item)
-            if name is not None:
-                return _is_never_null(emitter, below, name)
-            function = aggregate_function(item)
-            return function is not None and function.never_null
-        case _:
-            return False
+def _is_declared(emitter: Emitter, table: Table, column: str) -> bool:
+    """Whether a table declares a column NOT NULL."""
+    emitter.source(table.node)
+    schema = emitter.derived[table.name].schema
+    return column in schema.names and not schema.column(column).nullable
