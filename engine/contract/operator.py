@@ -282,6 +282,11 @@ class Operator(Parameters):
         return False
 
     @property
+    def needs_each_watermark(self) -> bool:
+        """Whether in mini-batch the watermarks above it come with each record, not in steps (Flink: no assigner)."""
+        return False
+
+    @property
     def foreign_code(self) -> str:
         """Code of the document's author that it runs, which somebody has to have allowed; "" where there is none."""
         return ""

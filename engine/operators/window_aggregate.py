@@ -38,7 +38,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, constant
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PlanRejected
 from engine.model.changelog import (
@@ -116,12 +116,32 @@ class WindowAggregate(WithFunctions, GivenWindows):
         json_schema_extra={"last": True},
     )
 
+    group_window: bool = Field(
+        False,
+        title="Group window",
+        description="In SQL: GROUP BY TUMBLE(...), Flink's older form, not a window table function. In mini-batch its "
+        "windows fire with the record that moves the watermark.",
+        json_schema_extra={"last": True},
+    )
+
+    @model_validator(mode="after")
+    def _is_a_group_window(self) -> Self:
+        if self.group_window and (self.window_columns or self.kind is WindowKind.CUMULATE or self.offset_ms):
+            message = "group_window: GROUP BY has tumbling, hopping and session windows without an offset. Leave it out"
+            raise ValueError(message)
+        return self
+
     @model_validator(mode="after")
     def _fires_early_in_one_way(self) -> Self:
         if self.early_fire_every_ms and self.early_fire_each_record:
             message = "early_fire_every_ms and early_fire_each_record are two ways to fire early. Choose one."
             raise ValueError(message)
         return self
+
+    @property
+    def needs_each_watermark(self) -> bool:
+        """As a group window, which it is with functions in Python: of a window function Flink makes plain columns."""
+        return self.group_window or bool(self.python_calls)
 
     @property
     def fires_once(self) -> bool:
@@ -155,7 +175,9 @@ class WindowAggregate(WithFunctions, GivenWindows):
         # Cumulating windows share their start.
         identifying = bounds[1:] if self.kind is WindowKind.CUMULATE and not self.window_columns else bounds
         keys = frozenset(groups | {column.name} for column in identifying)
-        return Derived(Schema(columns), self._modify(input_), keys)
+        is_steady = self.group_window and self.fires_once and input_.never_moves
+        moves = constant(column.name for column in columns) if is_steady else {}
+        return Derived(Schema(columns), self._modify(input_), keys, moves)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It can write any; of an updating input it needs -U."""
@@ -279,8 +301,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
             items = ", ".join([*group_sql(self.group_by), *named, *calls])
             return f"SELECT {items}\nFROM {quote(table)}\nGROUP BY {', '.join([*keys, *bounds])}"
         bounds = BOUNDS if self.window_time else BOUNDS[:2]
-        if self.python_calls:
-            # Of window table functions Flink makes plain columns where a function is in Python.
+        if self.needs_each_watermark:
             windows = group_window_over(self.windowing, schema)
             named = [
                 f"{self.kind.name}_{part}({windows}) AS {name}" for part, name in zip(_PARTS, bounds, strict=False)

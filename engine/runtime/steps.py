@@ -28,6 +28,18 @@ def sources_by_event_time(plan: Plan) -> frozenset[str]:
 
 
 def watermark_steps_ms(plan: Plan) -> dict[str, int]:
-    """In mini-batch, by source of event time, the steps in which its watermark moves."""
+    """In mini-batch, by source of event time, the steps in which its watermark moves, where it does not at once.
+
+    Source: Flink MiniBatchIntervalInferRule.
+    """
     batch = mini_batch(plan.pipeline.options)
-    return {} if batch is None else dict.fromkeys(sources_by_event_time(plan), batch.latency_ms)
+    if batch is None:
+        return {}
+    at_once = {
+        name
+        for node in plan.nodes
+        if isinstance(node.operator, Operator) and node.operator.needs_each_watermark
+        for input_ in node.inputs
+        for name in input_.derived.holdbacks
+    }
+    return dict.fromkeys(sources_by_event_time(plan) - at_once, batch.latency_ms)

@@ -61,11 +61,6 @@ def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
             return replace(relation, calls=kept) if kept else relation.input
         case Numbered(name=name) if name not in read:
             return relation.input
-        case Windowed(is_group_window=True):
-            used = {*read, relation.time, *relation.partition_by}
-            kept = tuple((name, ref(name)) for name in relation.input.columns if name in used)
-            narrow = replace(relation, input=selected(relation.input, kept))
-            return narrow if narrow.bounds == relation.bounds else relation
         case _:
             return relation
 

@@ -36,7 +36,7 @@ from engine.sql.pushdown import selected
 
 def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> tuple[Emitted, Aggregate]:
     """The input as nodes, and the aggregate over it with the calls that are read."""
-    calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in relation.calls)
+    calls = tuple((name, rows_counted(emitter, relation.input, call)) for name, call in relation.calls)
     kept = tuple(call for call in calls if call[0] in needed) or calls[: not relation.groups]
     unread = [call for name, call in calls if name not in dict(kept)]
     relation = replace(relation, calls=kept)
@@ -90,7 +90,7 @@ def _columns(items: Sequence[Named]) -> frozenset[str]:
     return frozenset().union(*(mentioned(item) for _, item in items))
 
 
-def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
+def rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
     """COUNT of what is never NULL as COUNT(*), so that nobody has to compute it."""
     rewritten: Expr = call.copy()
     count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten

@@ -15,17 +15,19 @@ from engine.sql.algebra import (
     free_name,
     mentioned,
     plain,
+    ref,
 )
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.group_input import input_of
+from engine.sql.nodes.group_input import input_of, rows_counted
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of
 from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, ungrouped
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
+from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.parameters import BOUNDS
@@ -57,13 +59,19 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
 def _per_window(
     emitter: Emitter, relation: Aggregate, windowed: Windowed, groups: Sequence[Named], calls: Sequence[Named]
 ) -> Emitted:
+    calls = [(name, rows_counted(emitter, windowed, call)) for name, call in calls]
     windowed = over_arrival_times(windowed)
     bounds = dict(zip(windowed.bounds, BOUNDS, strict=True))
     keys = [(name, item) for name, item in groups if plain(item) not in bounds]
     used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
-    emitted = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
+    below = windowed.input
+    if windowed.is_group_window:
+        below = selected(below, tuple((name, ref(name)) for name in below.columns if name in used))
+    emitted = with_event_time(emitter, emitter.emit(below, used), windowed)
     by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
     windows = window_parameters(windowed.windowing) | firing(emitter.options, windowed)
+    if windowed.is_group_window:
+        windows["group_window"] = True
     return _windows_node(emitter, relation, emitted, windows, keys, by_bound, calls)
 
 
