@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, plain, ref
+from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, plain, ref, substituted
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -29,8 +29,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
         below, more = (relation.input, []) if relation.is_limit else _with_inner_rank(relation.input)
-        # Flink computes what an aggregate right below has, though nobody reads it: it updates rows.
-        computed = below.columns if isinstance(below, Aggregate) else ()
+        below, computed = _with_results(below)
         emitted = emitter.emit(below, [*used, *more, *computed])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
@@ -67,6 +66,33 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
         return relation, [name]
     name = free_name(inner.name, relation.columns)
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
+
+
+def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
+    """What Flink computes of an aggregate right below, or below a projection, though nobody reads it: it updates rows.
+
+    The relation with these results among its columns, and their names.
+    """
+    relation = _without_distinct(relation)
+    if isinstance(relation, Aggregate):
+        return relation, relation.columns
+    if not isinstance(relation, Select) or not isinstance(relation.input, Aggregate):
+        return relation, ()
+    items = list(relation.items)
+    for name, _ in relation.input.calls:
+        items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
+    return Select(relation.input, tuple(items)), tuple(name for name, _ in items)
+
+
+def _without_distinct(relation: Relation) -> Relation:
+    """DISTINCT of rows that the keys of an aggregate below tell apart is a projection of it."""
+    below = relation.input if isinstance(relation, Aggregate) and not relation.calls else None
+    if not isinstance(relation, Aggregate) or not isinstance(below, Select) or not isinstance(below.input, Aggregate):
+        return relation
+    values = dict(below.items)
+    items = tuple((name, substituted(group, values)) for name, group in relation.groups)
+    is_distinct = {name for name, _ in below.input.groups} <= {plain(item) for _, item in items}
+    return Select(below.input, items) if is_distinct else relation
 
 
 def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str]) -> Emitted | None:
