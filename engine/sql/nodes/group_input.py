@@ -27,10 +27,11 @@ from engine.sql.algebra import (
     plain,
     ref,
     substituted,
+    together,
 )
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nullability import is_never_null
+from engine.sql.nullability import is_never_null, without_certain
 from engine.sql.pushdown import selected
 
 
@@ -91,8 +92,12 @@ def _columns(items: Sequence[Named]) -> frozenset[str]:
 
 
 def rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
-    """COUNT of what is never NULL as COUNT(*), so that nobody has to compute it."""
+    """COUNT of what is never NULL as COUNT(*), so that nobody computes it; without a FILTER that types make true."""
     rewritten: Expr = call.copy()
+    if isinstance(rewritten, exp.Filter):
+        asked = without_certain(below, rewritten.expression.this)
+        rewritten.expression.set("this", together(asked) if asked else None)
+        rewritten = rewritten if asked else rewritten.this
     count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten
     function = aggregate_function(count)
     if function is not None and function.counts_rows and len(count.expressions) == 1:
