@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, plain, ref, substituted
+from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, mentioned, plain, ref, substituted
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -78,10 +78,11 @@ def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
         return relation, relation.columns
     if not isinstance(relation, Select) or not isinstance(relation.input, Aggregate):
         return relation, ()
-    items = list(relation.items)
-    for name, _ in relation.input.calls:
+    items, read = list(relation.items), frozenset().union(*(mentioned(item) for _, item in relation.items))
+    for name in [call for call, _ in relation.input.calls if call not in read]:
         items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
-    return Select(relation.input, tuple(items)), tuple(name for name, _ in items)
+    unread = tuple(name for name, _ in items[len(relation.items) :])
+    return (Select(relation.input, tuple(items)) if unread else relation), unread
 
 
 def _without_distinct(relation: Relation) -> Relation:
