@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from engine.spark.class_archive import ENVIRONMENT, ClassArchive, class_archive
@@ -124,37 +125,47 @@ archive = servers.archive()
 spark = session.get_spark("local[1]")
 server = session.server_of(spark)
 given = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(server.jvm)], capture_output=True, text=True).stdout
-print(spark.range(10).count(), str(archive.path) in given)
+print(spark.version, str(archive.path) in given)
 server.close(20)
 """
 
 
-def environ(cache: Path) -> dict[str, str]:
-    own = {"XDG_CACHE_HOME": str(cache), "CHANGELOG_STUDIO_SERVERS": str(cache / "servers")}
+def environ(cache: Path, **own: str) -> dict[str, str]:
+    """The environment of a user with this folder for what is kept, who has set no other for the archive."""
+    own = {"XDG_CACHE_HOME": str(cache), "CHANGELOG_STUDIO_SERVERS": str(cache / "servers")} | own
     return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | own
 
 
-def run(cache: Path, program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env=environ(cache),
+def started(environment: dict[str, str], before: str = "") -> str:
+    """Start Spark in a process of its own. What came to standard error; nothing else may be wrong with it."""
+    answer = subprocess.run(
+        [sys.executable, "-c", START.format(before=before)],
+        env=environment,
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=900,
         check=False,
     )
+    assert answer.stdout.split() == [pyspark.__version__, "True"], answer.stderr
+    return answer.stderr
 
 
 @pytest.mark.slow
 def test_spark_starts_where_the_archive_is_broken(tmp_path: Path) -> None:
-    break_it = 'archive.path.parent.mkdir(); archive.path.write_text("no archive")'
-    answer = run(tmp_path, START.format(before=break_it))
-    assert answer.stdout.split() == ["10", "True"], answer.stderr
+    started(environ(tmp_path), 'archive.path.parent.mkdir(); archive.path.write_text("no archive")')
 
 
-@pytest.mark.slow
-def test_one_is_made_and_used_and_nothing_of_it_is_printed(tmp_path: Path) -> None:
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The folder of an archive that was made: of the whole suite's, and made here for a test on its own."""
+    of_the_suite = Path(os.environ[ENVIRONMENT])
+    if of_the_suite.is_absolute():
+        end = time.monotonic() + 900
+        while not list(of_the_suite.glob("*.archive")):
+            assert time.monotonic() < end, f"the suite's archive was not made: {list(of_the_suite.iterdir())}"
+            time.sleep(0.5)
+        return of_the_suite
     # A pipe that stays open stands for the app: the process ends when it closes.
     making = subprocess.Popen(
         [sys.executable, "-m", "engine.spark.archiving", "0"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
@@ -162,7 +173,10 @@ def test_one_is_made_and_used_and_nothing_of_it_is_printed(tmp_path: Path) -> No
     assert making.wait(900) == 0
     assert making.stdin is not None
     making.stdin.close()
-    assert [file.suffix for file in sorted((tmp_path / "changelog-studio").glob("classes-*"))] == [".archive", ".lock"]
-    answer = run(tmp_path, START.format(before=""))
-    assert answer.stdout.split() == ["10", "True"], answer.stderr
-    assert answer.stderr == ""
+    return tmp_path / "changelog-studio"
+
+
+@pytest.mark.slow
+def test_one_is_made_and_used_and_nothing_of_it_is_printed(made: Path, tmp_path: Path) -> None:
+    assert [file.suffix for file in sorted(made.glob("classes-*"))] == [".archive", ".lock"]
+    assert started(environ(tmp_path, **{ENVIRONMENT: str(made)})) == ""
