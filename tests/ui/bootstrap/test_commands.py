@@ -36,6 +36,12 @@ def test_all_checks_run_and_any_failure_counts(
     assert stand_in.read_text().split() == ["ruff", "ruff", "mypy", "pytest"]
 
 
+def test_our_code_is_compiled_once_for_all_tests(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert commands.run_tests([]) == 0
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+
+
 @pytest.mark.parametrize(
     ("arguments", "left", "store"),
     [
