@@ -18,6 +18,7 @@ from ui.components.shell.story_bar import story_bar  # noqa: E402
 from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
+from ui.shell.engine_gate import gate  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages, view_of  # noqa: E402
 from ui.shell.state import state  # noqa: E402
@@ -31,6 +32,7 @@ page = st.navigation(pages(), position="hidden")
 follow(page)
 view = view_of(page)
 start_record()
+engine_at_first = gate().status
 tools = None
 with guard():
     settle(view)
@@ -48,7 +50,7 @@ with guard():
         inspect_bar(view)
     page.run()
 if not state.present:
-    engine_note()
+    engine_note(engine_at_first)
 page_tools(view, tools)
 if not state.present:
     catch_up()

@@ -107,6 +107,26 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     started.set()
 
 
+def page_as_spark_starts() -> None:
+    import streamlit as st
+
+    from ui.components.shell.engine_status import engine_note
+    from ui.shell.engine_gate import gate
+
+    at_first = gate().status
+    st.text(gate().status.value)
+    engine_note(at_first)
+
+
+def test_a_page_that_spark_starts_under_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([GateStatus.STARTING] * 2)
+    monkeypatch.setattr(EngineGate, "warm_up", lambda self: None)
+    monkeypatch.setattr(EngineGate, "status", property(lambda self: next(looks, GateStatus.READY)))
+    app = AppTest.from_function(page_as_spark_starts).run()
+    assert not app.exception
+    assert [text.value for text in app.text] == ["ready"]
+
+
 def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on, cancel = threading.Event(), threading.Event()
     monkeypatch.setattr("ui.shell.engine_gate.server_of", lambda spark: NEW_SERVER)

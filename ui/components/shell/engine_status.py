@@ -17,9 +17,13 @@ def start_engine() -> None:
         st.button("Try again", on_click=spark_gate.retry, icon=":material/refresh:")
 
 
-def engine_note() -> None:
-    """A note at the foot of the window: Spark is starting."""
-    if gate().status is GateStatus.STARTING:
+def engine_note(at_first: GateStatus) -> None:
+    """A note at the foot of the window: Spark is starting. The page is drawn again once it has started.
+
+    at_first: how far Spark was as the page began. It may have started since, when half of the page had seen that it
+    had not: a check that waits for it, say.
+    """
+    if at_first is GateStatus.STARTING:
         _starting()
 
 
