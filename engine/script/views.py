@@ -22,6 +22,7 @@ from engine.model.schema import quote, type_from
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation
+from engine.script.formatting import identifier
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl
 from engine.script.translated import translated
@@ -33,6 +34,7 @@ from engine.sql.dialect import Flink
 from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
+from engine.sql.parsing import tokens_of
 from engine.sql.scope import Scope
 
 _ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "with_", "operation_modifiers")
@@ -48,7 +50,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
     told = statement.directives
     for node in _candidates(name, query, tokens, statement, inputs, names, emitter):
         for candidate in _overlaid(node, told):
-            if _says(candidate, query, inputs, emitter) and _fits(candidate, inputs, emitter):
+            if _says(candidate, query, tokens, inputs, emitter) and _fits(candidate, inputs, emitter):
                 place_node(candidate, inputs, emitter, query)
                 return []
     relation = read(query, names)
@@ -135,13 +137,23 @@ def _mentioned(query: Expr) -> list[exp.Table]:
     return sorted(tables, key=lambda table: int(table.this.meta.get("start", 0)))
 
 
-def _says(node: Node, query: Expr, inputs: Sequence[str], emitter: Emitter) -> bool:
-    """Whether a node is written as this query."""
+def _says(node: Node, query: Expr, tokens: Sequence[Token], inputs: Sequence[str], emitter: Emitter) -> bool:
+    """Whether a node is written as this query, which has these tokens."""
     try:
         text, _ = query_of(node, inputs, emitter)
-        return same(parsed_text(text), query)
+        # Where the words are the same, so are the queries: the studio has written most that it reads.
+        return _words(tokens_of(text)) == _words(tokens) or same(parsed_text(text), query)
     except (StudioError, ValueError, AssertionError, KeyError):
         return False
+
+
+def _words(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
+    """The tokens, names without the backticks that nobody needs."""
+    plain = [token.token_type is TokenType.IDENTIFIER and identifier(token.text) == token.text for token in tokens]
+    return [
+        (TokenType.VAR if is_plain else token.token_type, token.text)
+        for token, is_plain in zip(tokens, plain, strict=True)
+    ]
 
 
 def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:

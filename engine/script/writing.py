@@ -139,16 +139,17 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     _warn_of(node, unknown, draft)
     comments = [*_own_additions(node), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
-    choices = [unquoted(sql), unquoted(sql, _expressions(node)), sql]
-    statement, back = "", None
-    for query in choices:
-        statement = f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(query)};"
+    # The first that is read as this node, or the first: a directive says then what it leaves out.
+    choices = dict.fromkeys([unquoted(sql), unquoted(sql, _expressions(node)), sql])
+    statements = [f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(query)};" for query in choices]
+    tried: list[Node | None] = []
+    for statement in statements:
         back = _read_back(node.id, statement, inputs, draft.emitter)
         if back is not None and _agrees(back, node):
             break
+        tried.append(back)
     else:
-        statement = f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(choices[0])};"
-        back = _read_back(node.id, statement, inputs, draft.emitter)
+        statement, back = statements[0], tried[0]
     lines = [*(f"-- {comment}" for comment in comments), *_directives(node, back), statement]
     draft.parts.append("\n".join(lines))
     place_node(node, inputs, draft.emitter, None)
