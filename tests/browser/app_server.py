@@ -1,4 +1,4 @@
-"""The app as its own process, on a free port, with a store of its own.
+"""The app as its own process, with a store of its own, on the port of this process of tests.
 
 It is what `streamlit run` starts, forked from a process that has imported what all apps import: that takes three of the
 four CPU seconds of a start, and the tests start two dozen. `tests/ui/bootstrap` starts it by the README's command.
@@ -63,7 +63,7 @@ def running_app(
 
     engine: the master of its Spark, in place of the default. environment, options: how it is served.
     """
-    port = free_port()
+    port = _port()
     store, log = folder / "studio.duckdb", folder / "app.log"
     arguments = [
         *("ui/server.py", "--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)),
@@ -113,6 +113,23 @@ def _end_with_the_tests() -> None:
     assert tests is not None
     wait([tests.sentinel])
     os.killpg(0, signal.SIGKILL)
+
+
+@cache
+def _own_port() -> int:
+    """One port for one app after the other: by their address a browser knows the scripts that it has compiled."""
+    return free_port()
+
+
+def _port() -> int:
+    """The port of this process of tests, or another one while an app is there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", _own_port()))
+        except OSError:
+            return free_port()
+    return _own_port()
 
 
 def free_port() -> int:
