@@ -67,12 +67,12 @@ def test_a_view_without_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[RowFile], view: str
 ) -> None:
     # A process that has just begun takes half a second to come to the view.
-    monkeypatch.setattr(databases, "LOOK_S", 2.0)
-    monkeypatch.setattr(databases, "ROWS_S", 2.0)
+    monkeypatch.setattr(databases, "LOOK_S", 1.0)
+    monkeypatch.setattr(databases, "ROWS_S", 1.0)
     fill = sqlite_with if make is Sqlite else duckdb_with
     fill(tmp_path / "a.db", f"CREATE VIEW v AS {view}")
     before = files_of(tmp_path)
-    with pytest.raises(StudioError, match=r"a.db gives no rows for 2 s. A view may ask for more than .* as a table"):
+    with pytest.raises(StudioError, match=r"a.db gives no rows for 1 s. A view may ask for more than .* as a table"):
         rows_of(make(path="a.db", table="v"), tmp_path)
     assert files_of(tmp_path) == before
     assert readers() == []
