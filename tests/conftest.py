@@ -59,22 +59,24 @@ INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
 }
 
-# What starts no JVM comes first, until there is an archive of classes. Then what waits most (for servers, browsers,
-# kills), so that the end is not one process waiting for one test.
-_WITHOUT_JVM = ("storage",)
-_WAITING = ("remote", "live", "browser")
+# What starts no JVM comes first, until there is an archive of classes; then the files that share a browser. What waits
+# for servers and kills is spread over the rest, which computes: one process does while the other waits. It ends before
+# the rest does, so that the end is not one process waiting for one test.
+_FIRST = ("storage", "browser")
+_WAITING = ("remote", "live")
+_WAITS_UNTIL = 0.8
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the files for `--no-loadscope-reorder`; every process has to find the same order."""
     tests = config.rootpath / "tests"
-    folders = (*_WITHOUT_JVM, *_WAITING)
-
-    def rank(item: pytest.Item) -> int:
-        folder = item.path.relative_to(tests).parts[0]
-        return folders.index(folder) if folder in folders else len(folders)
-
-    items.sort(key=rank)
+    folders = {item.path: item.path.relative_to(tests).parts[0] for item in items}
+    waiting = [path for path, folder in folders.items() if folder in _WAITING]
+    rest = [path for path, folder in folders.items() if folder not in (*_FIRST, *_WAITING)]
+    places = {path: float(_FIRST.index(folder)) for path, folder in folders.items() if folder in _FIRST}
+    places |= {path: len(_FIRST) + at / len(rest) for at, path in enumerate(rest)}
+    places |= {path: len(_FIRST) + at / len(waiting) * _WAITS_UNTIL for at, path in enumerate(waiting)}
+    items.sort(key=lambda item: places[item.path])
 
 
 @pytest.fixture(scope="session")
