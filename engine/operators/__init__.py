@@ -24,6 +24,7 @@ late port. Few operators need the rest of the contract:
   then offers a second output, to which the runtime routes late records. An operator with another second output declares
   `output_ports`, `derive_port` and `input_of_port`
 - code of the pipeline's author: `foreign_code` returns it. The node does not run until somebody has allowed it
+- mini-batch: `needs_each_watermark`, where Flink hands watermarks on with each record and not in steps
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it was made of)
 - problems in the builder: `alternatives` that do the same where this operator is refused; `without_variables` where
   expressions are about several rows

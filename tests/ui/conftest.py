@@ -38,10 +38,11 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_archive() -> Iterator[None]:
-    """No archive of classes but the suite's: a gate would make one half a minute later, when its test is over."""
+def nothing_in_the_background() -> Iterator[None]:
+    """No rehearsal and no archive of classes: a gate would still be at them when its test is over."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
+        patch.setattr("ui.shell.engine_gate.rehearse", lambda spark: None)
         yield
 
 
