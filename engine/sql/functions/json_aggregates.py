@@ -4,7 +4,8 @@ JSON_ARRAYAGG(v)                     the texts of LISTAGG in brackets
 JSON_OBJECTAGG(KEY k VALUE v)        the rows of ARRAY_AGG, by key
 
 So a retraction takes the first value that is the same out, as in Flink. ABSENT ON NULL leaves NULLs out, and is what
-JSON_ARRAYAGG means without a word; NULL ON NULL is what JSON_OBJECTAGG means.
+JSON_ARRAYAGG means without a word; NULL ON NULL is what JSON_OBJECTAGG means. A key that is NULL, or comes twice, ends
+the run.
 Source: Flink JsonArrayAggFunction, JsonObjectAggFunction.
 """
 
@@ -49,21 +50,18 @@ def _instead(node: Expr) -> Expr:
     leaves_out = is_array if on_null is None else not isinstance(on_null, exp.Null)
     value = arguments[-1].transform(_instead)
     member = exp.FormatJson(this=value)
-    conditions: list[Expr] = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))] if leaves_out else []
+    condition: Expr | None = exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) if leaves_out else None
     if is_array:
-        return exp.JSONArray(expressions=[_collected("LISTAGG", member, conditions, node)])
+        return exp.JSONArray(expressions=[_collected("LISTAGG", member, condition, node)])
     key = arguments[0]
-    conditions.append(exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())))
+    if condition is not None:
+        # A NULL key ends the run, whatever its value is.
+        condition = exp.Or(this=condition, expression=exp.Is(this=key.copy(), expression=exp.Null()))
     pair = exp.Tuple(expressions=[key, exp.JSONKeyValue(this=exp.FormatJson(this=key.copy()), expression=member)])
-    return exp.JSONObject(expressions=[_collected("ARRAY_AGG", pair, conditions, node)])
+    return exp.JSONObject(expressions=[_collected("ARRAY_AGG", pair, condition, node)])
 
 
-def _collected(name: str, value: Expr, conditions: list[Expr], at: Expr) -> Expr:
+def _collected(name: str, value: Expr, condition: Expr | None, at: Expr) -> Expr:
     call = exp.Anonymous(this=name, expressions=[value])
     call.meta.update(at.meta)
-    if not conditions:
-        return call
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = exp.And(this=whole, expression=condition)
-    return exp.Filter(this=call, expression=exp.Where(this=whole))
+    return exp.Filter(this=call, expression=exp.Where(this=condition)) if condition is not None else call

@@ -35,6 +35,7 @@ _UNQUOTE: Final = """CASE WHEN {0} LIKE '"%"' THEN try_variant_get(try_parse_jso
 _KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 _ENDS: Final = "a JSON function found nothing that fits, and ERROR ON EMPTY or ON ERROR ends the run"
 _TWICE: Final = "JSON_OBJECTAGG has got a key twice, which ends the run"
+_NO_KEY: Final = "JSON_OBJECTAGG has got a key that is NULL, which ends the run"
 _ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -311,10 +312,12 @@ def collected(writer: ExpressionWriter, node: exp.Expr) -> str:
             given = writer.write(node.expressions[0])
             pairs = f"transform(array_sort({given}), x -> x.`EXPR$1`)"
             is_twice = f"size(array_distinct(transform({given}, x -> x.`EXPR$0`))) < size({given})"
-            ends = f"CAST(raise_error({text(_TWICE)}) AS STRING)"
-            return (
-                f"CASE WHEN {is_twice} THEN {ends} ELSE concat('{{', coalesce(array_join({pairs}, ','), ''), '}}') END"
+            is_none = f"exists({given}, x -> x.`EXPR$0` IS NULL)"
+            ends = " ".join(
+                f"WHEN {so} THEN CAST(raise_error({text(why)}) AS STRING)"
+                for so, why in ((is_none, _NO_KEY), (is_twice, _TWICE))
             )
+            return f"CASE {ends} ELSE concat('{{', coalesce(array_join({pairs}, ','), ''), '}}') END"
 
 
 def _quoted(key: str) -> str:

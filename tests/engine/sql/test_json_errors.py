@@ -1,4 +1,4 @@
-"""ERROR ON EMPTY, ERROR ON ERROR, and a key that comes twice: they end the run with a sentence."""
+"""ERROR ON EMPTY, ERROR ON ERROR, and a key that comes twice or is NULL: they end the run with a sentence."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         ("JSON_QUERY(j, 'strict $.a' ERROR ON ERROR)", "a JSON function found nothing that fits"),
         ("JSON_EXISTS(j, 'strict $.b' ERROR ON ERROR)", "a JSON function found nothing that fits"),
         ("JSON_OBJECTAGG(KEY k VALUE j)", "JSON_OBJECTAGG has got a key twice"),
+        ("JSON_OBJECTAGG(KEY NULLIF(k, 'x') VALUE j)", "JSON_OBJECTAGG has got a key that is NULL"),
+        ("JSON_OBJECTAGG(KEY NULLIF(k, 'x') VALUE NULLIF(j, j) ABSENT ON NULL)", "got a key that is NULL"),
     ],
 )
 def test_what_flink_ends_the_job_for_ends_the_run(call: str, told: str, spark: SparkSession) -> None:
