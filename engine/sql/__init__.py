@@ -6,6 +6,7 @@ algebra      what it is read into: relations and bound expressions
 pushdown     filters and projections, put where Flink puts them
 nodes        relations as nodes of a pipeline, with no column that nobody uses
 expressions  bound expressions as Spark SQL with Flink's meaning
+periods      OVERLAPS, as comparisons
 rows         ROW: constructors, fields, comparison, casts; row_columns: the fields that tables declare
 rejected     what is said where a query cannot be read: line, column, and what would work
 """

@@ -14,6 +14,7 @@ from sqlglot import TokenType, exp, parser, tokens
 from engine.expressions.as_written import AsWritten
 from engine.registry import table_functions
 from engine.sql import match_grammar
+from engine.sql.functions import periods
 from engine.sql.functions.json_functions import PARSERS
 from engine.sql.functions.refused import OF_TABLES
 
@@ -124,6 +125,12 @@ class Flink(AsWritten):
             if table is not None and self._match(TokenType.MATCH_RECOGNIZE):
                 return match_grammar.parse(self, table)
             return table
+
+        def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+            """What tests a value. Raises SqlRejected for tests of periods that only the grammar has."""
+            tested: exp.Expr | None = super()._parse_range(this, parse_is)
+            periods.refuse_others(self, tested)
+            return tested
 
         def _parse_types(
             self,

@@ -20,6 +20,7 @@ from engine.sql.functions.json_functions import collected, is_json, json_functio
 from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.functions.patterns import like, replacement, similar, text
+from engine.sql.functions.periods import overlapping
 from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
 from engine.sql.functions.scalars import SCALARS
@@ -101,6 +102,8 @@ class Writer:
                 return similar(self, expression)
             case exp.Cast():
                 return cast(self, expression)
+            case exp.Overlaps():
+                return overlapping(self, expression)
             case exp.Case() | exp.If():
                 return self._case(expression)
             case exp.Interval():
@@ -165,7 +168,11 @@ class Writer:
             words = f"{unit.this.name.upper()} TO {unit.expression.name.upper()}"
         else:
             words = unit.name.upper() if unit is not None else "SECOND"
-        return f"INTERVAL {text(interval.this.name)} {words}"
+        length = interval.this.name
+        if isinstance(interval.this, exp.Neg):
+            # INTERVAL -'2' SECOND
+            length = length[1:] if length.startswith("-") else f"-{length}"
+        return f"INTERVAL {text(length)} {words}"
 
     def _function(self, call: Expr) -> str:
         match call:

@@ -17,6 +17,22 @@ REFUSED = [
     ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
     ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. Available: ABS,"),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
+    (
+        "SELECT (rt, rt) OVERLAPS rt AS o FROM t",
+        "line 1, column 9: OVERLAPS stands between two periods: (a, b) OVERLAPS",
+    ),
+    (
+        "SELECT (rt, k) OVERLAPS (rt, rt) AS o FROM t",
+        "OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one",
+    ),
+    (
+        "SELECT (rt, rt) CONTAINS (rt, rt) AS o FROM t",
+        "line 1, column 17: CONTAINS of periods is not there, as in Flink.",
+    ),
+    (
+        "SELECT (rt, rt) IMMEDIATELY PRECEDES PERIOD (rt, v) AS o FROM t",
+        "IMMEDIATELY PRECEDES of periods is not there, as in Flink",
+    ),
     ("SELECT * FROM t", "the processing time 'pt' has no value to output."),
     (
         "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '1' SECOND)) GROUP BY window_start",

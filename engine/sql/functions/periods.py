@@ -1,0 +1,72 @@
+"""(start, end) OVERLAPS (start, end), as comparisons of their ends.
+
+The ends of a period may be swapped, and its second one may be a length. Both ends belong to it. An end that is NULL
+leaves the answer open unless the other one tells.
+Source: Calcite SqlOverlapsOperator, StandardConvertletTable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+from engine.sql.functions.numbers import arithmetic
+from engine.sql.functions.rows import constructed
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.functions.writer import ExpressionWriter
+
+_MOMENTS: Final = ("timestamp", "timestamp_ntz", "date")
+_OTHERS: Final = (
+    "CONTAINS",
+    "EQUALS",
+    "PRECEDES",
+    "SUCCEEDS",
+    "IMMEDIATELY PRECEDES",
+    "IMMEDIATELY SUCCEEDS",
+)
+
+
+def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
+    """Whether two periods have a moment in common. Raises SqlRejected for what is no period."""
+    ends = [*_ends(writer, node.this, node), *_ends(writer, node.expression, node)]
+    types = [writer.type_of(end) for end in ends]
+    if len(set(types)) > 1 or types[0] not in _MOMENTS:
+        message = f"OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one type, not {', '.join(types)}."
+        raise SqlRejected(message, node)
+    (first, last), (other_first, other_last) = _in_order(*ends[:2]), _in_order(*ends[2:])
+    return f"(({last} >= {other_first}) AND ({other_last} >= {first}))"
+
+
+def _ends(writer: ExpressionWriter, period: Expr, node: exp.Overlaps) -> tuple[str, str]:
+    """Both ends as they are written; a length is added to the first one."""
+    is_named = isinstance(period, exp.Anonymous) and period.name.upper() == "PERIOD"
+    values = period.expressions if is_named else constructed(period)
+    if values is None or len(values) != 2:
+        message = "OVERLAPS stands between two periods: (a, b) OVERLAPS (c, INTERVAL '1' HOUR)."
+        raise SqlRejected(message, node)
+    start, end = values
+    written = writer.write(end)
+    if not writer.type_of(written).startswith("interval"):
+        return writer.write(start), written
+    return writer.write(start), arithmetic(writer, exp.Add(this=start.copy(), expression=end.copy()))
+
+
+def _in_order(start: str, end: str) -> tuple[str, str]:
+    is_so = f"WHEN ({start} <= {end})"
+    return f"CASE {is_so} THEN {start} ELSE {end} END", f"CASE {is_so} THEN {end} ELSE {start} END"
+
+
+def refuse_others(parser: Any, period: Expr | None) -> None:
+    """Raise SqlRejected where another comparison of periods follows, which only the grammar of Flink has."""
+    is_period = isinstance(period, exp.Tuple) or (isinstance(period, exp.Anonymous) and period.name.upper() == "PERIOD")
+    following = [token.text.upper() for token in parser._tokens[parser._index : parser._index + 3]]
+    words = following[: 2 if following[:1] == ["IMMEDIATELY"] else 1]
+    # Else the word is the name of a column: SELECT (a, b) equals FROM t.
+    if is_period and " ".join(words) in _OTHERS and following[len(words) :][:1] in (["("], ["PERIOD"], ["ROW"]):
+        name = " ".join(words)
+        message = f"{name} of periods is not there, as in Flink. Compare their ends: a <= c AND b >= d."
+        raise SqlRejected(message, exp.Anonymous(this=name).update_positions(parser._curr))
