@@ -26,7 +26,6 @@ from engine.sql.scope import Scope
 
 _UNKNOWN_CLAUSES = {
     "laterals": "LATERAL VIEW",
-    "qualify": "QUALIFY",
     "connect": "CONNECT BY",
     "pivots": "PIVOT",
     "into": "INTO",
@@ -86,7 +85,7 @@ def _select(query: exp.Select, names: Names) -> Relation:
     scalars = Scalars(names, read, [])
     scope = from_clause(query, names, read)
     scope = where(query.args.get("where"), scope, scalars)
-    items = _items(query, scope, scalars)
+    items = [*_items(query, scope, scalars), *_qualify(query, scope, scalars)]
     having = query.args.get("having")
     condition = scope.bind(scalars.taken_out_of(having.this)) if having is not None else None
     aggregated = grouped(query, items, scope, condition)
@@ -100,6 +99,9 @@ def _select(query: exp.Select, names: Names) -> Relation:
     if aggregated.having is not None:
         relation = filtered(relation, aggregated.having)
     relation, items = numbered(relation, items, query)
+    if query.args.get("qualify") is not None:
+        *items, (_, condition) = items
+        relation = filtered(relation, condition)
     named = _named(items)
     is_plain = not query.args.get("distinct") and aggregated.relation is scope.relation
     query = _by_output(query, named)
@@ -157,6 +159,26 @@ def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str 
             name = bare.unnest().name
         items.append((name, scope.bind(scalars.taken_out_of(_with_windows(bare, query)))))
     return items
+
+
+def _qualify(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
+    """The condition of QUALIFY, which window functions stand in, as one more item. It may name what SELECT puts out."""
+    clause = query.args.get("qualify")
+    if clause is None:
+        return []
+    named = {item.alias: item.this for item in query.expressions if isinstance(item, exp.Alias)}
+
+    def spell_out(node: Expr) -> Expr:
+        is_name = isinstance(node, exp.Column) and not node.table and node.name in named
+        return exp.Paren(this=named[node.name].copy()) if is_name else node
+
+    condition = _with_windows(clause.this.copy().transform(spell_out, copy=False), query)
+    if not any(condition.find_all(exp.Window)):
+        message = (
+            "QUALIFY needs a window function, such as ROW_NUMBER() OVER (...) = 1. Write other conditions into WHERE."
+        )
+        raise SqlRejected(message, clause)
+    return [(None, scope.bind(scalars.taken_out_of(condition)))]
 
 
 def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:

@@ -33,6 +33,7 @@ REFUSED = [
         "SELECT (rt, rt) IMMEDIATELY PRECEDES PERIOD (rt, v) AS o FROM t",
         "IMMEDIATELY PRECEDES of periods is not there, as in Flink",
     ),
+    ("SELECT k FROM t QUALIFY v > 1", "QUALIFY needs a window function, such as ROW_NUMBER() OVER (...) = 1."),
     ("SELECT * FROM t", "the processing time 'pt' has no value to output."),
     (
         "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '1' SECOND)) GROUP BY window_start",
