@@ -13,6 +13,9 @@ from functools import partial
 
 from sqlglot import exp
 
+from engine.contract.source import Source
+from engine.operators.filter import Filter as Kept
+from engine.registry import configured
 from engine.sql.algebra import (
     Aggregate,
     Expr,
@@ -49,7 +52,20 @@ def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> t
         used |= {number}
     # COUNT(*) alone reads no column, so there is no projection that would leave one out.
     read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
-    return emitter.emit(selected(relation.input, read) if read else relation.input, used), relation
+    emitted = emitter.emit(selected(relation.input, read) if read else relation.input, used)
+    if unread and _is_normalised(emitter, emitted.node):
+        # A normaliser keeps what is read above it, and here the aggregate does not tell.
+        emitted = emitter.narrowed(emitted, tuple(used))
+    return emitted, relation
+
+
+def _is_normalised(emitter: Emitter, node: str) -> bool:
+    """Whether a node is a source whose rows replace others by their key, or a condition on one."""
+    below = next(one for one in emitter.nodes if one.id == node)
+    if below.operator == Kept.operator:
+        return _is_normalised(emitter, emitter.input_of(node))
+    derived = emitter.derived[node]
+    return isinstance(configured(below), Source) and derived.has_updates and bool(derived.upsert_keys)
 
 
 def _merged(relation: Aggregate, unread: Sequence[Expr]) -> tuple[Aggregate, list[Expr]] | None:
