@@ -132,6 +132,14 @@ class Flink(AsWritten):
             periods.refuse_others(self, tested)
             return tested
 
+        def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+            """IN; a list of VALUES is a query like any other."""
+            test: exp.In = super()._parse_in(this, alias)
+            if len(test.expressions) == 1 and isinstance(test.expressions[0], exp.Values):
+                test.set("query", exp.Subquery(this=test.expressions[0]))
+                test.set("expressions", None)
+            return test
+
         def _parse_types(
             self,
             check_func: bool = False,

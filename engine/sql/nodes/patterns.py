@@ -13,7 +13,7 @@ from engine.model.schema import Column, Schema, quote
 from engine.patterns.matching import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
-from engine.sql.algebra import Expr, Matched, mentioned, ref
+from engine.sql.algebra import Expr, Matched, free_name, mentioned, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -52,9 +52,10 @@ def matched(emitter: Emitter, relation: Matched, needed: frozenset[str]) -> Emit
         "define": [{"variable": name, "condition": writing.whole(value)} for name, value in relation.definitions],
         "measures": [{"name": name, "expression": writing.whole(value)} for name, value in measures],
     }
-    if not measures and not relation.partition:
+    if not measures:
         # Something has to come out of a match, if nobody reads it.
-        parameters["measures"] = [{"name": "rows", "expression": "COUNT(*)"}]
+        name = free_name("rows", parameters["partition_by"])
+        parameters["measures"] = [{"name": name, "expression": "COUNT(*)"}]
     if len(order) > 1:
         parameters["then_by"] = [order_by(key, emitted) for key in relation.order[1:]]
     if relation.skip is not Skip.PAST_LAST_ROW:

@@ -20,9 +20,12 @@ _PASSING: Final = ("filter", "sort", "deduplicate", "topn", "window_topn", "over
 def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
     """Whether no two rows are ever in one group, as Flink knows it: a rank is no key for that."""
     names = {item for item in group_by if isinstance(item, str)}
+    if not names:
+        return False
     by_id = {node.id: node for node in emitter.nodes}
     node = by_id[emitted.node]
-    while names:
+    # Of a single row, whose key is empty, columns may be computed.
+    while True:
         if node.operator == "project":
             below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
             schema = emitter.derived[emitter.input_of(node.id)].schema
@@ -34,7 +37,7 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
             break
         node = by_id[emitter.input_of(node.id)]
     is_unique = any(key <= names for key in emitter.derived[node.id].upsert_keys)
-    return bool(names) and is_unique and not _hides_keys(emitter, node.id)
+    return is_unique and not _hides_keys(emitter, node.id)
 
 
 def _hides_keys(emitter: Emitter, name: str) -> bool:
