@@ -24,7 +24,7 @@ from engine.spark.session import get_spark
 from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
-from tests.differential.random_queries import QueryJob, random_query
+from tests.differential.random_queries import QueryJob, random_match, random_query
 from tests.differential.random_windows import random_windows
 from tests.differential.recording import Recording
 
@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
-MAKERS = {"query": random_query, "job": random_job, "join": random_join, "windows": random_windows}
+MAKERS = {
+    "query": random_query,
+    "match": random_match,
+    "job": random_job,
+    "join": random_join,
+    "windows": random_windows,
+}
 _AT_ONCE = 12
 
 

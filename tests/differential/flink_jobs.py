@@ -78,10 +78,27 @@ def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> An
         _create_tables(environment, tables, job)
         for name, sql in job.get("views", []):
             tables.create_temporary_view(f"`{name}`", tables.sql_query(sql))
-        query = tables.sql_query(job["sql"])
+        query = _with_one_time(tables, tables.sql_query(job["sql"]))
         return tables.to_changelog_stream(query)._j_data_stream.collectAsync()
     except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
         return str(error)
+
+
+def _with_one_time(tables: StreamTableEnvironment, query: Any) -> Any:
+    """The query, its event times as plain columns where it has several, which a stream cannot have."""
+    columns = [
+        (column.getName(), str(column.getDataType().toString()))
+        for column in query._j_table.getResolvedSchema().getColumns()
+    ]
+    if sum("*ROWTIME*" in type_ for _, type_ in columns) < 2:
+        return query
+    # TIMESTAMP(3) NOT NULL *ROWTIME*: a CAST takes the first word.
+    items = [
+        f"CAST(`{name}` AS {type_.partition(' ')[0]}) AS `{name}`" if "*ROWTIME*" in type_ else f"`{name}`"
+        for name, type_ in columns
+    ]
+    tables.create_temporary_view("times", query)
+    return tables.sql_query(f"SELECT {', '.join(items)} FROM times")
 
 
 def _records(results: Any) -> list[list[Any]]:
@@ -186,7 +203,8 @@ def _plain(value: Any) -> Any:
         case bytes() | bytearray():
             return value.hex()
         case Mapping():
-            pairs = [[_plain(key), _plain(each)] for key, each in value.items()]
+            # By entry: a key that came over as an int would be looked for as an Integer, not as a Long.
+            pairs = [[_plain(entry.getKey()), _plain(entry.getValue())] for entry in value.entrySet()]
             return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
         case Sequence():
             return [_plain(each) for each in value]

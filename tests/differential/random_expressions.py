@@ -16,6 +16,11 @@ def is_number(type_: str) -> bool:
     return type_ in WHOLE or type_.startswith("DECIMAL")
 
 
+def is_plain(type_: str) -> bool:
+    """Whether a type is neither a list nor a map, so that values can be compared and sorted by."""
+    return not type_.startswith(("ARRAY", "MULTISET"))
+
+
 def is_time(type_: str) -> bool:
     """Whether a type is a point in time."""
     return type_.startswith("TIMESTAMP")
@@ -137,7 +142,7 @@ def condition(random: Random, columns: Sequence[Column]) -> str:
 
 
 def _comparison(random: Random, columns: Sequence[Column]) -> str:
-    name, type_ = random.choice([column for column in columns if not column[1].startswith("ARRAY")] or columns)
+    name, type_ = random.choice([column for column in columns if is_plain(column[1])] or columns)
     if type_ == "STRING":
         forms = ["{} <> 'b'", "{} IN ('a', 'b', 'some')", "{} IS NOT NULL", "{} LIKE 'a%'", "{} >= 'b'", "NOT {} = 'a'"]
     elif is_number(type_):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.differential.random_expressions import is_number
-from tests.differential.random_steps import WINDOW, Relation, Step, table_function
+from tests.differential.random_expressions import is_number, is_plain
+from tests.differential.random_relations import WINDOW, Relation, Step
+from tests.differential.random_steps import table_function
 
 _OUTER = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 
@@ -62,7 +63,7 @@ def sub_query(random: Random, left: Relation, right: Relation) -> Step:
 def set_operation(random: Random, left: Relation, right: Relation) -> Step:
     """UNION, INTERSECT and EXCEPT, with and without ALL."""
     pairs = _pairs(left, right)
-    pairs = [pair for pair in pairs if not dict(left.columns)[pair[0]].startswith("ARRAY")]
+    pairs = [pair for pair in pairs if is_plain(dict(left.columns)[pair[0]])]
     chosen = random.sample(pairs, min(len(pairs), random.randint(1, 2)))
     if not chosen or len({a for a, _ in chosen}) < len(chosen):
         return None

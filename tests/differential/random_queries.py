@@ -13,8 +13,10 @@ from tests.conformance.case import Case
 from tests.differential.random_jobs import MINI_BATCH, Arrived, is_changelog
 from tests.differential.random_joins import PACE
 from tests.differential.random_pairs import of_two, temporal_join
+from tests.differential.random_patterns import pattern
+from tests.differential.random_relations import Relation, Step
 from tests.differential.random_sources import RandomSource, random_rows, random_source
-from tests.differential.random_steps import Relation, Step, of_one
+from tests.differential.random_steps import filtered, of_one, project
 
 View = tuple[str, str, Relation]
 """A name, a SELECT, and what is known of it."""
@@ -104,6 +106,21 @@ def _is_valid(source: RandomSource, arrivals: Sequence[Arrived]) -> bool:
 def random_query(random: Random) -> QueryJob:
     """A query over one table; or over two, with a join or the like among its steps."""
     return _of_two_tables(random) if random.random() < 0.45 else _of_one_table(random)
+
+
+def random_match(random: Random) -> QueryJob:
+    """Patterns among the rows of a table that is filtered or projected, maybe; and what is made of the matches."""
+    source = random_source(random, "t", "insert", ())
+    chain = _Chain(random)
+    below = _relation(source)
+    if random.random() < 0.3:
+        chain.take(*random.choice(((filtered.__name__, filtered(random, below)), ("project", project(random, below)))))
+        below = chain.views[-1][2]
+    if not chain.take(pattern.__name__, pattern(random, below)):
+        return random_match(random)
+    chain.grown(chain.views[-1][2], random.choice((0, 0, 0, 1, 2)))
+    rows = random_rows(random, source, 30)
+    return QueryJob((source,), tuple(("t", *row) for row in rows), tuple(chain.views), tuple(chain.steps), {})
 
 
 def _of_one_table(random: Random) -> QueryJob:

@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
-from tests.differential.random_expressions import Column, condition, expression, is_number, is_time, some
-
-WINDOW: tuple[Column, ...] = (("window_start", "TIMESTAMP(3)"), ("window_end", "TIMESTAMP(3)"))
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A table or a view.
-
-    time: its event time. is_loose: Flink gives its records in no order that it promises, so that nothing above may
-    depend on it. has_windows: it has the bounds of windows as Flink knows them.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    time: str | None
-    processing_time: str | None
-    is_append: bool
-    is_loose: bool = False
-    has_windows: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """The columns, without the processing time."""
-        return [name for name, _ in self.columns]
-
-    @property
-    def keys(self) -> list[str]:
-        """Columns to group by."""
-        found = [name for name, type_ in self.columns if type_ in ("STRING", "BIGINT", "INT", "BOOLEAN")]
-        return [name for name in found if name in ("k", "w", "b")] or found or self.names[:1]
-
-
-Step = tuple[str, Relation] | None
-"""A SELECT and what it makes; None where the step cannot be taken."""
+from tests.differential.random_expressions import condition, expression, is_number, is_plain, is_time, some
+from tests.differential.random_patterns import pattern
+from tests.differential.random_relations import (
+    WINDOW,
+    Relation,
+    Step,
+    aggregates,
+    changing,
+    columns_of,
+    partition_by,
+)
+from tests.differential.random_sides import watermark, with_constants, with_whole
 
 
 def of_one(random: Random, below: Relation) -> tuple[str, Step]:
     """A step over one relation, with its name."""
     weighted: list[tuple[Callable[[Random, Relation], Step], int]] = [
+        (with_constants, 1),
+        (with_whole, 1),
         (project, 2),
         (filtered, 2),
         (aggregated, 4),
@@ -58,7 +37,7 @@ def of_one(random: Random, below: Relation) -> tuple[str, Step]:
         weighted += [(over_values, 1), (limited, 1)]
     if below.time:
         weighted += [(over_time, 3), (windowed, 2), (window_aggregate, 5), (group_window, 2), (last_by_time, 2)]
-        weighted += [(sorted_by_time, 1)]
+        weighted += [(sorted_by_time, 1), (watermark, 1), (pattern, 4)]
     if below.has_windows:
         weighted += [(window_again, 6), (window_top_n, 6)]
     if below.processing_time and not below.is_loose:
@@ -94,7 +73,7 @@ def aggregated(random: Random, below: Relation) -> Step:
         sql += f" GROUP BY {', '.join(keys)}"
     if random.random() < 0.15:
         sql += " HAVING COUNT(*) > 1"
-    return sql, _changing(below, [*_columns(below, keys), *made])
+    return sql, changing(below, [*columns_of(below, keys), *made])
 
 
 def grouping_sets(random: Random, below: Relation) -> Step:
@@ -105,19 +84,19 @@ def grouping_sets(random: Random, below: Relation) -> Step:
     calls, made = aggregates(random, below)
     sets = random.choice((f"ROLLUP ({a}, {b})", f"CUBE ({a}, {b})", f"GROUPING SETS (({a}), ({b}), ())"))
     sql = f"SELECT {a}, {b}, {', '.join(calls)}, GROUPING_ID({a}, {b}) AS gid FROM {below.name} GROUP BY {sets}"
-    return sql, _changing(below, [*_columns(below, [a, b]), *made, ("gid", "BIGINT")])
+    return sql, changing(below, [*columns_of(below, [a, b]), *made, ("gid", "BIGINT")])
 
 
 def distinct(random: Random, below: Relation) -> Step:
     """SELECT DISTINCT of some columns."""
     keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
-    return f"SELECT DISTINCT {', '.join(keys)} FROM {below.name}", _changing(below, _columns(below, keys))
+    return f"SELECT DISTINCT {', '.join(keys)} FROM {below.name}", changing(below, columns_of(below, keys))
 
 
 def top_n(random: Random, below: Relation) -> Step:
     """The first rows of each group by some columns."""
     partition = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
-    able = [name for name, type_ in below.columns if not type_.startswith(("ARRAY", "BOOLEAN")) and not is_time(type_)]
+    able = [name for name, type_ in below.columns if is_plain(type_) and type_ != "BOOLEAN" and not is_time(type_)]
     if not able:
         return None
     order = random.sample(able, len(able) if below.is_loose else random.randint(1, min(2, len(able))))
@@ -131,19 +110,24 @@ def top_n(random: Random, below: Relation) -> Step:
     if "rn" in below.names:
         return None
     by = ", ".join(f"{name}{random.choice(('', ' DESC'))}" for name in order)
-    inner = f"SELECT *, ROW_NUMBER() OVER ({_partition(partition)}ORDER BY {by}) AS rn FROM {below.name}"
+    number = f"ROW_NUMBER() OVER ({partition_by(partition)}ORDER BY {by})"
+    if random.random() < 0.2:
+        items = [*below.names, *([f"{number} AS rn"] if with_rank else [])]
+        asked = rank if with_rank else rank.replace("rn", number, 1)
+        return f"SELECT {', '.join(items)} FROM {below.name} QUALIFY {asked}", changing(below, columns)
+    inner = f"SELECT *, {number} AS rn FROM {below.name}"
     sql = f"SELECT {', '.join(name for name, _ in columns)} FROM ({inner}) WHERE {rank}"
-    return sql, _changing(below, columns)
+    return sql, changing(below, columns)
 
 
 def last_by_time(random: Random, below: Relation) -> Step:
     """The first or last row of each key by event time."""
     keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
     order = random.choice(("ASC", "DESC"))
-    inner = f"SELECT *, ROW_NUMBER() OVER ({_partition(keys)}ORDER BY {below.time} {order}) AS rn FROM {below.name}"
+    inner = f"SELECT *, ROW_NUMBER() OVER ({partition_by(keys)}ORDER BY {below.time} {order}) AS rn FROM {below.name}"
     sql = f"SELECT {', '.join(below.names)} FROM ({inner}) WHERE rn = 1"
     first = order == "ASC"
-    made = _changing(below, below.columns)
+    made = changing(below, below.columns)
     # The first row waits for the watermark.
     return sql, replace(made, is_append=first, time=below.time if first else None, is_loose=below.is_loose or first)
 
@@ -152,10 +136,10 @@ def by_arrival(random: Random, below: Relation) -> Step:
     """The first, last or first few rows of each key in order of arrival."""
     keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
     order, rank = random.choice((("", "= 1"), (" DESC", "= 1"), ("", "<= 2"), ("", "BETWEEN 2 AND 3")))
-    over = f"({_partition(keys)}ORDER BY {below.processing_time}{order})"
+    over = f"({partition_by(keys)}ORDER BY {below.processing_time}{order})"
     inner = f"SELECT *, ROW_NUMBER() OVER {over} AS rn FROM {below.name}"
     sql = f"SELECT {', '.join(below.names)} FROM ({inner}) WHERE rn {rank}"
-    return sql, replace(_changing(below, below.columns), is_append=not order)
+    return sql, replace(changing(below, below.columns), is_append=not order)
 
 
 def over_time(random: Random, below: Relation) -> Step:
@@ -169,7 +153,7 @@ def over_time(random: Random, below: Relation) -> Step:
             "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
         )
     )
-    over = f"OVER ({_partition(partition)}ORDER BY {below.time}"
+    over = f"OVER ({partition_by(partition)}ORDER BY {below.time}"
     if random.random() < 0.25:
         name, type_ = random.choice(below.columns)
         calls = [(f"LAG({name}) {over})", type_), (f"ROW_NUMBER() {over})", "BIGINT")]
@@ -190,10 +174,10 @@ def over_values(random: Random, below: Relation) -> Step:
     numbers = some(below.columns, "BIGINT", "INT")
     if not numbers or "o" in below.names:
         return None
-    over = f"({_partition(random.sample(below.keys, 1))}ORDER BY {random.choice(numbers)})"
+    over = f"({partition_by(random.sample(below.keys, 1))}ORDER BY {random.choice(numbers)})"
     text = f"SUM({random.choice(numbers)}) OVER {over} AS o"
     columns = [*below.columns, ("o", "BIGINT")]
-    return f"SELECT {', '.join(below.names)}, {text} FROM {below.name}", _changing(below, columns)
+    return f"SELECT {', '.join(below.names)}, {text} FROM {below.name}", changing(below, columns)
 
 
 def limited(random: Random, below: Relation) -> Step:
@@ -209,7 +193,7 @@ def limited(random: Random, below: Relation) -> Step:
         sql = f"SELECT * FROM {below.name} LIMIT {random.randint(1, 6)}"
     if below.processing_time:
         return None
-    return sql, _changing(below, below.columns)
+    return sql, changing(below, below.columns)
 
 
 def sorted_by_time(random: Random, below: Relation) -> Step:
@@ -221,14 +205,18 @@ def sorted_by_time(random: Random, below: Relation) -> Step:
 
 
 def unnested(random: Random, below: Relation) -> Step:
-    """Once per element of an array made of two columns."""
+    """Once per element of an array made of two columns, maybe with its place."""
     numbers = some(below.columns, "BIGINT")
     if not numbers or "e" in below.names:
         return None
     a, b = random.choice(numbers), random.choice(numbers)
     inner = f"SELECT *, ARRAY[{a}, {b}] AS list FROM {below.name}"
-    sql = f"SELECT {', '.join(below.names)}, e FROM ({inner}) CROSS JOIN UNNEST(list) AS u(e)"
-    return sql, replace(below, columns=(*below.columns, ("e", "BIGINT")), processing_time=None, has_windows=False)
+    made = [("e", "BIGINT"), ("n", "INT")] if random.random() < 0.3 and "n" not in below.names else [("e", "BIGINT")]
+    names = ", ".join(name for name, _ in made)
+    join, on = random.choice((("CROSS JOIN", ""), ("LEFT JOIN", " ON TRUE")))
+    ordinality = " WITH ORDINALITY" if len(made) > 1 else ""
+    sql = f"SELECT {', '.join(below.names)}, {names} FROM ({inner}) {join} UNNEST(list){ordinality} AS u({names}){on}"
+    return sql, replace(below, columns=(*below.columns, *made), processing_time=None, has_windows=False)
 
 
 def table_function(random: Random, below: Relation, partition: Iterable[str] = ()) -> str:
@@ -248,7 +236,8 @@ def table_function(random: Random, below: Relation, partition: Iterable[str] = (
             given = [time, interval(unit)]
         case _:
             given = [time, interval(unit), interval(size * unit)]
-    by = f" PARTITION BY {', '.join(keys)}" if kind == "SESSION" and keys else ""
+    listed = f"({', '.join(keys)})" if len(keys) > 1 else "".join(keys)
+    by = f" PARTITION BY {listed}" if kind == "SESSION" and keys else ""
     return f"TABLE({kind}(TABLE {below.name}{by}, {', '.join(given)}))"
 
 
@@ -276,7 +265,7 @@ def window_aggregate(random: Random, below: Relation) -> Step:
     names = [name for name, _ in bounds]
     function = table_function(random, below, keys)
     sql = f"SELECT {', '.join([*keys, *names, *calls])} FROM {function} GROUP BY {', '.join([*keys, *names])}"
-    columns = (*_columns(below, keys), *bounds, *made)
+    columns = (*columns_of(below, keys), *bounds, *made)
     time = "window_time" if with_time else None
     return sql, Relation("", columns, time, None, is_append=True, is_loose=True, has_windows=True)
 
@@ -287,7 +276,7 @@ def window_again(random: Random, below: Relation) -> Step:
     calls, made = aggregates(random, below, mergeable=True)
     by = [*keys, "window_start", "window_end"]
     sql = f"SELECT {', '.join([*by, *calls])} FROM {below.name} GROUP BY {', '.join(by)}"
-    columns = (*_columns(below, keys), *WINDOW, *made)
+    columns = (*columns_of(below, keys), *WINDOW, *made)
     return sql, Relation("", columns, None, None, is_append=True, is_loose=True, has_windows=True)
 
 
@@ -321,62 +310,5 @@ def group_window(random: Random, below: Relation) -> Step:
     bounds = [f"{kind}_START{given} AS ws", f"{kind}_END{given} AS we"]
     group = ", ".join([*keys, f"{kind}{given}"])
     sql = f"SELECT {', '.join([*keys, *bounds, *calls])} FROM {below.name} GROUP BY {group}"
-    columns = (*_columns(below, keys), ("ws", "TIMESTAMP(3)"), ("we", "TIMESTAMP(3)"), *made)
+    columns = (*columns_of(below, keys), ("ws", "TIMESTAMP(3)"), ("we", "TIMESTAMP(3)"), *made)
     return sql, Relation("", columns, None, None, is_append=True, is_loose=True)
-
-
-_ANY = ("COUNT", "MIN", "MAX")
-_NUMBERS = ("SUM", "AVG", "COUNT", "MIN", "MAX")
-_ORDERED = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG")
-
-
-def aggregates(
-    random: Random, below: Relation, *, mergeable: bool = False, plain: bool = False, suffix: str = ""
-) -> tuple[list[str], list[Column]]:
-    """Calls with their names, and the columns that they give.
-
-    mergeable: of windows. plain: without DISTINCT and FILTER. suffix: what follows each call.
-    """
-    calls, columns = [], []
-    for at in range(random.randint(1, 3)):
-        call, type_ = _call(random, below, ordered=not (mergeable or below.is_loose or plain), plain=plain)
-        name = f"a{at}_{random.randint(0, 99)}"
-        calls.append(f"{call}{suffix} AS {name}")
-        columns.append((name, type_))
-    return calls, columns
-
-
-def _call(random: Random, below: Relation, *, ordered: bool, plain: bool) -> tuple[str, str]:
-    filter_ = f" FILTER (WHERE {condition(random, below.columns)})" if not plain and random.random() < 0.15 else ""
-    if random.random() < 0.2:
-        return f"COUNT(*){filter_}", "BIGINT"
-    able = [column for column in below.columns if not column[1].startswith("ARRAY") and not is_time(column[1])]
-    name, type_ = random.choice(able or [column for column in below.columns][:1])
-    function = random.choice(_NUMBERS if is_number(type_) else _ANY)
-    if ordered and random.random() < 0.25:
-        function = random.choice(_ORDERED)
-    if type_ == "BOOLEAN" and function in ("MIN", "MAX"):
-        function = "COUNT"
-    if is_time(type_) or type_.startswith("ARRAY"):
-        function = "COUNT"
-    distinct_ = "DISTINCT " if not plain and random.random() < 0.2 and function in (*_NUMBERS, "LISTAGG") else ""
-    argument = f"CAST({name} AS STRING)" if function == "LISTAGG" else name
-    made = {"COUNT": "BIGINT", "LISTAGG": "STRING", "ARRAY_AGG": f"ARRAY<{type_}>"}.get(function, type_)
-    if function in ("SUM", "AVG") and type_.startswith("DECIMAL"):
-        made = "DECIMAL(38, 2)" if function == "SUM" else "DECIMAL(38, 6)"
-    return f"{function}({distinct_}{argument}){filter_}", made
-
-
-def _partition(keys: Iterable[str]) -> str:
-    listed = ", ".join(keys)
-    return f"PARTITION BY {listed} " if listed else ""
-
-
-def _columns(below: Relation, names: Iterable[str]) -> list[Column]:
-    types = dict(below.columns)
-    return [(name, types[name]) for name in names]
-
-
-def _changing(below: Relation, columns: Iterable[Column]) -> Relation:
-    """A relation whose rows may be updated."""
-    return Relation("", tuple(columns), None, None, is_append=False, is_loose=below.is_loose)

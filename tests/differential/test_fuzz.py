@@ -19,7 +19,7 @@ from engine.spark.analyzer import SparkAnalyzer
 from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome, RandomJob
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
-from tests.differential.random_queries import random_query
+from tests.differential.random_queries import random_match, random_query
 from tests.differential.random_windows import random_windows
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def flink() -> Iterator[Flink]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [random_job, random_join, random_windows, random_query])
+@pytest.mark.parametrize("make", [random_job, random_join, random_windows, random_query, random_match])
 def test_random_pipelines_give_the_changelogs_of_flink(
     make: Callable[[Random], RandomJob], flink: Flink, request: pytest.FixtureRequest
 ) -> None:
