@@ -84,7 +84,10 @@ class Tabs:
         self._free = list(browser.pages)
 
     def take(self) -> Page:
-        return self._free.pop() if self._free else self._browser.new_page()
+        """A tab in front of all others: of those behind it, Chromium draws one frame a second."""
+        tab = self._free.pop() if self._free else self._browser.new_page()
+        tab.bring_to_front()
+        return tab
 
     def give_back(self, tab: Page) -> None:
         """Take a tab whose test has passed: it forgets what it had of its origin, but for the cache."""
