@@ -1,1 +1,1 @@
-"""How sources read: types, values, files, event times. The sources themselves are in `engine/sources/`."""
+"""How sources read their input: types, values, files, event times. The sources themselves are in `engine/sources/`."""

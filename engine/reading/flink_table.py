@@ -20,7 +20,7 @@ _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 def datagen_options(rows: int | None, rate: float) -> dict[str, str]:
-    """The connector that makes so many rows, or rows without end, at so many per second."""
+    """The options of datagen for this number of rows, None for unbounded, at this rate per second."""
     number = {} if rows is None else {"number-of-rows": str(rows)}
     return {"connector": "datagen", **number, "rows-per-second": str(max(1, round(rate)))}
 
@@ -33,7 +33,7 @@ def create_table(
     primary_key: Sequence[str] = (),
     metadata: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The CREATE TABLE statement of a source. metadata: by column, what it is of a message.
+    """The CREATE TABLE statement of a source. metadata: by column, the metadata key of a message.
 
     Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
     `<name>_time` beside it.
@@ -69,7 +69,7 @@ ALIGNMENT_INTERVAL: Final = "scan.watermark.alignment.update-interval"
 
 
 def _watermarks(source: Source) -> dict[str, str]:
-    """What a source says of its watermark beside WATERMARK FOR."""
+    """The watermark options of a source, besides WATERMARK FOR."""
     times = {IDLE_TIMEOUT: source.idle_timeout_ms}
     options = {}
     if source.alignment_group is not None:
@@ -81,9 +81,9 @@ def _watermarks(source: Source) -> dict[str, str]:
 def from_changelog(
     node: str, schema: Schema, source: Source, options: Mapping[str, str], kind_column: str, upsert_key: Sequence[str]
 ) -> str:
-    """A table of plain rows, its kind column first, and the view that takes them for a changelog.
+    """A table of plain rows, its kind column first, and the view that reads them as a changelog.
 
-    Flink's FROM_CHANGELOG knows no upserts, so with an upsert key the view says what its reader has to know.
+    Flink's FROM_CHANGELOG does not support upserts, so with an upsert key the view has a comment for its reader.
     """
     rows = f"{node} rows"
     plain = create_table(rows, Schema((Column(kind_column, "string"), *schema)), source, options)

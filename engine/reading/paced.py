@@ -1,8 +1,8 @@
-"""Made-up records at so many per second of real time: which of them a live run takes.
+"""Generated records at a rate per second of real time: the records that a live run takes.
 
     what, position   [first, after the last], counted from 0
 
-A run that is resumed goes on at its rate, as Flink's datagen does; it does not catch up on the time between.
+A resumed run continues at its rate, as Flink's datagen does; it does not make up for the time in between.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from engine.contract.source import Source
 from engine.contract.stream import Json, Limit, Taken
 
 SAMPLE: Final = 1000
-"""So many records a run that is not live makes of those that have no end."""
+"""The number of records that a bounded run generates for an unbounded source."""
 
 
 class MadeUp(Source):
-    """A source whose records are made up, each from its number."""
+    """A source that generates each record from its number."""
 
     rows: int | None = Field(
         1000,
@@ -44,21 +44,21 @@ class MadeUp(Source):
     @property
     @abstractmethod
     def size(self) -> int | None:
-        """How many records there are; None for no end."""
+        """The number of records; None for unbounded."""
 
     @property
     def range(self) -> tuple[int, int]:
-        """The numbers of the records that are to be made, from and up to."""
+        """The numbers of the records to generate: the first, and the one after the last."""
         return self._cut or (0, SAMPLE if self.size is None else self.size)
 
     def cut(self, first: int, end: int) -> Self:
-        """The same with some of its records."""
+        """The same source with only some of its records."""
         part = self.model_copy()
         part._cut = (first, end)
         return part
 
     def stream(self, node: str, folder: object, run: str) -> Paced:
-        """At its rate."""
+        """The records at their rate."""
         return Paced(self)
 
 
@@ -70,10 +70,10 @@ class Paced:
     _since: tuple[int, int] | None = field(default=None)
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """Those that are due since the last one."""
+        """The records that are due since the last poll."""
         at = int(position or 0)
         if ending:
-            # Nothing is there that nobody has made yet.
+            # Nothing is left behind: records do not exist before they are generated.
             return Taken(None, at)
         if self._since is None:
             self._since = now_ms, at
@@ -82,15 +82,15 @@ class Paced:
         size = self.source.size
         end = due if size is None else min(due, size)
         if end > at + limit.records:
-            # A machine that cannot keep up makes fewer records, not ever more at once.
+            # A machine that is too slow generates fewer records, instead of ever larger batches.
             end = at + limit.records
             self._since = now_ms, end
         return Taken([at, end] if end > at else None, max(at, end), is_end=size is not None and end >= size)
 
     def read(self, what: Json) -> Scan | Source:
-        """Its records by number."""
+        """The records with these numbers."""
         first, end = what
         return self.source.cut(first, end)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""

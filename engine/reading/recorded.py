@@ -1,10 +1,10 @@
-"""Recordings: what the sources of a run put out, as files that a source reads.
+"""Recordings: the output of a run's sources, as files that a source reads.
 
     run_12_to_4321/orders.parquet             records: NUMBER, KIND as a text, WATERMARK, the columns; in order
-    run_12_to_4321/orders.rejected.parquet    rows that could not be read, where there were any
+    run_12_to_4321/orders.rejected.parquet    rows that could not be read, if any
 
-Each file of records says in its metadata what it is (About). A row without a kind is an explicit watermark, which is
-kept as the watermark that it left behind.
+The metadata of each file of records describes it (About). A row without a kind is an explicit watermark, stored as the
+source's watermark after it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from engine.reading.typed.typed_rows import RowTypes, records_of
 METADATA: Final = "changelog_studio"
 """The key of About in a file's metadata."""
 REJECTED: Final = ".rejected.parquet"
-"""How the name of a file of rejected rows ends."""
+"""The end of the name of a file with rejected rows."""
 _BATCH: Final = 65_536
 
 
 @dataclass(frozen=True)
 class About:
-    """What a recording is of.
+    """The description of a recording.
 
-    started: when the run was, as a text. last_seq: the last event that was there. columns: names and Spark's types.
-    event_time, unit: of the run's plan, where there was one. is_changelog: not all records are +I. has_marks: there are
-    explicit watermarks among them. end: the number of the source's end, where it had come. idle: when it did
-    not count.
+    started: the start of the run, as a text. last_seq: the last event. columns: names and Spark's types. event_time,
+    unit: of the run's plan, if any. is_changelog: not all records are +I. has_marks: the file has explicit watermarks.
+    end: the number of the source's end, if it was reached. idle: when the source was idle.
     """
 
     run: int
@@ -60,12 +59,12 @@ class About:
     idle: tuple[tuple[int, int], ...] = ()
 
     def to_json(self) -> str:
-        """As text."""
+        """Serialise."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> About:
-        """From text."""
+        """Deserialise."""
         raw: dict[str, Any] = json.loads(text)
         columns = tuple((name, type_) for name, type_ in raw.pop("columns"))
         idle = tuple((first, until) for first, until in raw.pop("idle"))
@@ -73,7 +72,7 @@ class About:
 
 
 def about(path: Path) -> About:
-    """What a file is a recording of. Raises OSError, ValueError for one that is none."""
+    """The description of a recording. Raises OSError, and ValueError for any other file."""
     try:
         metadata = pq.read_metadata(path).metadata or {}
     except pa.ArrowException as error:
@@ -86,7 +85,7 @@ def about(path: Path) -> About:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a file is one."""
+    """Whether a file is a recording."""
     try:
         about(path)
     except (OSError, ValueError):
@@ -101,21 +100,21 @@ class RejectedPart(NamedTuple):
 
 
 def parts_in(records: InputFile, rejected: InputFile | None) -> tuple[ParquetPart | RejectedPart, ...]:
-    """The parts of a recording. Rejected rows have no place among the records, and come last."""
+    """The parts of a recording. Rejected rows have no position among the records, and come last."""
     last = () if rejected is None else (RejectedPart(rejected.path),)
-    # Nothing would be the source's that has no part at all.
+    # A source without parts would have no output at all.
     return (*(parts_of([records]) or (ParquetPart(records.path, records.name, (), 0),)), *last)
 
 
 @dataclass(frozen=True)
 class RecordingReader:
-    """Reads a part. called: the file as people see it."""
+    """Reads a part. called: the file's name for users."""
 
     rows: RowTypes
     called: str
 
     def __call__(self, part: ParquetPart | RejectedPart) -> Iterator[ReadPart]:
-        """Its records; a row is rejected where it does not fit another event time."""
+        """Its records; a row that does not fit another event time is rejected."""
         if isinstance(part, RejectedPart):
             yield from self._rejected(part)
             return

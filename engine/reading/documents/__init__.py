@@ -1,1 +1,1 @@
-"""JSON: its columns, its lines, its values and what is nested in them, and envelopes of change data."""
+"""JSON: columns, lines, values, nested values, and envelopes of change data."""

@@ -1,4 +1,4 @@
-"""Turns one value that somebody typed (JSON, in a pipeline document) into a value of a column's type.
+"""Converts one value that a user typed (JSON, in a pipeline document) to a value of a column's type.
 
     null                      null, whatever the type
     a number for a timestamp  epoch ms
@@ -19,7 +19,7 @@ from typing import Any, Final
 from engine.model.row_types import fields_of, is_row, parts_of
 from engine.model.schema import flink_type
 
-# The years 1 to 9999, which Python, Arrow and DuckDB all can write. Beyond them it is the unit that is wrong.
+# The years 1 to 9999, which Python, Arrow and DuckDB can all write. Beyond them, the unit is most likely wrong.
 MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
 MAX_EVENT_TIME_MS: Final = 253_402_300_799_999
 OUT_OF_RANGE: Final = "is not an event time between the years 1 and 9999; check its unit"
@@ -34,7 +34,7 @@ class Unfit(ValueError):
 
 
 def coerce(value: Any, type_: str) -> Any:
-    """The Python value that Arrow takes for this type. Raises Unfit."""
+    """The Python value that Arrow accepts for this type. Raises Unfit."""
     if value is None:
         return None
     try:
@@ -96,7 +96,7 @@ def split_types(inner: str) -> tuple[str, str]:
 
 
 def whole_number(text: str) -> int:
-    """An integer of its text. Of one with more digits than any type has, 41 of them: Python refuses thousands."""
+    """The integer in a text. Only its first 41 digits count, more than any type has: Python refuses thousands."""
     number = text.strip().lstrip("+-").lstrip("0")[:_DIGITS] or "0"
     return -int(number) if text.strip().startswith("-") else int(number)
 

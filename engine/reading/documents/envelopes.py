@@ -1,8 +1,8 @@
-"""What the sources of change data share: JSON lines, each an envelope around the rows that changed.
+"""The base of the change data sources: JSON lines, each an envelope around the changed rows.
 
-One line can yield several records, in order: an update is -U and then +U, each an event of its own. A line
-is taken whole or not at all: where one of its rows does not fit, -U without +U would spoil every sum below.
-Lines of nothing but `null` are tombstones and skipped, as Flink skips empty messages.
+One line can yield several records, in order: an update is -U and then +U, each a separate event. A line is accepted
+or rejected as a whole: if one of its rows does not fit, -U without +U would corrupt every sum downstream.
+Lines that contain only `null` are tombstones and are skipped, as Flink skips empty messages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from engine.reading.typed.typed_rows import RowTypes
 _SAID_CHARS: Final = 40
 
 Change = tuple[int, dict[str, Any]]
-"""A kind, and the row of which it is; what its fields hold is JSON."""
+"""A kind and its row; the values of the row's fields are JSON."""
 
 
 class EnvelopeFile(TextFiles):
@@ -39,7 +39,7 @@ class EnvelopeFile(TextFiles):
 
     endings: ClassVar[tuple[str, ...]] = ENDINGS
     format: ClassVar[str]
-    """What Flink calls the format."""
+    """Flink's name of the format."""
 
     sample_rows: int = Field(
         1000,
@@ -66,11 +66,11 @@ class EnvelopeFile(TextFiles):
 
     @property
     def sampled(self) -> int:
-        """The rows for types."""
+        """The rows to infer types from."""
         return self.sample_rows
 
     def derive(self, node: str, folder: Path) -> Derived:
-        """Names and types from the rows in the sample; what `types` names besides is a column too."""
+        """Names and types from the rows in the sample, plus the columns that only `types` names."""
         files = self.files(node, folder)
         columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, self.rows_of, self.infer))
         if not columns:
@@ -79,7 +79,7 @@ class EnvelopeFile(TextFiles):
         return derive_source(self, node, columns, self.primary_key, changelog=True)
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """Byte ranges of the files, which workers read by themselves."""
+        """Byte ranges of the files, for the workers to read."""
         files = self.files(node, folder)
         reader = EnvelopeReader(RowTypes(self.derive(node, folder).schema.columns), self.changes_of)
         return Scan(parts_of(files), reader)
@@ -97,7 +97,7 @@ class EnvelopeFile(TextFiles):
 
 
 def unknown(field: str, value: Any, known: Sequence[str]) -> str:
-    """Why an envelope is rejected whose kind of change is missing or is none of these."""
+    """The reason to reject an envelope whose kind of change is missing or unknown."""
     listed = f"{', '.join(known[:-1])} or {known[-1]}"
     text = text_of(value)
     if text is None:

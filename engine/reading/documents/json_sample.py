@@ -1,4 +1,4 @@
-"""The columns of JSON Lines, from a sample of the lines."""
+"""The columns of JSON Lines, inferred from a sample of the lines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def columns_of(
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
     infer: Callable[[Iterable[Any]], str],
 ) -> tuple[Column, ...]:
-    """The columns in the sample, in the order in which the keys appear; what `types` names besides is one too.
+    """The columns in the sample, in the order in which the keys appear, then the columns that only `types` names.
 
-    rows_of: the rows that an object holds (itself, or those in an envelope). infer: a column's type from its values.
+    rows_of: the rows of an object (the object itself, or those in an envelope). infer: a column's type from its values.
     Raises PipelineError and SourceError.
     """
     by_name = {column.name: column for column in _sampled(files, sample_rows, node, rows_of, infer)}
@@ -44,7 +44,7 @@ def _sampled(
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
     infer: Callable[[Iterable[Any]], str],
 ) -> tuple[Column, ...]:
-    """Names and inferred types. A file that has changed is another one to the cache."""
+    """Names and inferred types. For the cache, a changed file is a different file."""
     objects: list[dict[str, Any]] = []
     for file in files:
         with opened(file, node) as stream:
@@ -61,12 +61,12 @@ def _sampled(
 
 
 def itself(row: dict[str, Any]) -> Sequence[Any]:
-    """The row of an object that is one."""
+    """The one row of a plain object: the object itself."""
     return (row,)
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:
-    """The object that a line holds; None where it is none, and is rejected when it is read."""
+    """The object in a line; None for any other line, which is rejected when it is read."""
     try:
         value = json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError):

@@ -1,12 +1,12 @@
-"""How workers read JSON Lines: byte ranges of files, in blocks of lines, straight into typed Arrow columns.
+"""Reads JSON Lines on the workers: byte ranges of files, in blocks of lines, directly into typed Arrow columns.
 
-An object is a row itself, or an envelope around the changes of several. What a value is worth in a column follows from
-its text: a number as it is written, `true` and `false`, an object or a list as JSON without blanks.
+An object is a row itself, or an envelope around several changes. The text of a value determines its value in a
+column: a number as written, `true` and `false`, an object or a list as JSON without blanks.
 
-A block of rows without anything odd is parsed by Arrow in one go. One with a broken line, a key that is there twice,
-a number in a column of texts or a text in one of numbers is taken line by line, with the same result and a reason for
-every line that is rejected. A million lines of four fields take 1.2 CPU seconds at once and 4.7 line by line; ten
-thousand lines of a thousand fields (227 MB) 4.8 and 9.7.
+Arrow parses a block of regular rows at once. A block with a broken line, a repeated key, a number in a text column
+or a text in a numeric column is parsed line by line, with the same result and a reason for every rejected line. A
+million lines of four fields take 1.2 CPU seconds at once and 4.7 line by line; ten thousand lines of a thousand
+fields (227 MB) 4.8 and 9.7.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _LEVELS: Final = 200
 _TOO_DEEP: Final = f"the line is nested more than {_LEVELS} levels deep"
 _SPACE: Final = " \t\r\n"
 
-# What Arrow reads as the same where it reads it at all; it takes a text for no number, nor a number for a text.
+# The types that Arrow reads with the same result, if at all; it never reads a text as a number, or the reverse.
 _DIRECT: Final = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
-# Arrow knows more of these words than JSON's readers agree on.
+# Arrow accepts more of these words than JSON's readers agree on.
 _NO_NUMBER: Final = re.compile(rb"[:,\[]\s*-?(?:NaN|Inf)")
 
 Row = dict[str, Any]
@@ -53,12 +53,12 @@ class Line(NamedTuple):
 
 
 class NoChange(ValueError):
-    """An envelope that is rejected: why."""
+    """An envelope that is rejected, with the reason."""
 
 
 @dataclass(frozen=True)
 class JsonReader:
-    """Reads a part of which each line is a row."""
+    """Reads a part in which each line is a row."""
 
     rows: RowTypes
 
@@ -69,8 +69,8 @@ class JsonReader:
             yield self.of(block, part.name, numbers)
 
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
-        """The records and rejected lines of a block. name: of what it is a part."""
-        # So large a block may be one line that is too long.
+        """The records and rejected lines of a block. name: of its file."""
+        # A block of this size may be one line that is too long.
         records = _at_once(block, self.rows) if len(block.text) <= LINE_BYTES else None
         if records is not None:
             return ReadPart(records, name, range(block.first, block.first + block.size), (), numbers.before)
@@ -84,9 +84,9 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class EnvelopeReader:
-    """Reads a part of which each line is an envelope: its records in order, all of them or none.
+    """Reads a part in which each line is an envelope: all of its records in order, or none.
 
-    changes_of: the (kind, row) in an envelope; it raises NoChange where the line is rejected.
+    changes_of: the (kind, row) pairs in an envelope; raises NoChange if the line is to be rejected.
     """
 
     rows: RowTypes
@@ -99,7 +99,7 @@ class EnvelopeReader:
             yield self.of(block, part.name, numbers)
 
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
-        """The records and rejected lines of a block. name: of what it is a part."""
+        """The records and rejected lines of a block. name: of its file."""
         lines, rejected = objects_of(block, numbers, skip_null=True)
         kinds: list[int] = []
         rows: list[Row] = []
@@ -115,7 +115,7 @@ class EnvelopeReader:
                 rows.append(row)
                 owners.append(at)
         columns, reasons = self.rows.judged([_texts(rows, column.name) for column in self.rows.columns])
-        # One record that does not fit takes the others of its line along; the first one gives the reason.
+        # If one record does not fit, all records of its line are rejected; the first misfit gives the reason.
         broken: dict[int, str] = {}
         for place in sorted(reasons):
             broken.setdefault(owners[place], reasons[place])
@@ -127,9 +127,9 @@ class EnvelopeReader:
 
 
 def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
-    """The records of a block in which every line is one; None where somebody has to look closer."""
+    """The records of a block in which every line is valid; None if the lines have to be read one by one."""
     text = block.text.removesuffix(b"\n")
-    # Then no object goes on in the next line: after a closing brace no opening one can follow.
+    # Then no object continues on the next line: no opening brace can follow a closing one.
     are_objects = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") == block.size - 1
     if not are_objects or any(column.type.startswith(("array<", "map<", "struct<")) for column in rows.columns):
         return None
@@ -165,9 +165,9 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
 
 
 def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
-    """The objects of a block, and the lines that have none; blank lines are skipped, and those of nothing but null."""
+    """The objects of a block, and the lines without one. Blank lines are skipped; with skip_null, `null` too."""
     is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
-    # Where nothing is nested, a number is a text like any other; that is faster.
+    # Without nested values, a number can be read as plain text, which is faster.
     scan = decoder(str if is_flat else Number).raw_decode
     lines: list[Line] = []
     rejected: list[Rejected] = []
@@ -187,7 +187,7 @@ def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tup
         except (ValueError, RecursionError):
             pass
         try:
-            # Blanks before an object are rare, and so is whatever is wrong with a line.
+            # Blanks before an object are rare, as are invalid lines.
             text = raw.decode().strip(" ")
             if not text or (skip_null and text == "null"):
                 continue
@@ -202,7 +202,7 @@ def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tup
 
 
 def _is_deep(raw: bytes, value: Any) -> bool:
-    """Whether a value, whose text this is, is nested more deeply than Python can take it apart."""
+    """Whether a value, written as this text, is nested more deeply than Python can process."""
     if raw.count(b"{") + raw.count(b"[") <= _LEVELS:
         return False
     level = [value]
@@ -215,7 +215,7 @@ def _is_deep(raw: bytes, value: Any) -> bool:
 
 
 def _object_in(text: str) -> Row | str:
-    """The object of a line, or why it has none."""
+    """The object of a line, or the reason why it has none."""
     if not text.startswith("{"):
         return _NO_OBJECT
     try:
@@ -230,12 +230,12 @@ def _object_in(text: str) -> Row | str:
 
 
 def _texts(rows: Sequence[Row], name: str) -> pa.Array:
-    """A column of texts; null where a row lacks it."""
+    """A column of texts; null for rows without this key."""
     values = [row.get(name) for row in rows]
     try:
         return pa.array(values, pa.string())
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
-        # Half of a surrogate pair is no character.
+        # A lone surrogate is not a character.
         texts = (text_of(value) for value in values)
         return pa.array(
             [None if text is None else text.encode(errors="replace").decode() for text in texts], pa.string()

@@ -1,7 +1,8 @@
-"""Lists, maps and rows that are written as JSON, in a column's type. The meaning is that of Spark's `from_json`.
+"""Converts lists, maps and rows written as JSON to a column's type, with the semantics of Spark's `from_json`.
 
-An item that does not fit makes the whole unfit. A number for a text is the text as it is written; an object or a list
-for a text is its JSON without blanks. JSON says what a value is: "1" is no number and 1.0 no integer.
+An item that does not fit makes the whole value unfit. In a text column, a number keeps its written form, and an
+object or a list becomes JSON without blanks. JSON determines the kind of a value: "1" is not a number, 1.0 not an
+integer.
 Source: Spark JacksonParser.
 """
 
@@ -29,23 +30,23 @@ _WORDS: Final = {
 
 
 class Number(str):
-    """A number as it is written."""
+    """A number in its written form."""
 
     __slots__ = ()
 
 
 def parsed(text: str) -> Any:
-    """JSON with its numbers as they are written. Raises ValueError and RecursionError."""
+    """JSON with numbers in their written form. Raises ValueError and RecursionError."""
     return decoder(Number).decode(text)
 
 
 def decoder(number: type[str]) -> json.JSONDecoder:
-    """Reads JSON, its numbers as texts of this class. Made where it is used: workers could not be sent it."""
+    """A JSON decoder that returns numbers as texts of this class. Created where it is used: it cannot be pickled."""
     return json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=number)
 
 
 def text_of(value: Any) -> str | None:
-    """A JSON value as a text, as a column of texts holds it."""
+    """A JSON value as a column of texts stores it."""
     if value is None or isinstance(value, str):
         return value
     return json_of(value)
@@ -70,7 +71,7 @@ def json_of(value: Any) -> str:
 
 
 def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any:
-    """A list, a map or a row as Arrow takes it. scalar: reads a text as a date or a timestamp. Raises ValueError."""
+    """A list, a map or a row as Arrow accepts it. scalar: parses a date or a timestamp. Raises ValueError."""
     try:
         value = parsed(text)
     except RecursionError as error:

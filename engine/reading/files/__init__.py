@@ -1,1 +1,1 @@
-"""Files of sources: which there are, how they are opened, fetched and watched, and how workers read each format."""
+"""Files of sources: how they are found, opened, fetched and watched, and how workers read each format."""

@@ -1,4 +1,4 @@
-"""Looks at the start of CSV files, without Spark: the columns' names and types."""
+"""Reads the start of CSV files, without Spark, to determine the columns' names and types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.reading.typed.inference import infer_text
 
 @dataclass(frozen=True)
 class Dialect:
-    """How these files are written, and how many rows to look at."""
+    """The notation of these files, and the number of rows in the sample."""
 
     header: bool
     names: tuple[str, ...]
@@ -35,9 +35,9 @@ class Dialect:
 
 @lru_cache(maxsize=64)
 def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tuple[Column, ...]:
-    """Names and inferred types. A file that has changed is another one to the cache.
+    """Names and inferred types. For the cache, a changed file is a different file.
 
-    Raises SourceError: no header, a header unlike the first file's, no UTF-8.
+    Raises SourceError: no header, a header that differs from the first file's, not UTF-8.
     """
     names = dialect.names
     first: InputFile | None = None
@@ -75,7 +75,7 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
 
 
 def _records(stream: IO[bytes], dialect: Dialect) -> Iterator[list[str]]:
-    """The records. Without line breaks in quotes one by one, so that an open quote spoils one line only."""
+    """The records. If quotes cannot hold line breaks, line by line, so that an open quote affects one line only."""
     lines = text_lines(stream)
     if dialect.multi_line:
         yield from _parsed((f"{line}\n" for line in lines), dialect)
@@ -129,7 +129,7 @@ def _other_header(
 
 
 def renamed_columns(header: Sequence[str]) -> dict[str, str]:
-    """What is said of the columns that are not called as in the file, by their names."""
+    """Notes on the columns whose names differ from the file's, by column name."""
     said = {}
     for name, usable in zip((name.strip() for name in header), usable_names(header), strict=True):
         if name == usable:
@@ -153,6 +153,6 @@ def records_of_file(file: InputFile, dialect: Dialect, node: str) -> Iterator[li
 
 
 def header_of(file: InputFile, dialect: Dialect, node: str) -> list[str]:
-    """The names as they stand in a file. Raises SourceError."""
+    """The names as written in a file. Raises SourceError."""
     with opened(file, node) as stream:
         return next(_records(stream, dialect), []) if dialect.header and not dialect.names else []

@@ -1,8 +1,8 @@
-"""How workers read CSV: byte ranges of files, in blocks of lines, straight into typed Arrow columns.
+"""Reads CSV on the workers: byte ranges of files, in blocks of lines, directly into typed Arrow columns.
 
-A block without anything odd is parsed by Arrow in one go. One with a broken line, a value that does not fit, or a
-notation that Arrow has not (` 5`, `+5`, `5" pipe`) is taken apart line by line, with the same result and a reason for
-every line that is rejected. So one bad line costs a block, not the file.
+Arrow parses a regular block at once. A block with a broken line, a value that does not fit, or a notation that Arrow
+does not know (` 5`, `+5`, `5" pipe`) is parsed line by line, with the same result and a reason for every rejected
+line. One bad line therefore slows down a block, not the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.reading.typed.typed_rows import RowTypes, all_fit, records_of
 _OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]
 _FALSE: Final = ["f", "false", "n", "no", "0", "F", "False", "FALSE", "N", "No", "NO"]
-# What Arrow reads as the same number, date or truth as Spark where it reads it at all.
+# The types for which Arrow reads the same numbers, dates or booleans as Spark, if it reads them at all.
 _DIRECT: Final = ("tinyint", "smallint", "int", "bigint", "boolean", "string")
 
 
@@ -49,13 +49,13 @@ class CsvReader:
             yield from reading.block(block)
 
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
-        """The records and rejected lines of a block without a header. name: of what it is a part."""
+        """The records and rejected lines of a block without a header. name: of its file."""
         (part,) = _Reading(self, name, numbers, at_start=False).block(block)
         return part
 
 
 class _Reading:
-    """The reading of one part, block after block."""
+    """Reads one part, block by block."""
 
     def __init__(self, how: CsvReader, name: str, numbers: Places, *, at_start: bool) -> None:
         self.how = how
@@ -79,7 +79,7 @@ class _Reading:
             size -= 1
         if not block:
             return
-        # So large a block may be one line that is too long.
+        # A block of this size may be one line that is too long.
         records = None if self.how.multi_line or len(block) > LINE_BYTES else self._at_once(block, size)
         if records is None:
             yield self._one_by_one(block, first)
@@ -87,7 +87,7 @@ class _Reading:
             yield ReadPart(records, self.name, range(first, first + size), (), self.numbers.before)
 
     def _at_once(self, block: bytes, lines: int) -> pa.RecordBatch | None:
-        """The records of a block in which every line is one; None where somebody has to look closer."""
+        """The records of a block in which every line is valid; None if the lines have to be read one by one."""
         how = self.how
         quote = how.quote.encode()
         if b"0x" in block or b"0X" in block or not how.separator.isascii() or not how.quote.isascii():
@@ -96,7 +96,7 @@ class _Reading:
             return None
         types = {column.name: _direct(column) for column in how.rows.columns}
         if b"\n\n" in block or block.startswith(b"\n") or (len(types) == 1 and b" " in block):
-            # A blank line is no record, and to Arrow would be one of nulls.
+            # A blank line is not a record, but Arrow would read it as a row of nulls.
             return None
         try:
             table = csv.read_csv(
@@ -135,7 +135,7 @@ class _Reading:
         return how.rows.batch(columns)
 
     def _one_by_one(self, block: bytes, first: int) -> ReadPart:
-        """The records of a block, line by line, and why the others are none."""
+        """The records of a block, read line by line, and the reasons why other lines are rejected."""
         how = self.how
         lines: list[int] = []
         raws: list[bytes] = []
@@ -159,7 +159,7 @@ class _Reading:
         return ReadPart(batch, self.name, places, sorted(rejected), self.numbers.before)
 
     def _lines(self, block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
-        """The lines with their numbers; with line breaks in quotes, the records with that of their first line."""
+        """The lines with their numbers. If quotes can hold line breaks: the records, numbered by their first lines."""
         lines = block.removesuffix(b"\n").split(b"\n")
         if not self.how.multi_line:
             yield from enumerate(lines, first)
@@ -178,7 +178,7 @@ class _Reading:
             yield start, b"\n".join(waiting)
 
     def _fields(self, raw: bytes) -> list[str | None] | str:
-        """The fields of a line, null where nothing stands or the NULL text; or why it has none."""
+        """The fields of a line, null for an empty field or the NULL text; or the reason why the line is invalid."""
         how = self.how
         if len(raw) > LINE_BYTES:
             return TOO_LONG
@@ -217,5 +217,5 @@ class _Reading:
 
 
 def _direct(column: Column) -> pa.DataType:
-    """What Arrow's own reader makes of a column; a text where it would not mean the same."""
+    """The Arrow type of a column; string if Arrow's reader would give a different result."""
     return arrow_type(column.type) if column.type in _DIRECT else pa.string()

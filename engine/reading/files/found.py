@@ -1,6 +1,6 @@
-"""Finds the files of a source: one file, all files of a folder, or those that match a glob, in name order.
+"""Finds the files of a source: one file, all files of a folder, or those that match a glob, ordered by name.
 
-What is wrong with all of it is a SourceError that names the node, the file, and what to do.
+Errors are SourceErrors that name the node, the file, and what to do.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _CHUNK: Final = 1 << 20
 class InputFile:
     """A file that exists and may be read.
 
-    path: of this machine or of a storage, or a URI. name: how people see it, relative to the folder where it lies
-    there. storage: what opens it, None for this machine. place: where Spark's workers find it.
+    path: on this machine or in a storage, or a URI. name: for people, relative to the folder of the source.
+    storage: opens the file, None for this machine. place: where Spark's workers find it.
     """
 
     path: str
@@ -53,16 +53,16 @@ class InputFile:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is a file of this machine, which workers elsewhere do not see."""
+        """Whether the file is on this machine, where remote workers cannot read it."""
         return self.storage is None and not is_uri(self.path)
 
     @property
     def spark_path(self) -> str:
-        """The path for Spark's readers, which take every path for a glob."""
+        """The path for Spark's readers, which interpret every path as a glob."""
         return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in self.place)
 
     def open(self) -> IO[bytes]:
-        """Its bytes as they are, to read anywhere in. Raises OSError."""
+        """The raw bytes, as a seekable stream. Raises OSError."""
         stored = StoredFile(self.path, self.size, self.modified_ns)
         return open_file(self.path) if self.storage is None else self.storage.open(stored)
 
@@ -74,10 +74,10 @@ def local_file(path: Path, name: str) -> InputFile:
 
 
 def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
-    """The files behind a path, by name. In a folder, those with one of the endings, compressed or not.
+    """The files of a path, by name. In a folder, those with one of the endings, compressed or not.
 
-    A path that is not on this machine is asked of the storage of the engine (`engine.reading.files.storage`).
-    Raises SourceMissing: nothing there, nothing that matches; SourceError: no permission, a name that Spark skips.
+    If the path is not on this machine, the storage of the engine is asked (`engine.reading.files.storage`).
+    Raises SourceMissing: no such file, no match; SourceError: no permission, a name that Spark skips.
     """
     if not path.strip():
         message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
@@ -96,7 +96,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
     try:
         place.stat()
     except (OSError, ValueError) as error:
-        # What is not there is for below; this is a name that no file can have.
+        # Missing files are handled below; this is a name that no file can have.
         if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
             reason = error.strerror if isinstance(error, OSError) else "it has a character that file names cannot have"
             message = f"path: {path[:80]!r} is not a file name: {reason}; check the name."
@@ -124,7 +124,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             )
             raise SourceMissing(message, node, "path")
     for file in files:
-        # A link may lead elsewhere, as may a pattern.
+        # A link or a pattern may lead outside the allowed folders.
         if not may_be_read(file):
             raise SourceError(refused(path), node, "path")
         if not file.is_file():
@@ -140,7 +140,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
 
 
 def _stored_files(path: str, node: str, endings: Collection[str], storage: Storage | None) -> tuple[InputFile, ...]:
-    """The files behind a URI, or a path that only an engine has."""
+    """The files of a URI, or of a path that only an engine can see."""
     try:
         found = list_files(path, endings) if storage is None else storage.find(path, endings)
     except OSError as error:
@@ -156,7 +156,7 @@ def _stored_files(path: str, node: str, endings: Collection[str], storage: Stora
 
 @contextmanager
 def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
-    """The file's bytes, decompressed as Spark would. Raises SourceError where it cannot be read."""
+    """The file's bytes, decompressed as Spark would. Raises SourceError if it cannot be read."""
     try:
         with file.open() as stored, unpacked(stored, file.path) as stream:
             yield stream
@@ -166,7 +166,7 @@ def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
 
 
 def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines with their ends. Of one that is longer than LINE_BYTES what makes it too long, without the rest."""
+    """The lines with their ends. A line longer than LINE_BYTES is cut where it exceeds the limit."""
     while raw := stream.readline(LINE_BYTES + 1):
         if len(raw) > LINE_BYTES and not raw.endswith(b"\n"):
             while (more := stream.readline(_CHUNK)) and not more.endswith(b"\n"):
@@ -176,9 +176,9 @@ def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def text_lines(stream: IO[bytes]) -> Iterator[str]:
-    """The lines as Spark splits them, without their ends and without a byte order mark; U+FFFD for what is no UTF-8.
+    """The lines as Spark splits them, without line ends and byte order mark; invalid UTF-8 becomes U+FFFD.
 
-    Without those that are too long, which are rejected when they are read.
+    Lines that are too long are left out here; they are rejected when they are read.
     """
     for at, raw in enumerate(raw_lines(stream)):
         if len(raw) > LINE_BYTES:
@@ -204,7 +204,7 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
 
 
 def _matching(place: Path) -> Iterator[Path]:
-    """The paths that match a pattern. Below **, a folder is not looked into from within itself, as links may lead."""
+    """The paths that match a pattern. Below **, a folder is not visited from within itself, as links may lead there."""
     if "**" not in place.parts:
         yield from map(Path, glob.glob(str(place)))
         return

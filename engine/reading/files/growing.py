@@ -1,11 +1,11 @@
-"""Files of lines that grow, and folders that get new ones: what a live run takes of them.
+"""Files of lines that grow, and folders that get new files: the byte ranges that a live run takes of them.
 
-    position   {"files": {name: [at, inode, print]}}: how far each file has been read, and by what it is known again
+    position   {"files": {name: [at, inode, print]}}: how far each file has been read, and its fingerprint
     what       [[path, name, start, end], ...]: byte ranges of whole lines, in the order of the files' names
 
-A last line counts once it has its end. A file is the one that was read before where the bytes around the part that was
-read are the same; where they are not, it was written anew, and is read from its start. One that got another name
-(rotation) is read to its end first. Compressed files are read once, whole.
+A last line counts once its line end is written. A file is the same as before if the bytes at both ends of the part
+already read are unchanged; otherwise it was rewritten, and is read from its start. A renamed file (rotation) is read
+to its end first. Compressed files are read once, whole.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from engine.reading.files.text_files import TextPart, ranges_of
 
 _BLOCK: Final = 1 << 20
 _NEWLINE: Final = 10
-# So much of the start of what was read, and of its end, tells one file from another.
+# The number of bytes at the start and the end of the part already read that identify a file.
 _HEAD: Final = 1024
 _TAIL: Final = 256
 
 
 class Known(NamedTuple):
-    """A file that has been read. at: up to which byte; print: of the bytes around that part."""
+    """A file that has been read. at: the offset reached; print: the fingerprint of that part."""
 
     at: int
     inode: int
@@ -42,20 +42,20 @@ class Known(NamedTuple):
 
 
 class Watched(Protocol):
-    """The source whose files are watched. files_go: a file that is gone never comes back, and can be forgotten."""
+    """The source whose files are watched. files_go: deleted files never come back, and can be forgotten."""
 
     files_go: ClassVar[bool]
 
     def files(self, node: str, folder: Path) -> Sequence[InputFile]:
-        """The files that there are now, by name. Raises SourceError."""
+        """The files that exist now, by name. Raises SourceError."""
 
     def scan(self, node: str, folder: Path) -> Scan | None:
-        """How they are read now. Raises SourceError."""
+        """How the files are read now. Raises SourceError."""
 
 
 @dataclass
 class _Taking:
-    """What one poll takes. left: how much more it may. waiting: bytes that are there and are left for the next one."""
+    """The result of one poll. left: how much more it may take. waiting: bytes that are left for the next poll."""
 
     left: Limit
     quote: bytes
@@ -65,7 +65,7 @@ class _Taking:
     waiting: int = 0
 
     def take(self, path: Path, name: str, start: int, *, to_the_end: bool = False) -> int:
-        """Take whole lines of a file; where they end. to_the_end: a last line without its end, too."""
+        """Take whole lines of a file; returns their end. to_the_end: also a last line without a line end."""
         size = path.stat().st_size
         if start >= size:
             return start
@@ -76,7 +76,7 @@ class _Taking:
         self.parts += ranges_of(str(path), name, start, end, whole=bool(self.quote))
         self.left = Limit(self.left.records - lines, self.left.bytes - (end - start))
         if is_cut:
-            # The rest of this file comes before the next one.
+            # The rest of this file comes before the next file.
             self.left = Limit(0, 0)
             self.waiting += size - end
         elif end < size:
@@ -86,7 +86,7 @@ class _Taking:
 
 @dataclass
 class GrowingFiles:
-    """The files of a source. scan: how they are read; quote: where a quoted field may hold line breaks."""
+    """The files of a source. scan: how they are read; quote: the quote within which fields may hold line breaks."""
 
     source: Watched
     node: str
@@ -97,7 +97,7 @@ class GrowingFiles:
     _looked_ms: int | None = field(default=None)
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """The lines that came since."""
+        """The lines added since the last poll."""
         if not ending and self._looked_ms is not None and now_ms - self._looked_ms < self.interval_ms:
             return Taken(None, position)
         known = {name: Known(*values) for name, values in (position or {"files": {}})["files"].items()}
@@ -106,7 +106,7 @@ class GrowingFiles:
         except SourceError as error:
             if position is None:
                 raise
-            # It may come back.
+            # The file may come back.
             self._looked_ms = now_ms
             return Taken(None, position, notes=(error.sentence,))
         taking = _Taking(limit, self.quote, ending)
@@ -115,14 +115,14 @@ class GrowingFiles:
         except OSError as error:
             self._looked_ms = now_ms
             return Taken(None, position, notes=(f"{error.filename} cannot be read: {error.strerror}.",))
-        # What was left over is taken by the next poll, which does not wait.
+        # The next poll takes the rest, without waiting.
         self._looked_ms = None if taking.waiting else now_ms
         behind = f"{taking.waiting:,} bytes" if taking.waiting else ""
         what = [list(part) for part in taking.parts] or None
         return Taken(what, {"files": after}, behind=behind, notes=taking.notes)
 
     def read(self, what: Json) -> Scan:
-        """Its parts."""
+        """The parts of these ranges."""
         return replace(self.scan, parts=tuple(TextPart(*part) for part in what))
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class GrowingFiles:
             else:
                 end = taking.take(path, name, at, to_the_end=taking.ending)
                 if at == 0 < end:
-                    # Its header may be another one, or the first one that anybody sees.
+                    # The header may have changed, or may be the first one seen.
                     scan = self.source.scan(self.node, self.folder)
                     assert scan is not None
                     self.scan = scan
@@ -182,7 +182,7 @@ class GrowingFiles:
     def _rest(
         self, file: InputFile | None, name: str, before: Known, inodes: Mapping[str, int], taking: _Taking
     ) -> Known | None:
-        """Of a file that has another name now, one that is none of the source's: take what was not read of it."""
+        """Take the unread rest of a file that was renamed, and no longer belongs to the source."""
         place = Path(file.path).parent if file is not None else (self.folder.absolute() / name).parent
         if not place.is_dir() or not before.print or before.inode in inodes.values():
             return None
@@ -192,7 +192,7 @@ class GrowingFiles:
                 if path.stat().st_size == before.at:
                     return before
                 taking.notes.append(f"{name}: it was renamed to {path.name}; the rest was read from there.")
-                # All of it: nobody looks for it again.
+                # To the end: this file is not visited again.
                 limit, taking.left = taking.left, Limit(1 << 60, 1 << 60)
                 end = taking.take(path, path.name, before.at, to_the_end=True)
                 taking.left = limit
@@ -201,7 +201,7 @@ class GrowingFiles:
 
 
 def _renamed(there: Mapping[str, InputFile], inodes: Mapping[str, int], known: dict[str, Known]) -> None:
-    """Files that were read under another name, and go on under their new one."""
+    """Carry over the positions of files that were renamed within the source."""
     for new in sorted(set(there) - set(known)):
         for old, before in list(known.items()):
             is_gone = inodes.get(old) != before.inode
@@ -211,7 +211,7 @@ def _renamed(there: Mapping[str, InputFile], inodes: Mapping[str, int], known: d
 
 
 def _print(path: Path, at: int) -> str:
-    """What tells a file by its first `at` bytes; another text where it has not so many."""
+    """The fingerprint of a file's first `at` bytes; a different text if the file is shorter."""
     if path.stat().st_size < at:
         return "shorter"
     with path.open("rb") as stream:
@@ -221,7 +221,7 @@ def _print(path: Path, at: int) -> str:
 
 
 def _whole_lines(stream: BinaryIO, start: int, size: int, limit: Limit, quote: bytes) -> tuple[int, int, bool]:
-    """Where the whole lines from `start` on end, no more than so many; how many they are; whether there may be more.
+    """The end of the whole lines from `start` on, within the limit; their number; whether more lines may follow.
 
     At least one is taken.
     """
@@ -234,7 +234,7 @@ def _whole_lines(stream: BinaryIO, start: int, size: int, limit: Limit, quote: b
             break
         ends = np.flatnonzero(block == _NEWLINE)
         if quote:
-            # A line break inside quotes ends no line.
+            # A line break inside quotes does not end a line.
             quotes = np.cumsum(block == quote[0]) + is_open
             ends = ends[quotes[ends] % 2 == 0]
             is_open = int(quotes[-1] % 2)

@@ -1,7 +1,7 @@
-"""The folders that sources may read, where a studio that others use names them: CHANGELOG_STUDIO_FOLDERS.
+"""The folders that sources of a shared studio may read: CHANGELOG_STUDIO_FOLDERS.
 
-It is a list with commas, of folders of this machine and beginnings of URIs. Not set, a source reads what whoever runs
-the studio may read. What is meant is where a path leads, not how it is written.
+The variable is a comma-separated list of folders on this machine and URI prefixes. If it is not set, a source reads
+all that the studio's own user may read. Paths are resolved before they are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ENVIRONMENT: Final = "CHANGELOG_STUDIO_FOLDERS"
 
 
 def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a file, a folder or a URI (a text) is in one of the named folders; yes where none are named."""
+    """Whether a file, a folder or a URI (a text) is in one of the named folders; True if none are named."""
     named = environ.get(ENVIRONMENT)
     if named is None:
         return True
@@ -31,7 +31,7 @@ def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bo
 
 
 def refused(path: str) -> str:
-    """What to say of a path that may not be read."""
+    """The message for a path that may not be read."""
     return (
         f"path: {path[:200]} is in none of the folders that this studio reads. Drop the file on the form, or ask "
         f"whoever runs the studio to name its folder in {ENVIRONMENT}."

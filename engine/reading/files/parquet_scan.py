@@ -1,6 +1,6 @@
-"""How workers read Parquet: some row groups of a file, as Arrow has them, where every column is wanted as it is.
+"""Reads Parquet on the workers: row groups of a file, as Arrow has them, if every column is read in its own type.
 
-A row is rejected where its event time is null or out of range. Its text is the row as JSON, without what is null.
+A row is rejected if its event time is null or out of range. Its text is the row as JSON, without nulls.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from engine.reading.typed.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20
 _BATCH: Final = 65_536
-# The first and the last day of a calendar with years of four digits, since 1970.
+# The first and the last day of the years 1 to 9999, in days since 1970.
 _DAYS: Final = (-719_162, 2_932_896)
 _MICROSECONDS: Final = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 
 
 class ParquetPart(NamedTuple):
-    """Row groups of a file that follow each other. rows_before: how many rows the file has before them."""
+    """Consecutive row groups of a file. rows_before: the number of rows before them in the file."""
 
     path: str
     name: str
@@ -42,7 +42,7 @@ class ParquetPart(NamedTuple):
 
 
 def parts_of(files: Sequence[InputFile], size: int = _PART) -> tuple[ParquetPart, ...]:
-    """The parts of some files, each of so many bytes of memory or a row group that has more."""
+    """The parts of some files, each of at most so many bytes in memory, or one larger row group."""
     parts = []
     for file in files:
         with file.open() as stream:
@@ -64,12 +64,12 @@ def parts_of(files: Sequence[InputFile], size: int = _PART) -> tuple[ParquetPart
 
 @dataclass(frozen=True)
 class ParquetReader:
-    """Reads a part. rows: the columns of a record, in the types that the file has for them."""
+    """Reads a part. rows: the columns of a record, in the types of the file."""
 
     rows: RowTypes
 
     def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
-        """Its records and rejected rows. Raises OSError where the file is damaged."""
+        """Its records and rejected rows. Raises OSError for a damaged file."""
         first = 1
         for batch in _batches(part):
             columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
@@ -89,7 +89,7 @@ class ParquetReader:
 
 
 def _batches(part: ParquetPart) -> Iterator[pa.RecordBatch]:
-    """The records of a part as they are. Raises OSError with the file's name: Arrow does not say which it was."""
+    """The records of a part, unchanged. Raises OSError with the file's name, which Arrow's error lacks."""
     rows = part.rows_before
     try:
         with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
@@ -102,7 +102,7 @@ def _batches(part: ParquetPart) -> Iterator[pa.RecordBatch]:
 
 
 def _beyond_the_calendar(columns: dict[str, pa.Array]) -> dict[int, str]:
-    """By the place of a row why it is no record: a time that neither Python nor SQL has a text for."""
+    """The rejection reasons, by row index, of times that Python and SQL cannot write."""
     reasons: dict[int, str] = {}
     for name, values in columns.items():
         counts = _counts(values)
@@ -123,7 +123,7 @@ def _counts(values: pa.Array) -> pa.Array:
 
 
 def _row(records: pa.RecordBatch, at: int) -> dict[str, Any]:
-    """A row as Python values; of a time that Python does not have its count."""
+    """A row as Python values; times that Python cannot represent as numbers."""
     row = records.slice(at, 1)
     try:
         return dict(row.to_pylist()[0])
@@ -138,7 +138,7 @@ def _as(column: pa.Array, type_: str) -> pa.Array:
 
 
 def _json(row: dict[str, Any]) -> str:
-    """The row as Spark's to_json writes it, but for floats with many digits."""
+    """The row as Spark's to_json writes it, except for floats with many digits."""
     held = (
         f"{json.dumps(name, ensure_ascii=False)}:{_value(value)}" for name, value in row.items() if value is not None
     )

@@ -1,4 +1,4 @@
-r"""Rows that somebody pastes, as a file that a source reads: a JSON object per line, or fields between separators.
+r"""Pasted rows, as a file that a source reads: a JSON object per line, or fields between separators.
 
     {"id": 1}         .jsonl; an array of objects becomes one per line
     a<tab>b           .tsv, as spreadsheets and query tools copy
@@ -15,18 +15,18 @@ from typing import Final, NamedTuple
 from engine.errors import PipelineError
 
 MOST_CHARS: Final = 5_000_000
-"""So much text is taken at once; what is larger is a file."""
+"""The most text that can be pasted; anything larger has to be a file."""
 
 
 class Pasted(NamedTuple):
-    """A file: its name and what it holds."""
+    """A file: its name and its content."""
 
     name: str
     content: bytes
 
 
 def pasted(text: str) -> Pasted:
-    """The file of a text. Raises PipelineError for one without a row."""
+    """The file for a text. Raises PipelineError for a text without rows."""
     rows = text.strip("\r\n").lstrip("\ufeff")
     if not rows.strip():
         message = "There is no row. Copy cells from a spreadsheet, CSV or JSON Lines, and paste them."
@@ -41,7 +41,7 @@ def pasted(text: str) -> Pasted:
 
 
 def _one_per_line(text: str) -> str:
-    """An array of objects, or one object over several lines, as lines; lines as they are."""
+    """An array of objects, or one object over several lines, as one line per object; other lines unchanged."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
-"""Rows that somebody posts: kept in files of JSON lines per address, which sources read like any others.
+"""Rows posted over HTTP, kept in files of JSON lines per address, which sources read like any other files.
 
-    received/orders.jsonl               what was posted to /rows/orders
-    received/orders.part000001.jsonl    what was posted once that had 64 MB, and so on: in the order of their names
+    received/orders.jsonl               rows posted to /rows/orders
+    received/orders.part000001.jsonl    rows posted after the first file reached 64 MB, and so on, in name order
 
-A file goes once a run has let it go and no other run of the store needs it. A post counts once its lines are on the
-disk, all of them. What a post that was cut off has left behind is no line, and goes with the next one.
+A file is removed once a run has released it and no other run of the store needs it. A post counts once all of its
+lines are on disk. The incomplete line of an interrupted post is not read; the next post removes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _locks: Final[dict[Path, threading.Lock]] = defaultdict(threading.Lock)
 
 
 class NotReceived(ValueError):
-    """Why a post was not taken, in a sentence."""
+    """A post that was refused; the message is the reason."""
 
 
 def is_address(name: str) -> bool:
@@ -40,12 +40,12 @@ def is_address(name: str) -> bool:
 
 
 def received_file(folder: Path, address: str) -> Path:
-    """Where the first rows of an address are; it need not be there."""
+    """The first file of an address; it may not exist."""
     return folder / FOLDER / f"{address}.jsonl"
 
 
 def received_files(folder: Path, address: str) -> list[Path]:
-    """The files of an address that are there, in order."""
+    """The existing files of an address, in order."""
     first = received_file(folder, address)
     parts = sorted(first.parent.glob(f"{address}.part*.jsonl"))
     return [first, *parts] if first.is_file() else parts
@@ -54,8 +54,8 @@ def received_files(folder: Path, address: str) -> list[Path]:
 def forget_read(folder: Path, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
     """Remove files of rows that a run has let go. Raises OSError.
 
-    own, others: the decisions of the epochs that it still has, and those that other runs have. A file goes where it
-    comes before all that these name; the rows of an address that no epoch of it names stay.
+    own, others: the decisions of the epochs that the run still has, and those of other runs. A file is removed if it
+    precedes all files that these name; addresses that none of the own epochs names keep their files.
     """
     first = _first_files(own)
     older = {name: file for name, file in first.items() if received_files(folder, name)[:1] < [folder / FOLDER / file]}
@@ -70,7 +70,7 @@ def forget_read(folder: Path, own: Iterable[str], others: Callable[[], Iterable[
 
 
 def _first_files(decisions: Iterable[str]) -> dict[str, str]:
-    """By address, the first file of it that epochs name."""
+    """The first file that epochs name, by address."""
     first: dict[str, str] = {}
     for decision in decisions:
         for what in Decision.from_json(decision).took.values() if decision else ():
@@ -83,9 +83,9 @@ def _first_files(decisions: Iterable[str]) -> dict[str, str]:
 
 
 def rows_in(body: bytes) -> list[str]:
-    """The rows of a post, each as a line with all of its digits. Raises NotReceived.
+    """The rows of a post, each as one line that keeps all digits. Raises NotReceived.
 
-    They are one JSON object, an array of them, or several one after the other, as in JSON Lines.
+    A post is one JSON object, an array of objects, or several objects in sequence, as in JSON Lines.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -116,7 +116,7 @@ def rows_in(body: bytes) -> list[str]:
 
 
 def _row(text: str, at: int) -> tuple[str, int]:
-    """The object at a place, as one line, and where it ends."""
+    """The object at an index, as one line, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError) as error:
@@ -126,7 +126,7 @@ def _row(text: str, at: int) -> tuple[str, int]:
     if not isinstance(value, dict):
         message = f"At character {at + 1} there is no JSON object; post one, an array of them, or one per line."
         raise NotReceived(message)
-    # Outside of texts a line break is space, and inside of them JSON has none.
+    # Outside JSON strings a line break is white space; inside them JSON does not allow one.
     row = text[at:end].replace("\n", " ").replace("\r", " ")
     if len(row.encode()) > LINE_BYTES:
         message = f"A row has more than {LINE_BYTES >> 20} MB, which no source reads."
@@ -149,7 +149,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 def receive(folder: Path, address: str, rows: list[str]) -> None:
-    """Keep the rows: once this returns, they are on the disk. Raises OSError."""
+    """Store the rows: once this returns, they are on disk. Raises OSError."""
     with _locks[received_file(folder, address)]:
         path = _file_for_more(folder, address)
         is_new = not path.exists()
@@ -170,7 +170,7 @@ def receive(folder: Path, address: str, rows: list[str]) -> None:
 
 
 def _file_for_more(folder: Path, address: str) -> Path:
-    """The last file of an address, or where it is full the next one."""
+    """The last file of an address, or a new one if the last is full."""
     files = received_files(folder, address)
     if not files:
         return received_file(folder, address)
@@ -182,7 +182,7 @@ def _file_for_more(folder: Path, address: str) -> Path:
 
 
 def _end_of_lines(file: BinaryIO) -> int:
-    """Where the last whole line ends."""
+    """The end of the last whole line."""
     at = file.seek(0, os.SEEK_END)
     while at:
         start = max(0, at - _BLOCK)
@@ -195,7 +195,7 @@ def _end_of_lines(file: BinaryIO) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder are on the disk."""
+    """Make the directory entries of a folder durable."""
     place = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(place)

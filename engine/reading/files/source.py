@@ -1,6 +1,6 @@
-"""What the sources that read files share: the path, types that somebody knows better, the key, the kind of a row.
+"""The base of the file sources: the path, declared types, the key, the kind of a row.
 
-A changelog in a plain file has a column that says of each row what it does: insert-only otherwise.
+A changelog in a plain file has a column with the kind of each row; without one, the source is insert-only.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class FileSource(Source):
     """A source over a file, a folder or a glob."""
 
     endings: ClassVar[tuple[str, ...]]
-    """Of the files that are meant where the path is a folder."""
+    """The endings of the files that are read if the path is a folder."""
     files_go: ClassVar[bool] = False
-    """Whether a file that is gone never comes back, so that nothing has to be known of it."""
+    """Whether deleted files never come back, so that their positions can be forgotten."""
 
     path: str = Field(
         "",
@@ -80,22 +80,22 @@ class FileSource(Source):
 
     @property
     def server(self) -> str:
-        """The host of a file of the web."""
+        """The host of a file on the web."""
         return host_of(self.path) if is_web(self.path) else ""
 
     @property
     def sampled(self) -> int:
-        """How many lines of a file are looked at to infer types."""
+        """The number of lines of a file in the sample for types."""
         return 0
 
     def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
-        """What the beginning of the files says of their columns and times, beyond the types. Raises SourceError."""
+        """Findings about columns and times at the beginning of the files, beyond the types. Raises SourceError."""
         return (), ()
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files behind the path, by name. Raises SourceError.
+        """The files of the path, by name. Raises SourceError.
 
-        Maybe none yet, where their columns are known, and they are watched or would have to be fetched.
+        Can be empty if the columns are declared, and the files are watched or would have to be fetched.
         """
         try:
             if is_web(self.path):
@@ -108,30 +108,30 @@ class FileSource(Source):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a live run looks for more files."""
+        """Whether a live run looks for new files."""
         return False
 
     def declared_columns(self, node: str) -> tuple[Column, ...]:
-        """The columns that Types lists. Raises SourceError for a type that there is not."""
+        """The columns that Types lists. Raises SourceError for an unknown type."""
         return self.overridden([Column(name, "string") for name in self.types], node)
 
     def fixed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Of the columns that were found, those that the files have by declaration."""
+        """Those of the found columns that the files have by declaration."""
         return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
 
     def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
-        """The files as they are."""
+        """The files as they are now."""
         if self.server:
             message = "path: a live run cannot follow a web file. Download it, and give its path."
             raise PipelineError(message, node, "path")
         return super().stream(node, folder, run)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """Those of its files that workers elsewhere do not see."""
+        """The files that remote workers cannot see."""
         return tuple(Path(file.path) for file in self.files(node, folder) if file.is_here)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The same over copies of the first rows of each file; of as many as the types are inferred from."""
+        """The same source over copies of the first rows of each file, at least as many as types are inferred from."""
         place = into / node
         place.mkdir()
         for number, file in enumerate(self.files(node, folder)):
@@ -144,7 +144,7 @@ class FileSource(Source):
             head.writelines(islice(raw_lines(stream), rows + 1))
 
     def overridden(self, columns: Sequence[Column], node: str) -> tuple[Column, ...]:
-        """The columns with the types that somebody set. Raises SourceError for one that the file lacks."""
+        """The columns with the declared types. Raises SourceError for a column that the file lacks."""
         known = [column.name for column in columns]
         if missing := [name for name in self.types if name not in known]:
             message = f"types: {unknown_name('column', missing[0], known)}. Correct the name, or choose another file."
@@ -166,16 +166,16 @@ class TextFiles(FileSource):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a live run looks for more files."""
+        """Whether a live run looks for new files."""
         return self.monitor_interval_ms is not None
 
     @property
     def open_quote(self) -> bytes:
-        """The quote in which line breaks are no ends of lines; empty where there is none."""
+        """The quote within which line breaks do not end a line; empty if there is none."""
         return b""
 
     def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
-        """As they grow, where they are watched."""
+        """The files as they grow, if they are watched."""
         if self.monitor_interval_ms is None or self.server:
             return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):
@@ -187,12 +187,12 @@ class TextFiles(FileSource):
 
     @property
     def watching(self) -> Mapping[str, str]:
-        """Flink's option for it."""
+        """Flink's option for watching."""
         return {} if self.monitor_interval_ms is None else {"source.monitor-interval": f"{self.monitor_interval_ms} ms"}
 
 
 class RowFile(FileSource):
-    """A source over files of which each row is a record, and a column may hold its kind."""
+    """A source over files in which each row is a record; one column may hold the kind."""
 
     kind_column: str | None = Field(
         None,
@@ -210,11 +210,11 @@ class RowFile(FileSource):
 
     @property
     def update_kind(self) -> UpdateKind:
-        """+U alone, where updates go by the key."""
+        """+U alone if updates are applied by key."""
         return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
 
     def described(self, node: str, columns: Sequence[Column]) -> Derived:
-        """What it puts out: all columns of the file but the kind."""
+        """The source's output: all columns of the file except the kind."""
         if self.kind_column is None:
             return derive_source(self, node, columns, self.primary_key)
         kind = Schema(tuple(columns)).column(self.kind_column, node, "kind_column")
@@ -225,7 +225,7 @@ class RowFile(FileSource):
     def typed(
         self, rows: DataFrame, schema: Schema, fields: Mapping[str, texts.Field], broken: SparkColumn
     ) -> SourceFrames:
-        """Typed records of their kind, and rejected rows. fields: by column, the kind among them."""
+        """Records with types and kinds, and rejected rows. fields: by column, including the kind."""
         from pyspark.sql import functions as F
 
         payload = [fields[name] for name in schema.names]
@@ -236,9 +236,9 @@ class RowFile(FileSource):
         return texts.frames(rows, schema, payload, reason, kind.value)
 
     def table_sql(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:
-        """The source in Flink SQL; with a kind column a table of plain rows, and a view that reads them.
+        """The source in Flink SQL; with a kind column, a table of plain rows and a view that reads it as a changelog.
 
-        options: of the connector they name, else of that for files.
+        options: of the connector that they name, otherwise of the filesystem connector.
         """
         if "connector" not in options:
             options = {"connector": "filesystem", "path": self.path, **options}

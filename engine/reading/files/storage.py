@@ -1,10 +1,10 @@
-"""Where the files of sources lie, and who opens them.
+"""Where the files of sources are stored, and how they are opened.
 
-    here       a path of this machine; a URI, which PyArrow's file systems open from here
-    elsewhere  what only an engine can see: its own paths, and URIs for which it has the rights
+    here       a path on this machine; a URI that PyArrow's file systems open from here
+    elsewhere  files that only an engine can see: its own paths, and URIs for which it has credentials
 
-A path is looked for here first. What is not here is asked of the storage of the engine on which a pipeline is to run,
-where it has one: `looking_at` says which, for a block; `look_at_by_default` for all others.
+A path is resolved on this machine first. Otherwise the storage of the engine that runs the pipeline is asked, if it
+has one: `looking_at` sets it for a block, `look_at_by_default` for all other code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNPACK: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.o
 
 
 class StoredFile(NamedTuple):
-    """A file of a storage: its path or URI there, its bytes, and when it was last changed."""
+    """A file of a storage: its path or URI there, its bytes, and its modification time."""
 
     path: str
     size: int
@@ -38,17 +38,17 @@ class StoredFile(NamedTuple):
 
 
 class Storage(Protocol):
-    """What finds and opens files elsewhere. Raises OSError with a reason that a person understands."""
+    """Finds and opens files elsewhere. Raises OSError with a reason that users understand."""
 
     @property
     def title(self) -> str:
-        """Where that is, as the end of "there is no such file on ..."."""
+        """The place of the storage, as the end of "there is no such file on ..."."""
 
     def find(self, path: str, endings: Collection[str]) -> Sequence[StoredFile]:
-        """The files behind a path, as `list_files` has it."""
+        """The files of a path, as `list_files` returns them."""
 
     def open(self, file: StoredFile) -> IO[bytes]:
-        """A file to read anywhere in."""
+        """The file as a seekable stream."""
 
 
 _LOOKED_AT: ContextVar[Storage | None] = ContextVar("the storage of the engine that is meant", default=None)
@@ -57,7 +57,7 @@ _default: Callable[[], Storage | None] = lambda: None  # noqa: E731 - a place to
 
 @contextmanager
 def looking_at(storage: Storage | None) -> Iterator[None]:
-    """Look there for what is not on this machine. None: nowhere else."""
+    """Look for files that are not on this machine in this storage. None: nowhere else."""
     token = _LOOKED_AT.set(storage)
     try:
         yield
@@ -66,23 +66,23 @@ def looking_at(storage: Storage | None) -> Iterator[None]:
 
 
 def look_at_by_default(storage: Callable[[], Storage | None]) -> None:
-    """What to look at where nobody says it: the app's choice."""
+    """Set the storage to use where no other is set: the app's choice."""
     global _default
     _default = storage
 
 
 def elsewhere() -> Storage | None:
-    """The storage to be looked at."""
+    """The storage in effect."""
     return _LOOKED_AT.get() or _default()
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path is one of a remote file system."""
+    """Whether a path is a URI of a remote file system."""
     return _URI.match(path) is not None
 
 
 def open_file(path: str) -> IO[bytes]:
-    """A file or URI to read anywhere in. Raises OSError."""
+    """A file or URI as a seekable stream. Raises OSError."""
     if is_uri(path):
         system, inside = file_system(path)
         return io.BufferedReader(system.open_input_file(inside), _BUFFER)
@@ -90,18 +90,18 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def is_packed(path: str) -> bool:
-    """Whether a file's name says that it is compressed."""
+    """Whether a file's ending means that it is compressed."""
     return PurePosixPath(path).suffix in _UNPACK
 
 
 def unpacked(stream: IO[bytes], path: str) -> IO[bytes]:
-    """What a file holds, decompressed where its name says that it is compressed."""
+    """A file's content, decompressed if its ending means that it is compressed."""
     unpack = _UNPACK.get(PurePosixPath(path).suffix)
     return stream if unpack is None else cast(IO[bytes], unpack(stream, "rb"))
 
 
 def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
-    """The files behind a path or URI, by name: itself, those of a folder with one of the endings, or of a glob.
+    """The files of a path or URI, by name: one file, the files of a folder with one of the endings, or those of a glob.
 
     Files whose names start with _ or a dot are hidden, as for Spark. Raises OSError.
     """
@@ -128,26 +128,26 @@ def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
 
 
 def ending_of(path: str) -> str:
-    """The ending of a file's name, without that of a compression, in lower case."""
+    """The ending of a file's name, without a compression ending, in lower case."""
     name = PurePosixPath(path)
     return PurePosixPath(name.stem).suffix.lower() if name.suffix in _UNPACK else name.suffix.lower()
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """PyArrow's file system of a path or URI, and the path in it. Raises OSError for one that it does not have."""
+    """PyArrow's file system of a path or URI, and the path in it. Raises OSError for an unsupported one."""
     from pyarrow.fs import FileSystem, LocalFileSystem
 
     if not is_uri(path):
         return LocalFileSystem(), path
     try:
-        # Hadoop's name for what everybody else calls s3.
+        # Hadoop's name for the scheme that is called s3 elsewhere.
         return cast(tuple[Any, str], FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", path)))
     except (pa.ArrowException, ValueError) as error:
         raise OSError(str(error)) from error
 
 
 def _is_one(path: str) -> bool:
-    """Whether it is a path without a pattern, or a file whose name looks like one."""
+    """Whether the path has no pattern, or is an existing file whose name looks like one."""
     if not glob.has_magic(path):
         return True
     from pyarrow.fs import FileType
@@ -160,7 +160,7 @@ def _is_one(path: str) -> bool:
 
 
 def path_matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path below a folder match those of a pattern; ** stands for any number of them."""
+    """Whether the parts of a path below a folder match those of a pattern; ** matches any number of parts."""
     if not pattern:
         return True
     if pattern[0] == "**":
@@ -171,10 +171,10 @@ def path_matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _place(path: str, base: str, inside: str) -> str:
-    """The path or URI of what was found: as it was asked for, with the scheme and the host of that."""
+    """The path or URI of a file that was found: in the form of the request, with its scheme and host."""
     if not is_uri(path):
         return inside
     scheme, _, rest = path.partition("://")
-    # Of a bucket the name is a part of the path; of a host it is not.
+    # A bucket's name is part of the path; a host's name is not.
     host = "" if not inside.startswith("/") else rest.partition("/")[0]
     return f"{scheme}://{host}{quote(inside)}"

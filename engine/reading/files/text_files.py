@@ -1,7 +1,7 @@
-"""How workers read text files: the lines that begin in a range of bytes, in blocks of whole lines.
+"""Reads text files on the workers: the lines that begin in a range of bytes, in blocks of whole lines.
 
-A byte order mark is no text. A line ends with LF, CRLF or CR; in a block all end with LF. Lines are numbered from the
-start of a part: those before it are counted only where somebody has to be told the number.
+A byte order mark is not text. A line ends with LF, CRLF or CR; in a block all lines end with LF. Lines are numbered
+from the start of a part; the lines before it are counted only if a line number is reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TextPart(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Whole lines. first: the number of the first one in its part, from 1; size: how many they are."""
+    """Whole lines. first: the number of the first one in its part, from 1; size: the number of lines."""
 
     text: bytes
     first: int
@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 
 def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PART) -> tuple[TextPart, ...]:
-    """The parts of some files. whole: a file is one part, as compressed ones are."""
+    """The parts of some files. whole: each file is one part, as compressed files always are."""
     parts = []
     for file in files:
         cuts = [0] if whole or is_packed(file.path) else list(range(0, file.size, size)) or [0]
@@ -50,15 +50,15 @@ def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PA
 
 
 def ranges_of(path: str, name: str, start: int, end: int, *, whole: bool = False) -> list[TextPart]:
-    """A range of a file, both of whose ends are those of lines, in parts."""
+    """A range of a file that starts and ends at line boundaries, in parts."""
     cuts = [start, *range(start + _PART, end, _PART), end] if not whole else [start, end]
     return [TextPart(path, name, low, high) for low, high in zip(cuts, cuts[1:], strict=False) if low < high]
 
 
 def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterator[Block]:
-    """The part in blocks of whole lines; with a quote, of lines that leave none open.
+    """The part in blocks of whole lines; with a quote, in blocks that leave no quote open.
 
-    Of a line that is longer than LINE_BYTES it has the start, which is too long as well.
+    A line longer than LINE_BYTES is cut, but remains too long.
     """
     line = 1
     with _opened(part.path) as stream:
@@ -94,7 +94,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def _line_from(stream: IO[bytes], at: int) -> int:
-    """Where the first line begins that does so at a place or behind it."""
+    """The start of the first line at or after this offset."""
     if at:
         stream.seek(at - 1)
         while (read := stream.readline(_BLOCK)) and not read.endswith(b"\n"):
@@ -104,7 +104,7 @@ def _line_from(stream: IO[bytes], at: int) -> int:
 
 
 def _cut(stream: IO[bytes], left: int | None, quote: bytes, size: int) -> Iterator[tuple[bytes, int]]:
-    """Blocks that end with a line, each with how many line ends were left out after it."""
+    """Blocks that end at a line end, each with the number of line ends omitted after it."""
     reads = _reads(stream, left, size)
     rest = b""
     for read in reads:
@@ -129,18 +129,18 @@ def _reads(stream: IO[bytes], left: int | None, size: int) -> Iterator[bytes]:
 
 
 def _end_of_lines(block: bytes, quote: bytes) -> int:
-    """Where the last line ends that leaves no quote open; 0 where none does."""
+    """The end of the last line that leaves no quote open; 0 if there is none."""
     end = block.rfind(b"\n") + 1
     while quote and end and block.count(quote, 0, end) % 2:
         end = block.rfind(b"\n", 0, end - 1) + 1
     if not end and not quote and len(block) > LINE_BYTES:
-        # Perhaps lines end with CR alone. The last byte may be half of CRLF.
+        # Lines may end with CR alone. The last byte may be half of a CRLF.
         end = block.rfind(b"\r", 0, len(block) - 1) + 1
     return end
 
 
 def _line_end(block: bytes, reads: Iterator[bytes], quote: bytes) -> tuple[int, bytes]:
-    """The line ends up to that of the line, or the record, with which a block begins; and what follows it."""
+    """The number of line ends up to the end of the line, or record, that starts a block; and the rest after it."""
     passed, is_open = 0, False
     while block:
         at = 0
@@ -155,7 +155,7 @@ def _line_end(block: bytes, reads: Iterator[bytes], quote: bytes) -> tuple[int, 
 
 
 class Places(Protocol):
-    """Where lines stand, as a person finds them."""
+    """The positions of lines, as users find them."""
 
     def before(self) -> int:
         """The lines of the file before the part."""
@@ -165,14 +165,14 @@ class Places(Protocol):
 
 
 class LineNumbers:
-    """The numbers in the file of a part's lines."""
+    """The line numbers of a part in its file."""
 
     def __init__(self, part: TextPart) -> None:
         self._part = part
         self._before: int | None = None
 
     def before(self) -> int:
-        """The lines of the file before the part: counted when somebody asks."""
+        """The number of lines in the file before the part, counted on demand."""
         if self._before is None:
             self._before = _count_lines(self._part)
         return self._before
@@ -194,7 +194,7 @@ def _count_lines(part: TextPart) -> int:
             read = stream.read(min(_BLOCK, left))
             left -= len(read)
             lines += read.count(b"\n")
-            # A lone carriage return ends a line as well; half of a pair may stand in the next block.
+            # A lone carriage return ends a line as well; the other half of a CRLF may be in the next block.
             lines += read.count(b"\r") - read.count(b"\r\n") - (ended and read.startswith(b"\n"))
             ended = read.endswith(b"\r")
     return lines

@@ -1,10 +1,10 @@
-"""Files of the web: an https address in place of a path. A run fetches each once, as it starts.
+"""Files on the web: an https address instead of a path. A run fetches each file once, when it starts.
 
-    fetching(folder)    within it, an address is asked once and its file kept in the folder; outside of it, never
+    fetching(folder)    inside this block, each address is fetched once into the folder; outside, nothing is fetched
 
-So nobody is asked because somebody looks at a pipeline. Only the host that was named may be on a private network, and
-where a studio serves others not even that one, unless CHANGELOG_STUDIO_FOLDERS names it. Every redirect is judged like
-an address, and what is connected to is the very address that was judged. Proxies are not used.
+Viewing a pipeline therefore sends no request. Only the named host may be in a private network; in a shared studio not
+even that one, unless CHANGELOG_STUDIO_FOLDERS names it. Every redirect is checked like an address, and the connection
+goes to exactly the IP address that was checked. Proxies are not used.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from engine.errors import SourceError, SourceMissing
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read, refused
 
 LARGEST: Final = 2 << 30
-"""So many bytes are fetched at most, as they come."""
+"""The most bytes to fetch, counted as received."""
 BEGINNING: Final = 64 << 20
-"""The same where only the first rows or the columns are wanted: a person waits for them."""
+"""The same if only the first rows or the columns are needed: a user waits for them."""
 LONGEST_S: Final = 600.0
 _ANSWER_S: Final = 20.0
 _REDIRECTS: Final = 5
@@ -45,12 +45,12 @@ _IN_ADDRESS: Final = "/%:@!$&'()*+,;=~?"
 
 
 class NotFetched(SourceMissing):
-    """A file of the web, where nothing is fetched."""
+    """A file on the web that was not fetched because fetching is off."""
 
 
 @dataclass
 class _Fetched:
-    """What was fetched into a folder, by address. most: bytes of each."""
+    """The files fetched into a folder, by address. most: bytes of each."""
 
     folder: Path
     most: int
@@ -62,7 +62,7 @@ _FETCHED: ContextVar[_Fetched | None] = ContextVar("where files of the web are f
 
 @contextmanager
 def fetching(folder: Path, most: int = LARGEST) -> Iterator[None]:
-    """Within it, files of the web are fetched into a folder, once each; what needs them later has to be in it, too."""
+    """Inside this block, web files are fetched into a folder, once each; code that needs them must run inside too."""
     token = _FETCHED.set(_Fetched(folder, most))
     try:
         yield
@@ -71,12 +71,12 @@ def fetching(folder: Path, most: int = LARGEST) -> Iterator[None]:
 
 
 def is_web(path: str) -> bool:
-    """Whether a path is an address of the web."""
+    """Whether a path is a web address."""
     return path.strip().lower().startswith(("https://", "http://"))
 
 
 def host_of(path: str) -> str:
-    """The host of an address, with its port where that is not the usual one; empty for what is none."""
+    """The host of an address, with a port other than the default; empty for any other path."""
     try:
         parts = urlsplit(path.strip())
         port = parts.port
@@ -86,7 +86,7 @@ def host_of(path: str) -> str:
 
 
 def fetched(address: str, node: str) -> Path:
-    """The file behind an address. Raises NotFetched outside of `fetching`, SourceError where it cannot be had."""
+    """The file of an address. Raises NotFetched outside of `fetching`, SourceError if the file is not available."""
     address = address.strip()
     _parts(address, node)
     into = _FETCHED.get()
@@ -98,7 +98,7 @@ def fetched(address: str, node: str) -> Path:
         raise NotFetched(message, node, "path")
     if address not in into.files:
         into.folder.mkdir(parents=True, exist_ok=True)
-        # Its ending says how it is compressed. Spark skips files that begin with _ or a dot.
+        # The ending tells the compression. Spark skips files that begin with _ or a dot.
         name = re.sub(r"[^\w.-]", "_", PurePosixPath(unquote(urlsplit(address).path)).name)[-80:]
         target = into.folder / f"{len(into.files)}-{name}"
         _Fetch(address, node, into.most).to(target)
@@ -107,7 +107,7 @@ def fetched(address: str, node: str) -> Path:
 
 
 class _Connection(http.client.HTTPSConnection):
-    """A connection to the addresses that were judged, whatever the name leads to by now."""
+    """A connection to the IP addresses that were checked, whatever the name resolves to now."""
 
     def __init__(self, host: str, port: int, addresses: list[str]) -> None:
         self._context_of_tls = ssl.create_default_context()
@@ -116,7 +116,7 @@ class _Connection(http.client.HTTPSConnection):
         self._talking: ssl.SSLSocket | None = None
 
     def connect(self) -> None:
-        """Connect to the first of them that answers."""
+        """Connect to the first address that answers."""
         for at, address in enumerate(self._addresses):
             try:
                 plain = socket.create_connection((address, self.port), self.timeout)
@@ -125,19 +125,19 @@ class _Connection(http.client.HTTPSConnection):
                 if at + 1 == len(self._addresses):
                     raise
         self.sock = self._context_of_tls.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
-        # Where a server says that it closes, http.client forgets the socket from which the body still comes.
+        # If a server announces that it closes, http.client drops the socket from which the body is still read.
         self._talking = self.sock
         self.sock.do_handshake()
 
     def leave(self) -> None:
-        """Have whatever reads from it fail: a timeout is no end for a server that sends a byte now and then."""
+        """Make all reads from it fail: a timeout does not stop a server that sends a byte now and then."""
         with contextlib.suppress(OSError):
             if self._talking is not None:
                 self._talking.shutdown(socket.SHUT_RDWR)
 
 
 class _Fetch:
-    """One file on its way."""
+    """The download of one file."""
 
     def __init__(self, address: str, node: str, most: int) -> None:
         self._address, self._node, self._most = address, node, most
@@ -169,7 +169,7 @@ class _Fetch:
         self._fail(f"it is redirected more than {_REDIRECTS} times; check the address")
 
     def _asked(self, parts: SplitResult, target: Path) -> str | None:
-        """Ask once. None where the file is there now, else where it is instead."""
+        """Send one request. None if the file was received, otherwise the address of the redirect."""
         host, port = str(parts.hostname), parts.port or _HTTPS
         connection = _Connection(host, port, self._addresses(host, port))
         leaving = threading.Timer(max(0.0, self._until - time.monotonic()), connection.leave)
@@ -206,7 +206,7 @@ class _Fetch:
             self._fail(f"only {size:,} of its {wanted:,} bytes came; try again")
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """What a name leads to, where that may be connected to."""
+        """The IP addresses of a host to which connections are allowed."""
         try:
             found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
         except (OSError, UnicodeError) as error:
@@ -237,7 +237,7 @@ class _Fetch:
 
 
 def _parts(address: str, node: str) -> SplitResult:
-    """An address that may be asked. Raises SourceError."""
+    """The parts of an address that may be fetched. Raises SourceError."""
     try:
         parts = urlsplit(address)
         is_right = bool(parts.hostname) and parts.port != 0 and address.isprintable() and " " not in address
@@ -269,7 +269,7 @@ def _is_public(address: str) -> bool:
 
 
 def _carried(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[ipaddress.IPv4Address]:
-    """The addresses of version 4 that one of version 6 may lead to, through a tunnel or NAT64."""
+    """The IPv4 addresses that an IPv6 address may lead to, through a tunnel or NAT64."""
     if isinstance(found, ipaddress.IPv6Address):
         if found in _NAT64 or found in _COMPATIBLE:
             yield ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)

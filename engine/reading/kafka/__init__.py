@@ -1,1 +1,1 @@
-"""What is read from topics of Kafka: partitions by their offsets, kept beside the store before they count."""
+"""Reads Kafka topics: partitions by offset, kept beside the store before they count."""

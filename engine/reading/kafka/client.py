@@ -1,9 +1,9 @@
-"""The connection to Kafka: options by the names of Java's client, as Flink passes them on, and errors in sentences.
+"""The connection to Kafka: options under the names of the Java client, as Flink passes them on; errors as sentences.
 
-    properties.sasl.jaas.config, ssl.truststore.location, ...   are translated for librdkafka, which does the work
+    properties.sasl.jaas.config, ssl.truststore.location, ...   are translated for librdkafka, the actual client
     ${env:NAME}                                                 a secret, by the name of an environment variable
 
-Nothing is ever committed to a consumer group: the offsets of a run are in its store.
+Offsets are never committed to a consumer group: the store holds the offsets of a run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_S: Final = 10.0
 _MOMENT_S: Final = 0.5
-# What the protocol takes for a time, as well.
+# Special timestamps of the protocol.
 _LAST: Final = -1
 _FIRST: Final = -2
 Place = tuple[str, int]
@@ -35,16 +35,16 @@ _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _JAAS_PLAIN: Final = re.compile(r'(?i)(?:password|secret)\w*\s*=\s*(?!"\$\{env:\w+\}")')
 _JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
-# A pipeline can come from anybody: with these it would load a library into this process, or run a command.
+# A pipeline can come from anyone: these options would load a library into this process, or run a command.
 _RUNS_CODE: Final = frozenset(
     ["plugin.library.paths", "ssl.engine.location", "ssl.engine.id", "ssl.providers", "sasl.kerberos.kinit.cmd"]
 )
-# What librdkafka reads, or asks for a token: as little as any source may where the studio is served to others.
+# Files that librdkafka reads, and addresses that it asks for a token: restricted like sources in a shared studio.
 _FILE: Final = re.compile(r"\.(location|keytab|file)$")
 _ADDRESS: Final = re.compile(r"\.url$")
-# It asks an address of its own, which machines in a cloud answer with a token of theirs.
+# It sends requests to a fixed address, where cloud machines receive their own access token.
 _CLOUD: Final = "sasl.oauthbearer.metadata.authentication.type"
-# librdkafka puts Kerberos' options into the command line of kinit, which a shell reads.
+# librdkafka passes Kerberos options to the command line of kinit, which a shell interprets.
 _KERBEROS_WORD: Final = re.compile(r"[\w./@:-]*")
 _RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -53,7 +53,7 @@ _RENAMED: Final = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.truststore.certificates": "ssl.ca.pem",
 }
-# What only Java's client knows, and what is decided here.
+# Options of the Java client alone, and options that the studio decides.
 _WITHOUT_EFFECT: Final = frozenset(
     [
         "key.deserializer",
@@ -83,7 +83,7 @@ _WITHOUT_EFFECT: Final = frozenset(
 
 
 def check_options(properties: Mapping[str, str], node: str) -> None:
-    """Raise PipelineError for a secret that stands there itself, and for what librdkafka cannot or must not do."""
+    """Raise PipelineError for a secret in plain text, and for options that librdkafka lacks or must not use."""
     for name, value in properties.items():
         if name in _RUNS_CODE:
             message = (
@@ -113,14 +113,14 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
                 "name the .pem file."
             )
             raise PipelineError(message, node, "properties")
-    # Those that a variable holds are known when somebody connects.
+    # Values from environment variables are checked when a client connects.
     _check_places({name: value for name, value in properties.items() if not is_named(value)}, node)
 
 
 def _check_places(settings: Mapping[str, Any], node: str) -> None:
-    """Raise PipelineError for a file or an address that no pipeline may name here. Values are as librdkafka gets them.
+    """Raise PipelineError for a file or address that a pipeline may not name. Values are those for librdkafka.
 
-    "probe" is for certificates where the system keeps them.
+    "probe" looks for certificates in the system's own places.
     """
     for name, value in settings.items():
         text = str(value)
@@ -143,7 +143,7 @@ def _jaas(text: str) -> dict[str, str]:
 
 
 def _settings(servers: str, properties: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """librdkafka's settings, and the secrets among their values. Raises NotSet."""
+    """The settings for librdkafka, and the secrets among their values. Raises NotSet."""
     settings: dict[str, Any] = {"bootstrap.servers": servers}
     secrets: list[str] = []
     for name, text in properties.items():
@@ -169,14 +169,14 @@ def _settings(servers: str, properties: Mapping[str, str]) -> tuple[dict[str, An
 
 @dataclass
 class Heard:
-    """What the client says of its brokers from its own threads. trouble: the last one, "" where all is well."""
+    """The errors that the client reports on its own threads. trouble: the last one, "" if there is none."""
 
     secrets: Sequence[str]
     last: str = ""
     trouble: str = ""
 
     def __call__(self, error: KafkaError) -> None:
-        """An error that no message carries."""
+        """Called with errors that belong to no message."""
         if error.code() == self._all_down:
             self.trouble = self.last or hidden(error.str(), self.secrets)
         else:
@@ -190,9 +190,9 @@ class Heard:
 
 
 class Client:
-    """A consumer that belongs to no group. Raises SourceError, and everything it does with the brokers, too.
+    """A consumer without a group. The constructor and all requests to brokers raise SourceError.
 
-    Raises PipelineError for an option that must not be there: who asks for a topic's columns has planned nothing yet.
+    Raises PipelineError for a forbidden option: reading a topic's columns needs no plan, which would have checked it.
     """
 
     def __init__(self, servers: str, properties: Mapping[str, str], node: str) -> None:
@@ -213,14 +213,14 @@ class Client:
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
-            # Where to go on is decided here, with a sentence.
+            # The studio decides where to continue, and reports it in a sentence.
             "auto.offset.reset": "error",
-            # What it has to say is said in sentences.
+            # Errors are reported as sentences instead.
             "log_level": 0,
             "error_cb": self.heard,
         }
-        # The first as Java's client does, and so Flink. With the other nothing that is asked waits for long behind a
-        # request for messages that do not come.
+        # The first as in the Java client, and so in Flink. The second keeps requests from waiting long behind a fetch
+        # that returns no messages.
         usual = {"isolation.level": "read_uncommitted", "fetch.wait.max.ms": 100}
         try:
             self.consumer = Consumer({**usual, **settings, **fixed})
@@ -230,7 +230,7 @@ class Client:
         self.close = weakref.finalize(self, self.consumer.close)
 
     def topics_like(self, pattern: str) -> list[str]:
-        """The topics whose whole names match a pattern, sorted; not those that Kafka keeps for itself."""
+        """The topics whose full names match a pattern, sorted, without Kafka's internal topics."""
         known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
         return [name for name in known if not name.startswith("__") and re.fullmatch(pattern, name)]
 
@@ -249,11 +249,11 @@ class Client:
         return found
 
     def bounds(self, places: Sequence[Place]) -> list[tuple[int, int]]:
-        """By partition the offset of the first message that is there, and the one after the last."""
+        """By partition, the offset of the first available message, and the offset after the last one."""
         return list(zip(self._offsets(places, _FIRST), self._offsets(places, _LAST), strict=True))
 
     def ends_now(self, places: Sequence[Place]) -> list[int] | None:
-        """By partition the offset after the last message; None where no broker says so in a moment."""
+        """By partition, the offset after the last message; None if no broker answers shortly."""
         from confluent_kafka import KafkaException, TopicPartition
 
         asked = [TopicPartition(*place, _LAST) for place in places]
@@ -264,18 +264,18 @@ class Client:
         return [one.offset for one in found]
 
     def known_end(self, topic: str, partition: int) -> int:
-        """The offset after the last message, as far as it is known without asking."""
+        """The offset after the last message, as known without a request."""
         from confluent_kafka import TopicPartition
 
         known = self.consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
         return int(known[1]) if known else -1
 
     def offsets_at(self, places: Sequence[Place], ms: int) -> list[int | None]:
-        """By partition the first offset with a timestamp from then on; None where there is none."""
+        """By partition, the first offset with this timestamp or a later one; None if there is none."""
         return [offset if offset >= 0 else None for offset in self._offsets(places, ms)]
 
     def committed(self, places: Sequence[Place]) -> list[int | None]:
-        """By partition what the group of the options has committed; None where it has not."""
+        """By partition, the offset committed by the group in the options; None without a commit."""
         from confluent_kafka import TopicPartition
 
         asked = [TopicPartition(*place) for place in places]
@@ -283,7 +283,7 @@ class Client:
         return [one.offset if one.offset >= 0 else None for one in found]
 
     def answers(self) -> bool:
-        """Whether a broker answers, in a moment."""
+        """Whether a broker answers shortly."""
         from confluent_kafka import KafkaException
 
         try:
@@ -315,7 +315,7 @@ class Client:
         except KafkaException as error:
             code = error.args[0].code() if error.args and isinstance(error.args[0], KafkaError) else None
             if not self.consumer.assignment():
-                # What brokers say is heard while messages are asked for; here none can come.
+                # The client reports broker errors only while it polls; no message can arrive here.
                 self.consumer.poll(0)
             said = self.heard.last or self._said(error)
             if code in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):

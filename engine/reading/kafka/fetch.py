@@ -1,9 +1,9 @@
-"""Messages of several partitions in one order: by their timestamps, as far as the partitions themselves are in order.
+"""Messages of several partitions in one order: by timestamp, as far as each partition itself is in order.
 
     order     (largest timestamp so far in the partition, number of the partition, offset)
 
-So a backlog is read as it came about, and not partition by partition, which would make most of it late. A message waits
-until every partition that has more has shown its next one, unless that one is silent for long.
+A backlog is thus read in the order in which it was written. Partition by partition, most of it would be late. A
+message waits until every partition with more messages has delivered its next one, or has been silent for long.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 _NO_TIME: Final = -(1 << 62)
 _ASK_S: Final = 0.05
 _LONGEST_S: Final = 2.0
-# A partition that has more and does not send it for so long holds nobody up any more.
+# A partition that has more messages but sends none for this time no longer holds back the others.
 _SILENT_S: Final = 5.0
 _GIVE_UP_S: Final = 30.0
-# So many messages of one partition wait for those of others, before it has to.
+# The most messages of one partition that wait for other partitions before it is paused.
 _MOST_WAITING: Final = 200_000
 _AT_ONCE: Final = 20_000
-# Who has set a timestamp, by the protocol's number and in Kafka's words.
+# The types of timestamps, by the protocol's number, in Kafka's words.
 _KINDS: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
 PIECE: Final = Limit(100_000, 16 << 20)
 
 
 class Received(NamedTuple):
-    """A message. clock: the largest timestamp so far of its partition, number `log`. kind: that of its timestamp."""
+    """A message. clock: the largest timestamp so far of its partition, number `log`. kind: of its timestamp."""
 
     clock: int
     log: int
@@ -51,10 +51,10 @@ class Received(NamedTuple):
 
 @dataclass
 class Log:
-    """A partition, as far as it has been read.
+    """A partition and the progress of reading it.
 
-    at: the offset of the next message that nobody has taken; clock: the largest timestamp of those before. end: where
-    it ends, None for nowhere. read, seen: the same as at and clock of what has been received.
+    at: the offset of the next message to take; clock: the largest timestamp before it. end: the offset to stop at, None
+    for unbounded. read, seen: the same as at and clock, for received messages.
     """
 
     topic: str
@@ -74,31 +74,31 @@ class Log:
 
     @property
     def place(self) -> Place:
-        """Which one it is."""
+        """The topic and the partition number."""
         return self.topic, self.partition
 
     @property
     def name(self) -> str:
-        """As a person calls it."""
+        """The name for users."""
         return f"{self.topic}, partition {self.partition}"
 
     @property
     def is_over(self) -> bool:
-        """Whether no further message of it is wanted."""
+        """Whether no further message of the partition is wanted."""
         return self.end is not None and self.read >= self.end
 
     @property
     def has_more(self) -> bool:
-        """Whether its next message has to be waited for."""
+        """Whether the next message of the partition has to be waited for."""
         return not self.is_over and not self.is_at_end
 
     def to_json(self) -> Json:
-        """Where it goes on."""
+        """The position to continue from."""
         return [self.topic, self.partition, self.at, self.clock, self.end]
 
 
 class Fetching:
-    """Reads partitions from where they are."""
+    """Reads partitions from their current positions."""
 
     def __init__(self, client: Client, logs: Sequence[Log]) -> None:
         self._client = client
@@ -109,7 +109,7 @@ class Fetching:
         self.add(logs)
 
     def add(self, logs: Sequence[Log]) -> None:
-        """Read these, too."""
+        """Read these partitions, too."""
         from confluent_kafka import TopicPartition
 
         if not logs:
@@ -122,19 +122,19 @@ class Fetching:
         self._client.consumer.incremental_assign(places)
 
     def end_now(self) -> None:
-        """Nothing is wanted but what is there now."""
+        """Stop at the current ends of the partitions."""
         endless = [log for log in self.logs if log.end is None]
         for log, (_, high) in zip(endless, self._client.bounds([log.place for log in endless]), strict=True):
             log.end = max(log.read, high)
 
     @property
     def is_over(self) -> bool:
-        """Whether all that is wanted has been taken."""
+        """Whether all wanted messages have been taken."""
         return all(log.is_over and not log.waiting for log in self.logs)
 
     @property
     def behind(self) -> int:
-        """How many messages are there that nobody has taken."""
+        """The number of available messages that were not taken yet."""
         ends = [
             (log, log.end if log.end is not None else self._client.known_end(log.topic, log.partition))
             for log in self.logs
@@ -143,7 +143,7 @@ class Fetching:
 
     @property
     def trouble(self) -> str:
-        """Why nothing comes; "" where that is not so."""
+        """The reason why no messages arrive; "" if there is no trouble."""
         heard = self._client.heard
         if heard.trouble and time.monotonic() - self._probed_s > _LONGEST_S:
             if self._client.answers():
@@ -155,7 +155,7 @@ class Fetching:
         return f"no broker at {self._client.servers} answers: {heard.trouble}. {waiting}"
 
     def fetch(self, limit: Limit) -> list[Received]:
-        """What is there now, in order; no more than so much, and at least one where there is one."""
+        """The available messages, in order: within the limit, but at least one if there is any."""
         began = time.monotonic()
         was_asked = False
         while True:
@@ -175,7 +175,7 @@ class Fetching:
         return self._taken(ready)
 
     def all(self, most: int | None = None) -> Iterator[list[Received]]:
-        """All messages up to the ends of the partitions, or the first ones. Raises SourceError where none comes."""
+        """All messages up to the ends of the partitions, or the first ones. Raises SourceError if none arrive."""
         heard_s, left = time.monotonic(), most
         while not self.is_over and (left is None or left > 0):
             rows = self.fetch(PIECE if left is None else Limit(min(left, PIECE.records), PIECE.bytes))
@@ -193,7 +193,7 @@ class Fetching:
                 raise SourceError(message)
 
     def _look_for_more(self) -> None:
-        """What is there by now in other partitions comes in its turn, too, whichever broker is the first to send."""
+        """Ask for the ends again: messages of other partitions get their turn, whichever broker sends first."""
         logs = [log for log in self.logs if log.is_at_end and not log.is_over]
         ends = self._client.ends_now([log.place for log in logs]) if logs else None
         for log, end in zip(logs, ends or (), strict=ends is not None):
@@ -267,7 +267,7 @@ class Fetching:
             log.at, log.clock = one.offset + 1, one.clock
         for log in self.logs:
             if not log.waiting:
-                # What takes up offsets without being a message is behind us, too.
+                # Offsets without messages (transaction markers, compacted messages) are passed as well.
                 log.at, log.clock = max(log.at, log.read), log.seen
         return rows
 
@@ -275,7 +275,7 @@ class Fetching:
         return time.monotonic() - log.heard_s > _SILENT_S
 
     def _hold(self) -> None:
-        """A partition that is far ahead of the others sends nothing for a while."""
+        """Pause partitions that are far ahead of the others."""
         from confluent_kafka import TopicPartition
 
         for log in self.logs:
@@ -287,7 +287,7 @@ class Fetching:
                 log.is_held = wanted
 
     def _check(self, logs: Sequence[Log]) -> None:
-        """Move partitions on whose next message is not there any more, and say so."""
+        """Advance partitions whose next message no longer exists, and report it."""
         for log, (low, high) in zip(logs, self._client.bounds([log.place for log in logs]), strict=True):
             if low <= log.read <= high:
                 continue
@@ -319,7 +319,7 @@ def _bytes(value: str | bytes | None) -> bytes | None:
 
 
 def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch:
-    """Messages as they are kept: topic, partition, offset, timestamp in ms and its type, key, value."""
+    """Messages as they are stored: topic, partition, offset, timestamp in ms and its type, key, value."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays(

@@ -1,4 +1,4 @@
-"""Where the reading of topics begins and ends: the modes of Flink's connector, as offsets by partition."""
+"""The start and the end of reading topics: the modes of Flink's connector, as offsets by partition."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OFFSETS: Final = re.compile(r"\s*partition:(\d+),\s*offset:(\d+)\s*")
 
 @dataclass(frozen=True)
 class Extent:
-    """What of some topics is wanted. begins, ends: a mode, and its offsets or its time. options: of the client.
+    """The wanted part of some topics. begins, ends: a mode, and its offsets or time. options: of the client.
 
-    pattern: of the topics' names, in place of the names.
+    pattern: for topic names, instead of a list of names.
     """
 
     topics: tuple[str, ...]
@@ -28,7 +28,7 @@ class Extent:
     options: Mapping[str, str]
 
     def places(self, client: Client) -> list[Place]:
-        """The partitions that there are. Raises SourceError."""
+        """The existing partitions. Raises SourceError."""
         return client.partitions(client.topics_like(self.pattern) if self.pattern else self.topics)
 
 
@@ -48,7 +48,7 @@ def specific_offsets(text: str, where: str, node: str) -> dict[int, int]:
 
 
 def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -> list[Log]:
-    """The partitions where a run begins. is_bounded: those without an end have that of the moment."""
+    """The partitions at the start of a run. is_bounded: partitions without an end stop at their current end."""
     mode, text = extent.begins
     end_mode, end_text = extent.ends
     if end_mode == "unbounded" and is_bounded:
@@ -76,7 +76,7 @@ def _offsets(
     *,
     is_end: bool = False,
 ) -> list[int]:
-    """By partition where a mode says."""
+    """The offset of a mode, by partition."""
     bounds = client.bounds(places)
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
     match mode:
@@ -89,7 +89,7 @@ def _offsets(
             return [high if at is None else at for at, high in zip(found, highs, strict=True)]
         case "specific-offsets":
             wanted = specific_offsets(text, "end" if is_end else "start", node)
-            # As in Flink: what is not named is read from its start, and to its end.
+            # As in Flink, partitions that are not named are read from their start to their end.
             usual = highs if is_end else lows
             return [
                 min(wanted.get(number, other), high)

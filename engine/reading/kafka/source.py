@@ -1,9 +1,9 @@
-"""What the sources over Kafka share: topics, formats, where to begin, and how a run reads them.
+"""The base of the Kafka sources: topics, formats, start positions, and how a run reads them.
 
     topic --Fetching--> messages in order --Keeping--> pieces --MessageReader--> records
 
-A run that is not live reads up to the ends that the partitions have as it begins; a live one goes on. What it took of
-each partition is its position: nothing is committed to a consumer group.
+A bounded run reads up to the ends that the partitions have when it begins; a live run continues. The position of a run
+holds the offsets that it took: offsets are never committed to a consumer group.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 DISCOVERY_MS: Final = 300_000
-# So many messages are looked at for columns and types.
+# The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
-# Options that would take the place of the brokers.
+# Options that would replace the brokers.
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 KeyFormat = Literal["json", "csv", "raw"]
 
@@ -61,7 +61,7 @@ class Property(Parameters):
 
 
 class MetadataColumn(Parameters):
-    """A column that the broker knows of a message."""
+    """A column with the broker's metadata of a message."""
 
     name: str = Field(min_length=1, title="Name")
     of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
@@ -73,7 +73,7 @@ class KafkaTopics(ReceivedSource):
     asks_for_columns: ClassVar[str] = "Take the columns of the first messages"
     connector: ClassVar[str]
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
-    """By format, those whose messages are changes."""
+    """The formats whose messages are changes, by name."""
 
     servers: str = Field(
         "", title="Bootstrap servers", description="Brokers as host:port, separated by commas: localhost:9092."
@@ -144,35 +144,35 @@ class KafkaTopics(ReceivedSource):
     @property
     @abstractmethod
     def keys(self) -> tuple[str, ...]:
-        """The columns that the key has."""
+        """The columns of the key."""
 
     @property
     def is_upsert(self) -> bool:
-        """Whether a message replaces that of its key."""
+        """Whether a message replaces the previous one with its key."""
         return False
 
     @property
     def begins(self) -> tuple[str, str]:
-        """Where to begin: a mode by Flink's name, and its offsets or its time."""
+        """The start: a mode under Flink's name, and its offsets or time."""
         return "earliest-offset", ""
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The same of where to end."""
+        """The end, in the same form."""
         return "unbounded", ""
 
     @property
     def extent(self) -> Extent:
-        """What of the topics is wanted."""
+        """The wanted part of the topics."""
         return Extent(tuple(self.topics), self.topic_pattern, self.begins, self.ends, self.options)
 
     @property
     def topics(self) -> list[str]:
-        """Their names."""
+        """The names of the topics."""
         return [name.strip() for name in self.topic.split(";") if name.strip()]
 
     def described(self, node: str, *, changelog: bool, primary_key: Sequence[str]) -> Derived:
-        """What it puts out, or a PipelineError."""
+        """The source's output. Raises PipelineError."""
         if not self.servers.strip():
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
             raise PipelineError(message, node, "servers")
@@ -198,11 +198,11 @@ class KafkaTopics(ReceivedSource):
 
     @property
     def options(self) -> Mapping[str, str]:
-        """Those of the client."""
+        """The options of the client."""
         return {each.name: each.value for each in self.properties}
 
     def reader(self, node: str, folder: Path) -> MessageReader:
-        """How its messages are read."""
+        """The reader of the messages."""
         columns = self.derive(node, folder).schema.columns
         own = {column.name: column for column in columns}
         known = {each.name for each in self.metadata}
@@ -211,7 +211,7 @@ class KafkaTopics(ReceivedSource):
             of_value = [column for column in of_value if column.name not in self.keys]
         key: Format | None = None
         if self.key_format is not None:
-            # A deletion has no value, so that no column of a key can be an event time that is null.
+            # A deletion has no value, so a key column that is the event time must not be null.
             stripped = [
                 Column(name.removeprefix(self.key_prefix), own[name].type, time=own[name].time) for name in self.keys
             ]
@@ -227,13 +227,13 @@ class KafkaTopics(ReceivedSource):
 
     @property
     def server(self) -> str:
-        """The brokers, and whatever else the client's options name an address of."""
+        """The brokers, and any other addresses in the client's options."""
         addresses = (value for name, value in self.options.items() if name in _BROKERS or "://" in value)
         return ", ".join(part for part in (self.servers.strip(), *sorted(addresses)) if part)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Those that the client's options name."""
+        """The environment variables that the client's options name."""
         return named_in(self.options.values())
 
     @property
@@ -242,7 +242,7 @@ class KafkaTopics(ReceivedSource):
         return self.topic or self.topic_pattern
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
-        """The messages that are there as the run begins. Raises SourceError."""
+        """The messages available when the run begins. Raises SourceError."""
         client = Client(self.servers, self.options, node)
         try:
             fetching = Fetching(client, first_logs(self.extent, client, node, is_bounded=True))
@@ -254,7 +254,7 @@ class KafkaTopics(ReceivedSource):
             client.close()
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
-        """Those of the first messages. Raises SourceError."""
+        """The columns of the first messages. Raises SourceError."""
         envelope = self.envelopes.get(self.value_format)
         if self.value_format != "json" and envelope is None:
             message = f"columns: messages in {self.value_format} do not name them. Type their names."
@@ -270,7 +270,7 @@ class KafkaTopics(ReceivedSource):
         return ColumnsThere([TypedColumn(name=column.name, type=flink_type(column.type)) for column in columns])
 
     def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
-        """What comes."""
+        """The messages of a live run."""
         return KafkaStream(
             self.servers,
             self.extent,
@@ -283,7 +283,7 @@ class KafkaTopics(ReceivedSource):
         )
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
-        """The table in Flink SQL. options: further ones of the connector."""
+        """The table in Flink SQL. options: additional options of the connector."""
         formats = [(self.value_format, "value" if self.key_format is not None else "")]
         formats += [(self.key_format, "key")] if self.key_format is not None else []
         settings = {

@@ -1,4 +1,4 @@
-"""Topics in a live run: what has come, bit by bit, and kept before anybody decides about it."""
+"""Topics in a live run: messages are received in batches, and stored before an epoch is decided."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class KafkaStream:
     position   {"kept": folder, "logs": [[topic, partition, offset, largest timestamp, end], ...]}
     what       pieces that hold the messages
 
-    servers: the brokers. extent: what of their topics is wanted. origin: the topics, as a person calls them.
-    discovery_interval_ms: how often new topics and partitions are looked for; 0 for never.
+    servers: the brokers. extent: the wanted part of their topics. origin: the topics, by their name for users.
+    discovery_interval_ms: the interval of looking for new topics and partitions; 0 for never.
     """
 
     servers: str
@@ -42,7 +42,7 @@ class KafkaStream:
     _listed_s: float = field(default_factory=time.monotonic)
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """The messages that came since. Raises SourceError where no broker answers at first."""
+        """The messages since the last poll. Raises SourceError if no broker answers at the start."""
         if self._fetching is None:
             self._begin(position)
         fetching, keeping = self._fetching, self._keeping
@@ -55,7 +55,7 @@ class KafkaStream:
                 what.append(keeping.keep(messages_of(rows, fetching.logs)))
         else:
             if trouble := fetching.trouble:
-                # What is there would be missing from a run that counts as finished.
+                # A finished run must not lack available messages.
                 message = (
                     f"{trouble.partition('. The run')[0]}. The source cannot end before it does; resume the run then."
                 )
@@ -71,18 +71,18 @@ class KafkaStream:
         return Taken(
             what or None,
             {"kept": self._place, "logs": [log.to_json() for log in fetching.logs]},
-            # Where no topic is there yet, one may come.
+            # If no topic exists yet, one may be created.
             is_end=bool(fetching.logs) and fetching.is_over,
             behind=f"{count:,} messages" if count else "",
             notes=notes,
         )
 
     def read(self, what: Json) -> Scan:
-        """Its pieces."""
+        """The messages of these pieces."""
         return Scan(pieces_of(what, self.folder, self.origin), self.reader)
 
     def close(self) -> None:
-        """Leave the brokers alone."""
+        """Disconnect from the brokers."""
         if self._client is not None:
             self._client.close()
 
@@ -98,7 +98,7 @@ class KafkaStream:
         self._keeping = Keeping(self.folder, self._place)
 
     def _discover(self, fetching: Fetching) -> None:
-        """Partitions and topics that were added are read from their start, as in Flink."""
+        """New partitions and topics are read from their start, as in Flink."""
         interval_ms, since_ms = self.discovery_interval_ms, (time.monotonic() - self._listed_s) * 1000
         if self.extent.ends[0] != "unbounded" or not interval_ms or since_ms < interval_ms:
             return

@@ -1,1 +1,1 @@
-"""What is read from PostgreSQL: a table's rows, then its changes from a replication slot."""
+"""Reads PostgreSQL: a table's rows, then its changes from a replication slot."""

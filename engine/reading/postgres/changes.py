@@ -1,11 +1,11 @@
-"""Changes of PostgreSQL's rows as records: what is kept of them, and how workers read it.
+"""Changes of PostgreSQL rows as records: the stored form, and how workers read it.
 
     kept      (change, place, number, kind, reason, the columns as texts)
-    insert    +I                      update    -U and +U, or +U alone where changes go by the key
-    delete    -D                      update of a key, by the key    -D of the old one, then +U
+    insert    +I                      update    -U and +U, or +U alone where changes are applied by key
+    delete    -D                      update of a key, by key    -D of the old one, then +U
 
-A change is taken whole or not at all. One that cannot be read is rejected: its file is the table with the place in the
-server's log, its line the number of the change in its transaction.
+A change is accepted or rejected as a whole. Of a rejected one, the file is the table with the position in the server's
+log (LSN), and the line is the number of the change in its transaction.
 Source: Flink CDC, PostgresSource and RowDataDebeziumDeserializeSchema.
 """
 
@@ -35,12 +35,12 @@ _VALUE: Final = "c{}"
 
 
 class Unreadable(ValueError):
-    """A change that is no record: why."""
+    """A change that cannot become records, with the reason."""
 
 
 @dataclass
 class Rows:
-    """Records as they are gathered. columns: of the table here; keys: those by which changes go, if any."""
+    """Buffered records. columns: of the table here; keys: the columns by which changes are applied, if any."""
 
     columns: Sequence[Column]
     keys: tuple[str, ...] = ()
@@ -51,13 +51,13 @@ class Rows:
         return len(self._rows)
 
     def insert(self, place: str, before: int, rows: Sequence[tuple[str | None, ...]]) -> int:
-        """Rows of a snapshot that has so many before them; how many there are then."""
+        """Add rows of a snapshot; before: the rows already added. Returns their new number."""
         for number, values in enumerate(rows, before + 1):
             self._add(place, number, [(INSERT, values)])
         return before + len(rows)
 
     def add(self, change: RowChange, place: str, number: int) -> None:
-        """A change."""
+        """Add a change."""
         try:
             self._add(place, number, self._records(change))
         except Unreadable as error:
@@ -67,7 +67,7 @@ class Rows:
             self._changes += 1
 
     def taken(self) -> pa.RecordBatch:
-        """What was gathered; from here on anew."""
+        """Return the buffered records, and start a new buffer."""
         import pyarrow as pa
 
         heads = list(zip(*(row[:6] for row in self._rows), strict=True)) or [()] * 6
@@ -114,7 +114,7 @@ class Rows:
         return tuple(row[column.name] for column in self.columns)
 
     def _key(self, row: Values) -> tuple[str | None, ...]:
-        """Of a deleted row the key is known, whatever else came."""
+        """The key of a deleted row, which is always known; the other columns are null."""
         if missing := [name for name in self.keys if name not in row]:
             message = f"the change has no {missing[0]!r}, a column of the primary key"
             raise Unreadable(message)

@@ -1,7 +1,7 @@
-"""The connection to PostgreSQL: what is asked of a table and of a replication slot, and errors in sentences.
+"""The connection to PostgreSQL: queries on a table and on a replication slot; errors as sentences.
 
-The slot is read with SQL: `pg_logical_slot_peek_binary_changes` gives the same changes again until
-`pg_replication_slot_advance` says that they are kept.
+The slot is read with SQL: `pg_logical_slot_peek_binary_changes` returns the same changes again until
+`pg_replication_slot_advance` acknowledges that they are stored.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _OURS: Final = "changelog studio"
 
 
 class Snapshot(NamedTuple):
-    """Which transactions a reader sees: those below `limit`, but for the open ones."""
+    """The transactions visible to a reader: those below `limit`, except the open ones."""
 
     limit: int
     open: tuple[int, ...]
 
     def sees(self, xid: int) -> bool:
-        """Whether it sees a transaction, of whose number only 32 bits are known."""
+        """Whether a transaction is visible, given the low 32 bits of its number."""
         near = (xid - self.limit + (1 << 31)) % (1 << 32) - (1 << 31)
         return near < 0 and self.limit + near not in self.open
 
 
 class Database:
-    """A connection. Raises SourceError for what will not go away by itself, Gone for the rest."""
+    """A connection. Raises SourceError for permanent errors, Gone for transient ones."""
 
     def __init__(self, address: Address, node: str, seconds: float | None = None) -> None:
         import psycopg
 
         self.address = address
         self._node = node
-        # Of an answer, where somebody waits for it.
+        # The timeout of an answer, if a user waits for it.
         patience = "" if seconds is None else f" -c statement_timeout={seconds * 1000:.0f}"
         try:
             self._password = resolved(address.password, "password")
@@ -66,11 +66,11 @@ class Database:
                 options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=3" + patience,
             )
 
-        # Called, or gone with this object.
+        # Called explicitly, or when this object is garbage collected.
         self.close = weakref.finalize(self, self._connection.close)
 
     def columns(self) -> list[str]:
-        """Those of the table. Raises SourceError where there is none."""
+        """The columns of the table. Raises SourceError if there is no such table."""
         rows = self._ask(
             "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped "
             "ORDER BY attnum",
@@ -85,7 +85,7 @@ class Database:
         return [row[0] for row in rows]
 
     def described(self) -> list[tuple[str, str, bool]]:
-        """The columns of the table: names, types here, whether they are of its primary key."""
+        """The columns of the table: name, type here, whether it is part of the primary key."""
         self.columns()
         rows = self._ask(
             "SELECT attname, format_type(atttypid, atttypmod), EXISTS (SELECT 1 FROM pg_index i WHERE i.indisprimary "
@@ -96,12 +96,12 @@ class Database:
         return [(str(name), type_of(str(type_)), bool(is_key)) for name, type_, is_key in rows]
 
     def has_whole_rows(self) -> bool:
-        """Whether a change comes with the whole row before it."""
+        """Whether changes carry the whole row before them (REPLICA IDENTITY FULL)."""
         rows = self._ask("SELECT relreplident FROM pg_class WHERE oid = to_regclass(%s)", [self._table])
         return [_text(row[0]) for row in rows] == ["f"]
 
     def check_level(self) -> None:
-        """Raise SourceError for a server that writes too little into its log."""
+        """Raise SourceError if the server's wal_level is too low."""
         [(level,)] = self._ask("SHOW wal_level")
         if level != "logical":
             message = (
@@ -111,9 +111,9 @@ class Database:
             raise SourceError(message, self._node)
 
     def prepare(self, slot: str, owner: str) -> bool:
-        """Make the slot and its publication where they are not there. Whether another run had the slot.
+        """Create the slot and its publication if they do not exist. Returns whether another run had the slot.
 
-        The publication is first: a slot knows only what was there before it, and so whose it is, whenever this ends.
+        The publication is created first: a slot only sees earlier objects, so its owner is known even after a crash.
         """
         found = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
         if found and found[0] != ("pgoutput", self.address.database):
@@ -139,18 +139,18 @@ class Database:
         return bool(before) and before != owner and bool(found)
 
     def owner(self, slot: str) -> str:
-        """Which run has the slot."""
+        """The run that owns the slot."""
         rows = self._ask("SELECT obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname = %s", [slot])
         said = rows[0][0] if rows else None
         return str(said).removeprefix(f"{_OURS} ") if said and str(said).startswith(_OURS) else ""
 
     def is_there(self, slot: str) -> bool:
-        """Whether there is such a slot, and the log that it needs."""
+        """Whether the slot exists, with the log that it needs."""
         rows = self._ask("SELECT wal_status FROM pg_replication_slots WHERE slot_name = %s", [slot])
         return bool(rows) and rows[0][0] != "lost"
 
     def rows(self, columns: Sequence[str], most: int | None) -> Iterator[tuple[Snapshot, list[tuple[Any, ...]]]]:
-        """The table's rows as texts, all of one moment, with what is seen of it; first an empty list."""
+        """The table's rows as texts, from one snapshot, with that snapshot; the first batch is an empty list."""
         limit = "" if most is None else f" LIMIT {most}"
         names = ", ".join(f"{_quoted(name)}::text" for name in columns)
         with self._said(), self._connection.transaction():
@@ -167,7 +167,7 @@ class Database:
     def ordered(
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
-        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+        """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
         wanted = ", ".join(f"{_quoted(each.name)}::text" for each in columns)
         texts = {True: '::text COLLATE "C"', False: ""}
         by = ", ".join(f"{_quoted(each.name)}{texts[each.type == 'string']} NULLS FIRST" for each in order)
@@ -181,7 +181,7 @@ class Database:
                     yield [tuple(map(in_utc, row, instants)) for row in rows]
 
     def changes(self, slot: str, most: int | None) -> list[tuple[str, bytes]]:
-        """The messages that nobody has acknowledged, whole transactions; about so many. Each with its place."""
+        """The unacknowledged messages, each with its LSN; whole transactions, about this many."""
         rows = self._ask(
             "SELECT lsn::text, data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, 'proto_version', '1', "
             "'publication_names', %s)",
@@ -190,7 +190,7 @@ class Database:
         return [(str(lsn), bytes(data)) for lsn, data in rows]
 
     def acknowledge(self, slot: str, lsn: int) -> None:
-        """Changes up to here are not needed any more."""
+        """Acknowledge the changes up to this LSN."""
         self._ask(
             "SELECT pg_replication_slot_advance(slot_name, %s::pg_lsn) FROM pg_replication_slots WHERE slot_name = %s "
             "AND confirmed_flush_lsn < %s::pg_lsn",
@@ -198,7 +198,7 @@ class Database:
         )
 
     def end_of_log(self) -> int:
-        """Where the log ends."""
+        """The end of the log."""
         [(lsn,)] = self._ask("SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint")
         return int(lsn)
 
@@ -208,7 +208,7 @@ class Database:
         self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(slot)}")
 
     def _is_published(self, publication: str) -> bool:
-        """Whether a publication has the table."""
+        """Whether a publication contains the table."""
         known = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
         return bool(self._ask(known, [publication, self.address.schema, self.address.table]))
 
@@ -227,7 +227,7 @@ class Database:
 
 @dataclass(frozen=True)
 class _Sentences:
-    """Within it, errors of the server are sentences."""
+    """Inside this block, errors of the server become sentences."""
 
     address: Address
     node: str
@@ -250,7 +250,7 @@ class _Sentences:
 
 
 def text_of_lsn(lsn: int) -> str:
-    """A place in the log as PostgreSQL writes it."""
+    """An LSN in PostgreSQL's notation."""
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 Values = Mapping[str, str | None]
-"""By column, as text. A large value that an update did not touch is not sent: then its column is not there."""
-# Seconds from 1970 to 2000, where PostgreSQL's times begin.
+"""By column, as text. A large value that an update left unchanged is not sent: its column is then missing."""
+# Seconds from 1970 to 2000, the epoch of PostgreSQL's times.
 _EPOCH_US: Final = 946_684_800_000_000
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A table as the changes after it have it."""
+    """A table in the form of the changes that follow."""
 
     schema: str
     name: str
@@ -31,7 +31,7 @@ class Relation:
 class RowChange:
     """A change. old: the row before, or its key (`is_key`), or None. new: the row after, or None.
 
-    is_insert: there was no row before; an update may say nothing of it, too.
+    is_insert: there was no row before; an update can also lack it.
     """
 
     relation: Relation
@@ -43,14 +43,14 @@ class RowChange:
 
 @dataclass(frozen=True)
 class Truncated:
-    """Tables were emptied."""
+    """Tables were truncated."""
 
     relations: tuple[Relation, ...]
 
 
 @dataclass(frozen=True)
 class Begin:
-    """A transaction. xid: of 32 bits; at_ms: when it was committed."""
+    """A transaction. xid: 32 bits; at_ms: the time of its commit."""
 
     xid: int
     at_ms: int
@@ -58,7 +58,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Commit:
-    """Its end. lsn: behind it."""
+    """The end of a transaction. lsn: the position after it."""
 
     lsn: int
 
@@ -67,13 +67,13 @@ Message = Relation | RowChange | Truncated | Begin | Commit
 
 
 class Decoder:
-    """Decodes messages in their order: a table is described before its first change."""
+    """Decodes messages in order: a table is described before its first change."""
 
     def __init__(self) -> None:
         self._relations: dict[int, Relation] = {}
 
     def decode(self, data: bytes) -> Message | None:
-        """A message; None for one that says nothing of rows."""
+        """A message; None for one that does not concern rows."""
         reading = _Reading(data)
         match reading.char():
             case "B":
@@ -115,7 +115,7 @@ class Decoder:
 
 
 class _Reading:
-    """A message from its start on."""
+    """Reads a message from its start."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -133,13 +133,13 @@ class _Reading:
         return chr(self._data[self._at - 1])
 
     def text(self) -> str:
-        """A text up to its zero."""
+        """A text up to its terminating zero."""
         end = self._data.index(0, self._at)
         text, self._at = self._data[self._at : end].decode(), end + 1
         return text
 
     def column(self) -> str:
-        """The name of a column; its type is that of the table here."""
+        """The name of a column; its type is taken from the table here."""
         self.unpack(">B")
         name = self.text()
         self.unpack(">Ii")

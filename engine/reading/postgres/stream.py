@@ -1,10 +1,10 @@
-"""A table of PostgreSQL in a live run: its rows as the run begins, and then their changes, exactly once.
+"""A PostgreSQL table in a live run: its rows when the run begins, then their changes, exactly once.
 
-    slot made  ->  snapshot of the rows  ->  changes of transactions that the snapshot does not see
+    slot created  ->  snapshot of the rows  ->  changes of transactions that the snapshot does not see
 
-The slot is made first, so that no transaction is in neither. A snapshot says which transactions it sees; their changes
-are skipped. What the run has kept is acknowledged with the next poll: a run that is killed in between gets the changes
-once more and skips those up to its position.
+The slot is created first, so that no transaction is missed. A snapshot lists the transactions that it sees; their
+changes are skipped. The next poll acknowledges the changes that the run has stored. A run that is killed before that
+receives them again, and skips those up to its position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
 
-# So often a server that is gone is asked again, and one without changes is told that the log behind is not needed.
+# The interval of reconnecting, and of acknowledging the log if the table has no changes.
 _AGAIN_S: Final = 2.0
 _IDLE_S: Final = 10.0
 _MOST: Final = 1 << 30
@@ -56,7 +56,7 @@ class PostgresStream:
     _trouble: str = ""
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """The rows of the snapshot, piece by piece, then the changes that came since. Raises SourceError."""
+        """The rows of the snapshot, piece by piece, then the changes since the last poll. Raises SourceError."""
         if self._database is None and self._trouble and not ending and time.monotonic() - self._asked_s < _AGAIN_S:
             return Taken(None, position, notes=(self._trouble,))
         self._asked_s = time.monotonic()
@@ -68,7 +68,7 @@ class PostgresStream:
                 message = f"{error}. Check the address and the user, and whether the server is running."
                 raise SourceError(message, self.node, "host") from error
             if ending:
-                # What is there would be missing from a run that counts as finished.
+                # A finished run must not lack available changes.
                 message = f"{error}. The source cannot end before it answers; resume the run then."
                 raise SourceError(message, self.node) from error
             self._trouble = f"{error}. The run waits, and continues once it answers."
@@ -77,11 +77,11 @@ class PostgresStream:
         return taken
 
     def read(self, what: Json) -> Scan:
-        """Its pieces."""
+        """The records of these pieces."""
         return Scan(pieces_of(what, self.folder, self.address.table_name), self.reader)
 
     def close(self) -> None:
-        """Hang up. The slot stays, for whoever goes on."""
+        """Disconnect. The slot stays, for the run that continues."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -93,7 +93,7 @@ class PostgresStream:
         self._keeping = self._keeping or Keeping(self.folder, position["kept"])
         if position["left"]:
             return _of_snapshot(position, limit, ending=ending)
-        # What was taken up to here is in the store.
+        # All changes up to this position are in the store.
         if database.owner(self.slot) == position["kept"]:
             database.acknowledge(self.slot, position["lsn"])
         else:
@@ -183,13 +183,13 @@ class PostgresStream:
         if count:
             self._idle_s = time.monotonic()
         elif time.monotonic() - self._idle_s > _IDLE_S:
-            # Other tables' changes are in the log as well; nobody here needs it.
+            # The log also has changes of other tables, which are not needed here.
             self._idle_s, lsn = time.monotonic(), max(lsn, end)
         behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
         return Taken(what or None, {**position, "lsn": lsn}, behind=behind, notes=said)
 
     def _noticed(self, relation: Relation) -> list[str]:
-        """What somebody should know of a table's columns."""
+        """Notes about differences in the table's columns."""
         before, self._relation = self._relation, relation
         if before is None or before.columns == relation.columns:
             return []

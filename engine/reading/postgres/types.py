@@ -1,4 +1,4 @@
-"""Types of PostgreSQL, and its values as other sources have them."""
+"""Types of PostgreSQL, and conversion of its values to the form of other sources."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PRECISION: Final = re.compile(r"^(timestamp)\(\d\)")
 
 
 def type_of(written: str) -> str:
-    """The type here of a column whose type PostgreSQL writes so. What has no other is read as text."""
+    """The type here for a PostgreSQL type. Types without an equivalent are read as text."""
     if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
         return f"decimal({match[1]},{match[2]})"
     return _TYPES.get(_PRECISION.sub(r"\1", written), "string")
 
 
 def in_utc(text: str | None, is_instant: bool) -> str | None:
-    """A value as other sources have it: an instant in UTC without its zone."""
+    """A value in the form of other sources: an instant in UTC without its zone."""
     return text.removesuffix(_UTC) if text is not None and is_instant else text

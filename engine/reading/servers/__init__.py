@@ -1,1 +1,1 @@
-"""What the sources over servers share: who is asked, secrets by name, and messages kept as they came."""
+"""The base of the server sources: addresses, secrets by name, and messages stored as received."""

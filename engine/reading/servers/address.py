@@ -1,4 +1,4 @@
-"""Where a table of a database server is, and who asks for it."""
+"""The address of a table on a database server, and the user who connects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Address:
-    """password: by the name of an environment variable. schema: empty on a server that has none."""
+    """password: by the name of an environment variable. schema: empty if the server has no schemas."""
 
     host: str
     port: int
@@ -19,10 +19,10 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The server, as a person calls it."""
+        """The server's name for users."""
         return f"{self.host}:{self.port}/{self.database}"
 
     @property
     def table_name(self) -> str:
-        """The table with its schema, as a person calls it."""
+        """The table with its schema, for users."""
         return f"{self.schema}.{self.table}" if self.schema else self.table

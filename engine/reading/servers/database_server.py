@@ -1,4 +1,4 @@
-"""What the sources share that read a table of a database server: where it is, who asks, and a password by its name."""
+"""The base of the sources over a table of a database server: address, user, and a password by name."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ class DatabaseServer(ServedSource):
 
     @property
     def schema_there(self) -> str:
-        """The schema of the table; empty on a server that has none."""
+        """The schema of the table; empty if the server has no schemas."""
         return ""
 
     @property
     def address(self) -> Address:
-        """Where its table is."""
+        """The address of the table."""
         return Address(
             self.host, self.port, self.database, self.user, self.password, self.table_name, self.schema_there
         )
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """That of the password."""
+        """The variable of the password."""
         return named_in([self.password])
 
     def check_server(self, node: str) -> None:
-        """Raise PipelineError where it is not said who is asked for what, or a secret would be kept."""
+        """Raise PipelineError if the server, user or table is missing, or a secret would be stored."""
         for name in ("host", "database", "table_name", "user"):
             if not getattr(self, name).strip():
                 message = f"{name}: there is none. Give its name."
@@ -72,7 +72,7 @@ class DatabaseServer(ServedSource):
             raise PipelineError(message, node, "password")
 
     def declared(self, columns: Sequence[TypedColumn], node: str) -> list[Column]:
-        """Declared columns, with types that a server's values have. Raises PipelineError."""
+        """Declared columns, with types that the server's values can have. Raises PipelineError."""
         check_names([column.name for column in columns], node, "columns")
         found = [Column(each.name, declared_type(each.type, node, "columns")) for each in columns]
         for column in found:
@@ -87,7 +87,7 @@ class DatabaseServer(ServedSource):
 
 @contextmanager
 def answering(node: str) -> Iterator[None]:
-    """Within it a server that does not answer is a SourceError: nobody waits for it."""
+    """Inside this block, a server that does not answer causes a SourceError: there is no retry."""
     try:
         yield
     except Gone as error:

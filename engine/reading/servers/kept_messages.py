@@ -1,10 +1,10 @@
-"""Messages as they came, kept beside the store: what a run took is read again from here.
+"""Messages as received, stored beside the database: a replay reads from here what a run took.
 
-    received/orders-5f3a9c1e/0.arrow      what a run took of `orders`, piece after piece; a file per attempt
-    piece                                 [file, start, end]: bytes of a file that are an Arrow stream of their own
+    received/orders-5f3a9c1e/0.arrow      messages that a run took of `orders`, in pieces; one file per attempt
+    piece                                 [file, start, end]: bytes of a file that form a complete Arrow stream
 
-A source that others own forgets: messages expire, topics are compacted, a replication slot moves on. So that a recorded
-run can be replayed, an epoch names pieces, not places in the source. They are on the disk before the epoch is decided.
+External sources forget: messages expire, topics are compacted, a replication slot advances. To make recorded runs
+replayable, an epoch names pieces, not positions in the source. Pieces are on disk before their epoch is decided.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LABEL: Final = 60
 
 
 class Piece(NamedTuple):
-    """Messages in a file. name: of where they come from."""
+    """Messages in a file. name: of their origin."""
 
     path: str
     name: str
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 
 
 def place_of(origin: str, node: str, run: str) -> str:
-    """The folder in which a run keeps what it gets there, relative to that of the store."""
+    """The folder in which a run stores the messages of a source, relative to the store's folder."""
     known = hashlib.sha256(f"{run} {node}".encode()).hexdigest()[:12]
     return f"{FOLDER}/{_UNSAFE.sub('_', origin)[:_LABEL]}-{known}"
 
@@ -56,7 +56,7 @@ class Keeping:
         self._size = 0
 
     def keep(self, messages: pa.RecordBatch) -> Json:
-        """Write messages, and say where they are. Raises OSError."""
+        """Write messages, and return their piece. Raises OSError."""
         import pyarrow as pa
 
         sink = pa.BufferOutputStream()
@@ -67,7 +67,7 @@ class Keeping:
             self._begin()
         start = self._size
         with (self._folder / self._file).open("ab") as file:
-            # An attempt that failed may have left something behind the last piece.
+            # A failed attempt may have left bytes after the last piece.
             file.truncate(start)
             file.write(written)
             file.flush()
@@ -89,7 +89,7 @@ class Keeping:
 
 
 class ForNow:
-    """A folder for the messages of a run that ends; it goes with this object."""
+    """A temporary folder for the messages of a bounded run; it is deleted with this object."""
 
     def __init__(self) -> None:
         self.path = kept_scratch("messages")
@@ -118,7 +118,7 @@ def messages_in(piece: Piece) -> pa.RecordBatch:
 
 
 def cut_out(part: Any, folder: Path) -> Any:
-    """A part of a source; a piece as a file of its own, where what the file of it has besides is not wanted."""
+    """A part of a source; a piece becomes a file of its own if the rest of its file is not needed."""
     if not isinstance(part, Piece):
         return part
     path = folder / f"{Path(part.path).stem}-{part.start}.arrow"
@@ -129,9 +129,9 @@ def cut_out(part: Any, folder: Path) -> Any:
 
 
 def forget_older(folder: Path, decisions: Iterable[str]) -> None:
-    """Remove the files of messages that came before all those of these epochs. decisions: what they took, as text.
+    """Remove the files that precede all pieces of these epochs. decisions: of the epochs, as text.
 
-    Where an epoch took nothing of a source, nothing is known of its files, and they stay.
+    If no epoch took messages of a source, its files are unknown, and stay.
     """
     first: dict[Path, int] = {}
     for decision in decisions:
@@ -145,7 +145,7 @@ def forget_older(folder: Path, decisions: Iterable[str]) -> None:
 
 
 def _files_of(what: Json) -> Iterator[Path]:
-    """The files of messages that an epoch names; other sources name other things."""
+    """The message files that an epoch names; decisions of other sources have other forms."""
     for piece in what if isinstance(what, list) else ():
         match piece:
             case [str(name), int(), int()] if name.startswith(f"{FOLDER}/") and ".." not in name:
@@ -155,6 +155,6 @@ def _files_of(what: Json) -> Iterator[Path]:
 
 
 def forget(folder: Path, place: str) -> None:
-    """Remove the messages that a run kept."""
+    """Remove the messages that a run stored."""
     if place.startswith(f"{FOLDER}/") and ".." not in place:
         shutil.rmtree(folder / place, ignore_errors=True)

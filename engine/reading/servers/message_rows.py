@@ -1,10 +1,10 @@
-"""How workers read kept messages: key and value, each in a format, and what the broker knows of them, as one record.
+"""Reads stored messages on the workers: key and value, each in a format, and metadata, as one record.
 
     message   (topic, partition, offset, timestamp, timestamp-type, key, value)
-    record    the columns of the value, those of the key, and those that are metadata
+    record    the columns of the value, of the key, and of the metadata
 
-A message is taken whole or not at all. One that cannot be read is rejected with topic and partition as its file, and
-its offset as its line. One without a value is no record; where messages are upserts, it deletes its key.
+A message is accepted or rejected as a whole. Of a rejected one, the file is topic and partition, and the line is the
+offset. A message without a value is no record; if messages are upserts, it deletes its key.
 Source: Flink DynamicKafkaDeserializationSchema.
 """
 
@@ -35,7 +35,7 @@ METADATA: Final = {
     "partition": "int",
     "topic": "string",
 }
-"""What a broker knows of a message, and its type."""
+"""The metadata of a message, with types."""
 _EMPTY: Final = "the {} of the message is empty"
 _NO_KEY: Final = "the message has no key"
 _LINES: Final = "the {} of the message has a line break; a message is one row"
@@ -54,7 +54,7 @@ class Format(Protocol):
 
 @dataclass(frozen=True)
 class Raw:
-    """Reads a line as the one value that it is."""
+    """Reads a line as a single value."""
 
     rows: RowTypes
 
@@ -83,9 +83,9 @@ class Raw:
 class MessageReader:
     """Reads a piece.
 
-    columns: those of a record. value, key: the formats, None for a key that is no column. key_prefix: what the names of
-    the key's columns begin with, in a record. metadata: by column, what it is of a message. upserts: whether a message
-    without a value deletes its key.
+    columns: of a record. value, key: the formats, None for a key without columns. key_prefix: prepended to the names of
+    the key's columns in a record. metadata: by column, the metadata of a message. upserts: whether a message without a
+    value deletes its key.
     """
 
     columns: tuple[Column, ...]
@@ -110,7 +110,7 @@ class MessageReader:
             asked = list(range(len(values))) if self.upserts else wanted
             of_keys, keyed = self._read(self.key, "key", keys, asked, places, rejected)
             of_keys = of_keys.rename_columns([f"{self.key_prefix}{name}" for name in of_keys.schema.names])
-            # Of a message whose value cannot be read, that is the reason.
+            # If the value cannot be read, its error is the reason.
             rejected |= said
             records, owners = _joined(columns, owners, of_keys, keyed, deletes=self.upserts, values=values)
         else:
@@ -143,7 +143,7 @@ class MessageReader:
         places: _Places,
         rejected: dict[int, Rejected],
     ) -> tuple[pa.RecordBatch, list[int]]:
-        """The records of some keys or values, and of which message each one is."""
+        """The records of some keys or values, and the index of the message of each."""
         lines: list[bytes] = []
         owners: list[int] = []
         one_line, may_be_blank = isinstance(format_, CsvReader | Raw), isinstance(format_, Raw)
@@ -158,7 +158,7 @@ class MessageReader:
                 text = text.strip(b"\r\n")
                 if one_line and (b"\n" in text or b"\r" in text):
                     reason = _LINES.format(what)
-                # Outside of its texts a line break is space to JSON, and inside of them neither of the two may stand.
+                # Outside JSON strings a line break is white space, and inside them it is not allowed.
                 text = text.replace(b"\n", b"\t").replace(b"\r", b"\t")
             if text is not None and len(text) > LINE_BYTES:
                 reason = TOO_LONG.replace("line", what)
@@ -177,7 +177,7 @@ class MessageReader:
         return part.records, [owners[line - 1] for line in part.lines]
 
     def _known(self, messages: pa.RecordBatch, owners: Sequence[int]) -> dict[str, pa.Array]:
-        """The columns that are metadata."""
+        """The metadata columns."""
         places = pa.array(owners, pa.int64())
         found: dict[str, pa.Array] = {}
         for name, what in self.metadata:
@@ -205,7 +205,7 @@ class MessageReader:
         values: Sequence[bytes | None],
         rejected: dict[int, Rejected],
     ) -> set[int]:
-        """The messages without the event time that metadata, or a deletion, should have."""
+        """The messages without an event time, which metadata or a deletion should have."""
         types = RowTypes(tuple(column for column in self.columns if column.time is not None))
         reasons = types.misfits({column.name: batch.column(column.name) for column in types.columns})
         for at, why in reasons.items():
@@ -228,9 +228,9 @@ def _joined(
     deletes: bool,
     values: Sequence[bytes | None],
 ) -> tuple[dict[str, pa.Array], list[int]]:
-    """Records of values with the columns of their keys; those of a message without a key have none.
+    """Records of values joined with the columns of their keys, which are null if a message has no key.
 
-    deletes: a key without a value is a record, too.
+    deletes: a key without a value becomes a record, too.
     """
     place_of = {owner: place for place, owner in enumerate(keyed)}
     found = [(owner, at) for at, owner in enumerate(owners)]
@@ -242,7 +242,7 @@ def _joined(
     joined = {name: column.take(of_values) for name, column in columns.items()}
     for name in keys.schema.names:
         of_key = keys.column(name).take(of_keys)
-        # What stands in both is what the value says.
+        # For a column in both, the value's column counts.
         joined[name] = pc.if_else(pc.is_valid(of_values), joined[name], of_key) if name in joined else of_key
     if deletes:
         joined[KIND] = pa.array([INSERT if at >= 0 else DELETE for _, at in found], pa.int8())
@@ -250,7 +250,7 @@ def _joined(
 
 
 class _Places:
-    """Where messages stand: topic and partition for a file, the offset for a line."""
+    """The places of messages: topic and partition as the file, the offset as the line."""
 
     def __init__(self, messages: pa.RecordBatch, name: str) -> None:
         self.name = name
@@ -259,11 +259,11 @@ class _Places:
         self._offsets = messages.column("offset").to_pylist()
 
     def file(self, at: int) -> str:
-        """Of a message."""
+        """The file of a message."""
         return f"{self._topics[at]}, partition {self._partitions[at]}"
 
     def offset(self, at: int) -> int:
-        """Of a message."""
+        """The offset of a message."""
         return int(self._offsets[at])
 
     def rejected_message(self, at: int, text: bytes, reason: str) -> Rejected:
@@ -274,14 +274,14 @@ class _Places:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """The lines of a block are messages; a rejected one has the number of its message."""
+    """Numbers for a block whose lines are messages: a rejected line has the number of its message."""
 
     places: _Places
     owners: Sequence[int]
     what: str
 
     def before(self) -> int:
-        """There is no file."""
+        """Messages are not in a file: no line precedes them."""
         return 0
 
     def rejected(self, line: int, raw: bytes, reason: str) -> Rejected:

@@ -1,11 +1,11 @@
-"""The connection to MySQL and MariaDB: what is asked of a table, its types, and errors in sentences.
+"""The connection to MySQL and MariaDB: queries on a table, types, and errors as sentences.
 
     TINYINT(1)                      boolean         BIGINT UNSIGNED                      decimal(20,0)
     DATETIME                        timestamp_ntz   TIMESTAMP                            timestamp
     YEAR                            int             blobs, BIT                           string, hexadecimal digits
     TIME, JSON, ENUM, SET, texts    string          other unsigned integers              the next larger type
 
-Values come as MySQL writes them, instants in UTC. A server never gets a file: LOAD DATA LOCAL is off.
+Values have MySQL's notation, with instants in UTC. A server never receives a file: LOAD DATA LOCAL is off.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DIGITS: Final = 38
 
 
 def type_of(written: str) -> str:
-    """The type here of a column whose type MySQL writes so. What has no other is read as text."""
+    """The type here for a MySQL type. Types without an equivalent are read as text."""
     written = written.lower()
     if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
         return f"decimal({match[1]},{match[2]})"
@@ -59,7 +59,7 @@ def type_of(written: str) -> str:
 
 
 class Database:
-    """A connection. Raises SourceError for what will not go away by itself, Gone for the rest."""
+    """A connection. Raises SourceError for permanent errors, Gone for transient ones."""
 
     def __init__(self, address: Address, node: str, seconds: float) -> None:
         import pymysql
@@ -84,7 +84,7 @@ class Database:
                 connect_timeout=_CONNECT_S,
                 read_timeout=seconds,
                 write_timeout=seconds,
-                # Values as they are written, and not all at once.
+                # Values as texts, streamed instead of fetched at once.
                 conv={type_: write for type_, write in encoders.items()},
                 cursorclass=SSCursor,
                 init_command="SET time_zone = '+00:00'",
@@ -92,14 +92,14 @@ class Database:
             )
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         import pymysql
 
         with contextlib.suppress(pymysql.MySQLError, OSError):
             self._connection.close()
 
     def described(self) -> list[tuple[str, str, bool]]:
-        """The columns of the table: names, types here, whether they are of its primary key."""
+        """The columns of the table: name, type here, whether it is part of the primary key."""
         rows = self._ask(
             "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY FROM information_schema.COLUMNS "
             "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
@@ -116,9 +116,9 @@ class Database:
     def ordered(
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
-        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+        """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
         floats = {name for name, type_, _ in self.described() if type_ == "float"}
-        # A FLOAT is written with six digits, as a DOUBLE with all that it has.
+        # MySQL prints a FLOAT with six digits, but a DOUBLE with all of its digits.
         wanted = [f"{_quoted(each.name)}{' + 0e0' if each.name in floats else ''}" for each in columns]
         by = [
             f"CAST({_quoted(each.name)} AS BINARY)" if each.type == "string" else _quoted(each.name) for each in order
@@ -139,7 +139,7 @@ class Database:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Within it, errors of the server are sentences."""
+        """Inside this block, errors of the server become sentences."""
         import pymysql
 
         try:
@@ -158,7 +158,7 @@ def _text(value: str | bytes | None) -> str | None:
 
 
 def _compared(column: Column) -> str:
-    """How rows are put in order by a column: texts by their bytes."""
+    """The sort expression of a column: texts are ordered by their bytes."""
     return f"CAST({_quoted(column.name)} AS BINARY)" if column.type == "string" else _quoted(column.name)
 
 

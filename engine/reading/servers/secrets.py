@@ -1,8 +1,8 @@
 """Secrets by name: `${env:NAME}` in an option stands for the value of an environment variable of this process.
 
-A document, the store and exported SQL have the name; the value is looked up when a source connects. Whoever can name
-an address could have a value sent there: where a studio serves others, that is where its folders are named, only the
-variables that CHANGELOG_STUDIO_SECRETS lists are looked up.
+Documents, the store and exported SQL contain the name; the value is looked up when a source connects. Anyone who can
+choose an address could have a value sent there. In a shared studio, where the folders are named, only the variables
+in CHANGELOG_STUDIO_SECRETS are looked up.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
 LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
 NAMED: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 NOTE: Final = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
-"""Above a table in Flink SQL whose options name a secret."""
+"""The comment above a table in Flink SQL whose options name a secret."""
 
 
 class NotSet(ValueError):
-    """An environment variable that is named has no value, or may not be looked up."""
+    """A named environment variable has no value, or may not be looked up."""
 
 
 def is_named(text: str) -> bool:
-    """Whether a secret is given by its name, or not at all."""
+    """Whether a secret is empty or given by name."""
     return not text or NAMED.fullmatch(text) is not None
 
 
@@ -35,12 +35,12 @@ def names_any(texts: Iterable[str]) -> bool:
 
 
 def named_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """The names of the secrets that these options name, in order."""
+    """The names of the secrets in these options, in order."""
     return tuple(sorted({match[1] for text in texts for match in NAMED.finditer(text)}))
 
 
 def resolved(text: str, option: str) -> str:
-    """A text with the values of the variables that it names. Raises NotSet."""
+    """A text in which the named variables are replaced by their values. Raises NotSet."""
 
     def value(match: re.Match[str]) -> str:
         if not _may_be_named(match[1]):
@@ -63,7 +63,7 @@ def _may_be_named(name: str) -> bool:
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """What somebody else said, without the values of secrets."""
+    """A foreign message with the values of secrets removed."""
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "***")
     return text

@@ -1,10 +1,10 @@
-"""What the sources that read from a server share: nobody is asked because somebody looks, and columns are declared.
+"""The base of the server sources: viewing a pipeline sends no request, and columns are declared.
 
-A run that ends receives all that is there first. Of a `ReceivedSource`
+A bounded run first receives all available data. For a `ReceivedSource`
 
     server --received--> batches --Keeping--> pieces --reader--> records
 
-and a live run goes on with what comes (`stream`), and keeps it in the same way.
+and a live run continues with new data (`stream`), which it stores in the same way.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class ColumnsThere(NamedTuple):
-    """What a server knows of the columns of a source, and which of them identify a row."""
+    """The columns of a source as the server knows them, and those of them that identify a row."""
 
     columns: Sequence[TypedColumn]
     primary_key: Sequence[str] = ()
 
 
 class ServedSource(Source):
-    """A source whose rows a server has. asks_for_columns: how a person asks the server for them."""
+    """A source with its rows on a server. asks_for_columns: the user's action that requests them from the server."""
 
     asks_for_columns: ClassVar[str]
 
@@ -42,44 +42,44 @@ class ServedSource(Source):
     @property
     @abstractmethod
     def server(self) -> str:
-        """Everybody who is asked, by address. Nothing connects where somebody only looks at a pipeline."""
+        """All addresses that are contacted. Viewing a pipeline does not connect."""
 
     @property
     @abstractmethod
     def variables(self) -> tuple[str, ...]:
-        """The environment variables whose values are sent there."""
+        """The environment variables whose values are sent to the server."""
 
     @abstractmethod
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
-        """The columns as the server knows them. Raises SourceError."""
+        """The columns according to the server. Raises SourceError."""
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The first rows."""
+        """A source over the first rows."""
         some = self.model_copy()
         some._most = rows
         return some
 
 
 class ReceivedSource(ServedSource):
-    """One whose rows are kept as they come."""
+    """A source whose rows are stored as they are received."""
 
     _kept: ForNow | None = PrivateAttr(None)
 
     @property
     @abstractmethod
     def origin(self) -> str:
-        """Where the rows come from, as a person calls it."""
+        """The origin of the rows, for users."""
 
     @abstractmethod
     def reader(self, node: str, folder: Path) -> Callable[[Piece], Iterator[ReadPart]]:
-        """How what was received is read."""
+        """The reader of the stored rows."""
 
     @abstractmethod
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
-        """What is there as the run begins, as it is kept. most: of these rows the first. Raises SourceError."""
+        """The data available when the run begins, as stored. most: only the first so many rows. Raises SourceError."""
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """What is there as the run begins, received into files of this run. Raises SourceError."""
+        """The data available when the run begins, received into files of this run. Raises SourceError."""
         reader = self.reader(node, folder)
         self._kept = ForNow()
         keeping = Keeping(self._kept.path, place_of(self.origin, node, ""))
@@ -87,14 +87,14 @@ class ReceivedSource(ServedSource):
         return Scan(pieces_of(what, self._kept.path, self.origin), reader)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The files of what was received."""
+        """The files with the received data."""
         return tuple(sorted(self._kept.path.rglob("*.arrow"))) if self._kept is not None else ()
 
     def kept_in(self, node: str, run: str, position: Json) -> str:
-        """Where a run that got so far keeps what it receives."""
+        """The folder in which a run with this position stores received data."""
         return place_of(self.origin, node, run) if position is None else str(position["kept"])
 
     def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
-        """What a run has kept of it."""
+        """Release the data that a run has stored."""
         forget(folder, self.kept_in(node, run, position))
         return ()

@@ -1,1 +1,1 @@
-"""Tables that the app itself reads and keeps for the workers: sheets of workbooks, tables of databases."""
+"""Tables that the app reads and stores for the workers: sheets of workbooks, tables of databases."""

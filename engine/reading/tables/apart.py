@@ -1,7 +1,7 @@
-"""A table of a database that computes its values, a view say, is read in a process of its own.
+"""Reads a database table with computed values, such as a view, in a separate process.
 
-What it computes is a stranger's: one function of it may take hours, and a database hears of no end while one runs. The
-process is ended where no rows come in time, when nobody reads on, and when this one ends, however it ends.
+The computation comes from an untrusted file: one function may run for hours, and the database cannot be interrupted
+meanwhile. The process is killed if no rows arrive in time, if nobody reads on, and when the parent process ends.
 
     the request, a line of JSON       module, file, table, named, event_time, node
     the answers, a line of JSON each  {"columns": [[name, type]]}, {"rows": [[line, values, broken]]}, {"end": true},
@@ -38,7 +38,7 @@ _PIECE: Final = 1 << 20
 
 
 class Apart:
-    """A module that reads a kind of database, asked in a process of its own."""
+    """A module that reads a kind of database, called in a separate process."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -65,7 +65,7 @@ class Apart:
 
 
 def _answers(request: dict[str, Any], file: InputFile, node: str, seconds: float) -> Iterator[dict[str, Any]]:
-    # What it sorts on the disk goes with it, also where it is ended.
+    # The folder with its sorting files on disk is removed with it, even if the process is killed.
     with scratch("reading") as temporary:
         try:
             process = subprocess.Popen(
@@ -75,7 +75,7 @@ def _answers(request: dict[str, Any], file: InputFile, node: str, seconds: float
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                # Ctrl-C is for the studio, which ends what it has started.
+                # Ctrl-C is for the studio, which ends the processes that it started.
                 start_new_session=True,
             )
         except OSError as error:
@@ -104,7 +104,7 @@ def _answers(request: dict[str, Any], file: InputFile, node: str, seconds: float
 
 
 def _lines(process: subprocess.Popen[bytes], seconds: float) -> Iterator[bytes]:
-    """What the process writes, line by line. Raises TimeoutError where it writes nothing for so long."""
+    """The output of the process, line by line. Raises TimeoutError if it writes nothing for this time."""
     assert process.stdout is not None
     begun: list[bytes] = []
     with selectors.DefaultSelector() as selector:
@@ -124,7 +124,7 @@ def _lines(process: subprocess.Popen[bytes], seconds: float) -> Iterator[bytes]:
 
 
 def _told(answer: dict[str, Any]) -> StudioError:
-    """The error that the process met."""
+    """The error that the process raised."""
     kind = getattr(errors, answer["error"])
     error: StudioError = kind.__new__(kind)
     facts: dict[str, Any] = {
@@ -142,13 +142,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         try:
             pipe.close()
         except OSError:
-            # What was written to it has never been read.
+            # The request was never read.
             continue
     process.wait()
 
 
 def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """In the process: what the module says."""
+    """In the child process: the answers of the module."""
     module = import_module(request["module"])
     file, table, node = InputFile(**request["file"]), request["table"], request["node"]
     try:
@@ -157,7 +157,7 @@ def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"columns": [[column.name, column.type] for column in columns]}
         else:
             rows = iter(module.rows_of(file, table, request["named"], request["event_time"], node))
-            # The first alone: whoever looks at a few need not wait for many.
+            # The first row alone: a preview need not wait for many.
             some = list(islice(rows, 1))
             while some:
                 yield {"rows": [[row.line, list(row.values), row.broken] for row in some]}

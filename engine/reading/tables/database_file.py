@@ -1,7 +1,7 @@
-"""What sources have in common that read one table of a database in a file: the order of its rows, and its SQL.
+"""The base of the sources over one table of a database file: row order and Flink SQL.
 
-DatabaseFile.database  ->  Database: what is asked of a file of this kind
-DatabaseFile.apart     ->  Apart: the same in a process of its own, for tables that compute their values
+DatabaseFile.database  ->  Database: the queries on a file of this kind
+DatabaseFile.apart     ->  Apart: the same in a separate process, for tables that compute their values
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.reading.tables.table_file import OpenTable, TableFile
 
 
 class Database(Protocol):
-    """What is asked of a file. Everything raises SourceError where it cannot be answered."""
+    """The queries on a file. All raise SourceError if they cannot be answered."""
 
     def tables_in(self, file: InputFile, node: str) -> tuple[str, ...]:
         """The names of its tables and views."""
 
     def computes(self, file: InputFile, table: str, node: str) -> bool:
-        """Whether values of a table are computed as it is read: a view, a generated column."""
+        """Whether a table computes values when it is read: a view, a generated column."""
 
     def columns_of(self, file: InputFile, table: str, node: str) -> tuple[Column, ...]:
         """The columns of a table."""
@@ -55,7 +55,7 @@ class DatabaseFile(TableFile):
         return self.database.tables_in(file, node)
 
     def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
-        """One of them."""
+        """A table of the file."""
         asked = self.apart if self.database.computes(file, table, node) else self.database
         return OpenTable(
             f"{file.name}, table {table}",
@@ -64,7 +64,7 @@ class DatabaseFile(TableFile):
         )
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector JDBC, for which Flink itself has no dialect of these files."""
+        """The JDBC connector, although Flink has no dialect for these files."""
         options = {"connector": "jdbc", "url": f"jdbc:{self.operator}:{self.path}", "table-name": self.table}
         table = self.table_sql(node, schema, options)
         return f"-- Flink's JDBC connector has no dialect for {self.title}.\n{table}"

@@ -1,7 +1,7 @@
-"""What is asked of a database for a table: its columns, and its rows in an order that is always the same.
+"""Queries on a database table: its columns, and its rows in a deterministic order.
 
-A table has no order of its own. Its rows come by the columns that somebody names, else by the event time; rows that are
-equal there come by all columns, and rows that are equal in all of them cannot be told apart.
+A table has no order of its own. Its rows are ordered by the columns that the user names, else by the event time; ties
+are ordered by all columns, and rows that are equal in all of them cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Final
 from engine.model.schema import Column, Schema
 
 LOOK_S: Final = 20.0
-"""So long a database may take to say what columns a table has, and its first values: a person waits for them."""
+"""The timeout for a table's columns and its first values: a user waits for them."""
 ROWS_S: Final = 300.0
-"""So long it may take until the next rows come. Sorting a large table takes a while; a view may be work without end."""
+"""The timeout between batches of rows. Sorting a large table takes a while; a view may compute without end."""
 
 
 def in_vain(name: str, seconds: float) -> str:
-    """What to say of a file from which no rows came in time."""
+    """The message for a file from which no rows came in time."""
     return (
         f"path: {name} gives no rows for {seconds:.0f} s. A view may ask for more than anybody waits for: save its "
         "result as a table, and read that."
@@ -31,7 +31,7 @@ def identifier(name: str) -> str:
 
 
 def order_of(columns: Sequence[Column], named: Sequence[str], event_time: str | None, node: str) -> tuple[str, ...]:
-    """All columns, those first by which the rows come. Raises UnknownColumn for a named one that there is not."""
+    """All columns, starting with those that order the rows. Raises UnknownColumn for an unknown named column."""
     schema = Schema(tuple(columns))
     first = [schema.column(name, node, "order_by").name for name in named]
     if not first and event_time is not None and event_time in schema:

@@ -1,7 +1,7 @@
-"""A DuckDB file, opened to read only: its tables and views, and their values as texts.
+"""A DuckDB file, opened read-only: its tables and views, and their values as texts.
 
-Types are those of the table; a HUGEINT is a decimal, a list, a structure or a map is a string with its JSON, a blob one
-of hexadecimal digits, and so is anything that Spark has no type for, as DuckDB prints it. Instants are UTC.
+Types are those of the table, except: a HUGEINT is a decimal; a list, a structure or a map is a string with its JSON; a
+blob is a string of hexadecimal digits; any type unknown to Spark is a string as DuckDB prints it. Instants are UTC.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FETCHED: Final = 10_000
 _MAIN: Final = "main"
-# A view of a stranger's file reads no other file and loads nothing.
+# A view in an untrusted file can read no other file, and load no extension.
 _CONFINED: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
@@ -63,9 +63,9 @@ _NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 
 @cache
 def _spilled(_place: str) -> Path:
-    """Where it puts what it sorts and has no memory for, which would else lie beside the file.
+    """The folder for spilled sort data, which would otherwise be written beside the file.
 
-    One folder for each file: who opens it a second time has to open it the same way, and two write the same names.
+    One folder per file: every connection needs the same settings, and two files would use the same names.
     """
     folder = kept_scratch("sorting")
     hold(folder)
@@ -94,7 +94,7 @@ def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def _in_time(database: duckdb.DuckDBPyConnection, seconds: float, file: InputFile, node: str) -> Iterator[None]:
-    """Within it, a question that takes longer is ended. Raises SourceError."""
+    """Inside this block, a query that exceeds the timeout is interrupted. Raises SourceError."""
     import duckdb
 
     ending = threading.Timer(seconds, database.interrupt)
@@ -109,17 +109,17 @@ def _in_time(database: duckdb.DuckDBPyConnection, seconds: float, file: InputFil
 
 
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
-    """The names of its tables and views; with their schema where that is not the main one. Raises SourceError."""
+    """The names of its tables and views, with the schema unless it is the main one. Raises SourceError."""
     with _opened(file, node) as database:
         return tuple(_listed(database))
 
 
 def computes(file: InputFile, table: str, node: str) -> bool:
-    """Whether values of a table are computed as it is read: a view, a generated column. Raises SourceError."""
+    """Whether a table computes values when it is read: a view, a generated column. Raises SourceError."""
     asked = "SELECT sql FROM duckdb_tables() WHERE NOT internal AND schema_name = ? AND table_name = ?"
     with _opened(file, node) as database:
         made = database.execute(asked, _listed(database).get(table, (_MAIN, table))).fetchall()
-    # DuckDB prints its own words in capitals; where they are part of a text, nothing is lost but time.
+    # DuckDB prints keywords in capitals; a match inside a text costs only time.
     return not made or " GENERATED ALWAYS AS" in made[0][0]
 
 
@@ -154,7 +154,7 @@ def _declared(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str
 
 
 def _listed(database: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """The tables and views: by what a person calls them, schema and name. Those of the main schema come first."""
+    """The tables and views: schema and name, by their name for users. Those of the main schema come first."""
     asked = (
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
         "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"

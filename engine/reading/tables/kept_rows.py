@@ -1,10 +1,10 @@
 """Rows of a table as texts, written once by the app to a file that workers read in parts.
 
-    line     BIGINT  the number of the row, as a person finds it there
-    broken   STRING  why the row as a whole cannot be read; null where it can
-    0, 1 ..  STRING  the values, by the place of their column
+    line     BIGINT  the number of the row, as users find it in the table
+    broken   STRING  the reason why the whole row cannot be read, or null
+    0, 1 ..  STRING  the values, by column index
 
-Who owns the table may change it at any time: a run reads what was there when it began.
+The owner of the table may change it at any time: a run reads the rows of its start.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TextRow(NamedTuple):
 
 
 def keep_rows(rows: Iterable[TextRow], width: int, path: Path, called: str) -> tuple[ParquetPart, ...]:
-    """Write rows to a file, and say in which parts it is read. called: the table, as people see it. Raises OSError."""
+    """Write rows to a file, and return its parts. called: the table's name for users. Raises OSError."""
     fields = [pa.field(_LINE, pa.int64()), pa.field(_BROKEN, pa.string())]
     fields += [pa.field(str(at), pa.string()) for at in range(width)]
     schema = pa.schema(fields)
@@ -57,7 +57,7 @@ def keep_rows(rows: Iterable[TextRow], width: int, path: Path, called: str) -> t
 
 
 def _bounded(row: TextRow) -> TextRow:
-    """A row that is larger than any line of a file may be is broken, and loses its values."""
+    """A row larger than the longest line allowed in a file becomes broken, and loses its values."""
     if sum(len(value.encode(errors="replace")) for value in row.values if value is not None) <= LINE_BYTES:
         return row
     said = f"the row has more than {LINE_BYTES >> 20} MB"
@@ -78,7 +78,7 @@ class KeptRowsReader:
     rows: RowTypes
 
     def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
-        """Its records, and the rows of which a value does not fit."""
+        """Its records, and the rows with a value that does not fit."""
         with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
             for batch in file.iter_batches(batch_size=_ROWS, row_groups=list(part.groups)):
                 yield self._read(batch, part.name)
@@ -94,7 +94,7 @@ class KeptRowsReader:
         return ReadPart(records, called, kept, rejected)
 
     def _raw(self, texts: Sequence[pa.Array], at: int) -> str:
-        """The row as JSON, without what is null."""
+        """The row as JSON, without nulls."""
         values = zip(self.rows.columns, (column[at].as_py() for column in texts), strict=True)
         held = {column.name: value for column, value in values if value is not None}
         return json.dumps(held, ensure_ascii=False)[:RAW_CHARS]

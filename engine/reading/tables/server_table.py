@@ -1,9 +1,9 @@
-"""A table of a database server, read once: its rows of one moment, in an order that is always the same.
+"""A table of a database server, read once: the rows of one snapshot, in a deterministic order.
 
-TableServer.client  ->  TableClient: what is asked of a server of this kind
+TableServer.client  ->  TableClient: the queries on a server of this kind
 
-The rows come by the columns that somebody names, else by the event time; then by the server's primary key, where the
-table has one, else by all columns. Texts are compared by their bytes, and nulls come first.
+The rows are ordered by the columns that the user names, else by the event time; then by the server's primary key, if
+there is one, else by all columns. Texts are compared by their bytes, and nulls come first.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _KEPT: Final = "rows.parquet"
 
 
 class TableClient(Protocol):
-    """A connection. Everything raises SourceError for what will not go away by itself, Gone for the rest."""
+    """A connection. All methods raise SourceError for permanent errors, Gone for transient ones."""
 
     def described(self) -> list[tuple[str, str, bool]]:
-        """The columns of the table: names, types here, whether they are of its primary key."""
+        """The columns of the table: name, type here, whether it is part of the primary key."""
 
     def ordered(
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
-        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+        """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
 
 
 class TableServer(DatabaseServer):
-    """A source over the rows of a table. protocol: of the server's addresses in JDBC."""
+    """A source over the rows of a table. protocol: the server's protocol in JDBC addresses."""
 
     protocol: ClassVar[str]
 
@@ -70,11 +70,11 @@ class TableServer(DatabaseServer):
 
     @abstractmethod
     def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
-        """A connection. seconds: how long an answer may take. Raises SourceError, Gone."""
+        """A connection. seconds: the timeout of an answer. Raises SourceError, Gone."""
 
     @property
     def called(self) -> str:
-        """The table, as the server calls it."""
+        """The table's name on the server."""
         return self.table_name
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -83,14 +83,14 @@ class TableServer(DatabaseServer):
         return derive_source(self, node, self.declared(self.columns, node), self.primary_key)
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
-        """Those of the table, and its primary key. Raises SourceError."""
+        """The columns of the table, and its primary key. Raises SourceError."""
         with answering(node), self.client(node, LOOK_S) as client:
             found = client.described()
         columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """The rows of the moment, which are kept for the workers. Raises SourceError."""
+        """The current rows, stored for the workers. Raises SourceError."""
         columns = self.derive(node, folder).schema.columns
         self._kept = ForNow()
         parts = keep_rows(
@@ -99,11 +99,11 @@ class TableServer(DatabaseServer):
         return Scan(parts, KeptRowsReader(RowTypes(columns)))
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The file with the rows that were kept."""
+        """The file with the stored rows."""
         return () if self._kept is None else (self._kept.path / _KEPT,)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector JDBC."""
+        """The JDBC connector."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         options = {
             "connector": "jdbc",

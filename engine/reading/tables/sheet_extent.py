@@ -1,10 +1,10 @@
-"""How far apart the cells of a sheet lie, before it is read: all between them is held in memory, empty or not.
+"""The extent of a sheet's cells, measured before it is read: all cells between them need memory, empty or not.
 
-One value in the last row and column of a sheet would take 512 GB, and end the process.
+A single value in the last row and column of a sheet would take 512 GB, and crash the process.
 
-    .xlsx   <row r="7"><c r="B7">        rows and cells with their places, or behind the ones before
-    .ods    <table-row number-rows-repeated="3"><table-cell value-type="string">       nothing but repetitions
-    .xlsb   records of a kind, a length and as many bytes: of a row its number, of a cell its column
+    .xlsx   <row r="7"><c r="B7">        rows and cells with their places, or after the previous ones
+    .ods    <table-row number-rows-repeated="3"><table-cell value-type="string">       relative: repetitions only
+    .xlsb   records with a type, a length and a body: rows have their number, cells their column
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import IO, Final, cast
 
 CELL_BYTES: Final = 32
-"""What a cell takes in memory, without its text; of .ods it is held twice."""
+"""The memory of a cell, without its text; .ods needs it twice."""
 _READ: Final = 1 << 20
 # A row or a cell, its attributes, of which a value may hold a >, and whether there is nothing in it.
 _TAG: Final = re.compile(rb"""<(?:[^\s<>/:"'=]+:)?(row|c)((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>""")
@@ -33,9 +33,9 @@ _PLACE: Final = re.compile(rb"""\sr\s*=\s*["']\$?([A-Za-z]*)\$?(\d+)["']""")
 
 
 def largest_sheet(archive: zipfile.ZipFile) -> int:
-    """The bytes that the cells of the largest sheet take, from the first one with something in it to the last.
+    """The bytes that the cells of the largest sheet take, from the first non-empty cell to the last.
 
-    Which files are sheets is a matter of links in others: what has no rows and cells is none.
+    Other files of the archive define which files are sheets; a file without rows and cells counts as empty.
     """
     return max((_bytes_of(archive, each) for each in archive.namelist()), default=0)
 
@@ -44,7 +44,7 @@ def _bytes_of(archive: zipfile.ZipFile, name: str) -> int:
     if name == "content.xml":
         with archive.open(name) as stream:
             return _ods_bytes(stream)
-    # Byte by byte, which the archive itself takes long for.
+    # Single bytes, for which the archive itself is slow.
     with io.BufferedReader(cast(io.RawIOBase, archive.open(name))) as stream:
         if _number_in(stream, 2) == _SHEET:
             return _xlsb_bytes(stream)
@@ -77,7 +77,7 @@ def _ods_bytes(stream: IO[bytes]) -> int:
 
 
 def _xlsb_bytes(stream: IO[bytes]) -> int:
-    """The bytes of a sheet, from behind the kind of its first record on."""
+    """The bytes of a sheet, from after the type of its first record."""
     extent, row, kind = _Extent(), 0, _SHEET
     while True:
         size = _number_in(stream, 4)
@@ -94,7 +94,7 @@ def _xlsb_bytes(stream: IO[bytes]) -> int:
 
 
 def _number_in(stream: IO[bytes], most: int) -> int:
-    """A number of so many bytes at most, seven bits each, the lowest first; -1 at the end."""
+    """A variable-length number of at most so many bytes, seven bits each, lowest first; -1 at the end."""
     number = 0
     for at in range(most):
         byte = stream.read(1)
@@ -107,28 +107,28 @@ def _number_in(stream: IO[bytes], most: int) -> int:
 
 
 class _Extent:
-    """The rows and the columns that have been seen: the first and the last of each."""
+    """The rows and columns seen: the first and the last of each."""
 
     def __init__(self) -> None:
         self._rows: set[int] = set()
         self._columns: set[int] = set()
-        # Where a cell is that does not say it: behind the one before.
+        # The place of a cell without a place of its own: after the previous one.
         self._row = self._column = 0
 
     @property
     def size(self) -> int:
-        """The bytes that all cells between them take."""
+        """The bytes of all cells in the extent."""
         if not self._rows or not self._columns:
             return 0
         rows, columns = max(self._rows) - min(self._rows) + 1, max(self._columns) - min(self._columns) + 1
         return rows * columns * CELL_BYTES
 
     def see(self, row: int, column: int) -> None:
-        """A cell with something in it."""
+        """Add a non-empty cell."""
         self._rows, self._columns = _ends({*self._rows, row}), _ends({*self._columns, column})
 
     def add(self, tags: Iterable[tuple[bytes, bytes, bytes]]) -> None:
-        """Some more rows and cells."""
+        """Add more rows and cells."""
         rows, columns = set(self._rows), set(self._columns)
         for kind, attributes, is_empty in tags:
             place = _PLACE.search(attributes)
@@ -153,7 +153,7 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
         block = rest + read
         end = block.rfind(b"<")
         if end <= 0:
-            # No tag is as long as that; the text of a cell may be.
+            # No tag is this long; the text of a cell may be.
             rest = block if len(block) <= 2 * _READ else b""
             continue
         yield block[:end]

@@ -1,11 +1,11 @@
-"""A SQLite file, opened to read only: its tables and views, and their values as texts.
+"""A SQLite file, opened read-only: its tables and views, and their values as texts.
 
-A column's type is what its values are, as SQLite takes any value in any column:
+SQLite accepts any value in any column, so the values determine a column's type:
 
-    integers                        bigint; boolean where it was declared as one
+    integers                        bigint; boolean if declared as such
     integers and reals              double
-    texts of a column of numbers    as CSV has them
-    texts                           string, but for dates and times
+    texts of a numeric column       inferred as for CSV
+    texts                           string, except for dates and times
     blobs                           string, as hexadecimal digits
 """
 
@@ -30,34 +30,34 @@ from engine.reading.tables.table_file import where_it_is
 from engine.reading.typed.inference import infer_text
 
 _SAMPLE: Final = 1000
-# No date and no number has more characters; what they all have together is held in memory.
+# Dates and numbers are never longer; all sampled values are held in memory.
 _SAMPLE_CHARS: Final = 1000
 _WAIT_S: Final = 5.0
 _FETCHED: Final = 1000
-# After so many steps of SQLite's machine it is asked whether it goes on.
+# The number of SQLite's virtual machine steps between checks of the timeout.
 _STEPS: Final = 100_000
-# A row that is too long is rejected; one that is much too long ends the reading. Sorting, SQLite has each twice.
+# A row that is too long is rejected; a much longer one stops the reading. A sort in SQLite holds each row twice.
 _LONGEST: Final = 16 * LINE_BYTES
 _HIDDEN: Final = 1
-# Of the file's header: the versions of the format that who writes and who reads it needs.
+# In the file's header: the format versions needed to write and to read the file.
 _HEADER: Final = 20
 _VERSIONS: Final = slice(18, 20)
 _WITH_LOG: Final = b"\x02\x02"
 
 
 class _Patience:
-    """How long SQLite is waited for, from the last time that it answered."""
+    """The timeout of SQLite, counted from its last answer."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.renew()
 
     def renew(self) -> None:
-        """It has answered."""
+        """Restart the timeout after an answer."""
         self._until = time.monotonic() + self.seconds
 
     def is_over(self) -> bool:
-        """Whether it has had its time."""
+        """Whether the timeout has expired."""
         return time.monotonic() > self._until
 
 
@@ -67,7 +67,7 @@ def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3
     uri = f"{place.as_uri()}?mode=ro{'&immutable=1' if _has_a_log_that_nobody_writes(place) else ''}"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as database:
-            # A text that is no UTF-8 is read all the same. Views of a stranger's file call no function with effects.
+            # Invalid UTF-8 is read nevertheless. Views of an untrusted file cannot call functions with side effects.
             database.text_factory = lambda raw: raw.decode(errors="replace")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             database.set_progress_handler(patience.is_over, _STEPS)
@@ -82,7 +82,7 @@ def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3
 
 
 def _has_a_log_that_nobody_writes(place: Path) -> bool:
-    """Whether SQLite would make the files of a write-ahead log, which then stay: nobody has the database open."""
+    """Whether SQLite would create write-ahead log files that nobody deletes, as no process has the database open."""
     if place.with_name(f"{place.name}-wal").exists():
         return False
     try:
@@ -100,7 +100,7 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
 
 
 def computes(file: InputFile, table: str, node: str) -> bool:
-    """Whether values of a table are computed as it is read: a view, a generated column. Raises SourceError."""
+    """Whether a table computes values when it is read: a view, a generated column. Raises SourceError."""
     with _opened(file, node, _Patience(LOOK_S)) as database:
         kinds = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (table,)).fetchall()
         columns = database.execute(f"PRAGMA table_xinfo({identifier(table)})").fetchall()
@@ -159,7 +159,7 @@ def _text(value: Any) -> str | None:
         case None | str():
             return value
         case bytes():
-            # Of one that is too long anyway, enough to be so.
+            # A text that is too long anyway is cut, but stays too long.
             return value[:LINE_BYTES].hex()
         case float():
             return repr(value)

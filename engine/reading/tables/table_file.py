@@ -1,4 +1,4 @@
-"""What sources have in common that read one table of a file: which table, its columns, rows that the app keeps.
+"""The base of the sources over one table of a file: the choice of the table, its columns, the rows stored by the app.
 
 TableFile.open_table  ->  OpenTable(called, columns, rows)
 """
@@ -31,9 +31,9 @@ _KEPT: Final = "rows.parquet"
 
 @dataclass(frozen=True)
 class OpenTable:
-    """A table that is there. called: as people see it, with its file. rows: from the first one, whenever it is asked.
+    """A table of the file. called: its name for users, with its file. rows: from the first one, on each call.
 
-    notes: by column, why it is called otherwise than there.
+    notes: by column, why its name differs from the file's.
     """
 
     called: str
@@ -57,11 +57,11 @@ class TableFile(RowFile):
 
     @abstractmethod
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
-        """The names of what the file holds, in the order in which a person is shown them. Raises SourceError."""
+        """The names of the file's tables, in the order in which they are shown. Raises SourceError."""
 
     @abstractmethod
     def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
-        """One of them. Raises SourceError."""
+        """A table of the file. Raises SourceError."""
 
     def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
         """The tables of the file."""
@@ -78,7 +78,7 @@ class TableFile(RowFile):
         return files[0]
 
     def chosen(self, file: InputFile, node: str) -> str:
-        """The table's name. Raises PipelineError that lists those that there are."""
+        """The table's name. Raises PipelineError that lists the existing ones."""
         known = self.tables(file, node)
         if self.table in known:
             return self.table
@@ -100,12 +100,12 @@ class TableFile(RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """The table's columns."""
         if not self.files(node, folder):
-            # It has not been fetched yet; its columns are known.
+            # The file has not been fetched yet; its columns are declared.
             return self.described(node, self.declared_columns(node))
         return self.described(node, self._columns(self._opened(node, folder), node))
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """The rows of the moment, which are kept for the workers. Raises SourceError."""
+        """The current rows, stored for the workers. Raises SourceError."""
         table = self._opened(node, folder)
         columns = self._columns(table, node)
         timed = {column.name: column for column in self.described(node, columns).schema}
@@ -116,17 +116,17 @@ class TableFile(RowFile):
         return Scan(parts, KeptRowsReader(types))
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The file with the rows that were kept."""
+        """The file with the stored rows."""
         return () if self._kept is None else (self._kept.path / _KEPT,)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The same, which stops after the first rows."""
+        """The same source, limited to the first rows."""
         some = self.model_copy()
         some._most = rows
         return some
 
     def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
-        """What the first rows say of the columns."""
+        """Findings about the columns in the first rows."""
         table = self._opened(node, folder)
         rows = [row.values for row in islice(table.rows(), ROWS) if row.broken is None]
         texts = list(zip(*rows, strict=True)) if rows else [() for _ in table.columns]
@@ -142,7 +142,7 @@ class TableFile(RowFile):
 
 
 def where_it_is(file: InputFile, node: str) -> str:
-    """The path of a database, which is opened in place. Raises SourceError for one that is not on this machine."""
+    """The path of a database, which is opened in place. Raises SourceError if it is not on this machine."""
     if not file.is_here:
         message = f"path: {file.name} is not on this machine, where a database has to be to be opened. Copy it here."
         raise SourceError(message, node, "path")

@@ -1,7 +1,7 @@
-"""Workbooks: their sheets, and the cells of one as texts.
+"""Workbooks: their sheets, and the cells of a sheet as texts.
 
-A number without a fraction is written as an integer, a time as `2024-05-01 10:00:00`. An empty cell is null, and so is
-one that shows an error such as #DIV/0!. A row without any value is skipped.
+A number without a fraction is written as an integer, a time as `2024-05-01 10:00:00`. An empty cell is null, as is a
+cell with an error such as #DIV/0!. A row without values is skipped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
 
 MOST_BYTES: Final = 1 << 30
-"""A workbook that is larger is not opened: it is read as a whole, into memory. So many bytes it may also unpack to."""
+"""The largest workbook that is opened, packed or unpacked: it is read into memory as a whole."""
 _WHOLE: Final = 1 << 53
 
 
@@ -55,7 +55,7 @@ def opened_workbook(file: InputFile, node: str) -> Iterator[CalamineWorkbook]:
 
 @lru_cache(maxsize=64)
 def _check_extent(file: InputFile, node: str) -> None:
-    """Raises SourceError where the cells of a sheet lie so far apart that reading it would end the process."""
+    """Raises SourceError if the cells of a sheet are so far apart that reading it would crash the process."""
     try:
         with file.open() as stream:
             if not zipfile.is_zipfile(stream):
@@ -75,7 +75,7 @@ def _check_extent(file: InputFile, node: str) -> None:
 
 
 def _unpacked(stream: Any) -> int:
-    """How many bytes the files in an archive have; 0 of what is none, as old workbooks are."""
+    """The unpacked size of an archive in bytes; 0 for other files, such as old workbooks."""
     if not zipfile.is_zipfile(stream):
         return 0
     try:
@@ -120,5 +120,5 @@ def _text(value: Any) -> str | None:
 
 
 def header_in(row: Sequence[str | None]) -> list[str]:
-    """Names as they stand in a row."""
+    """The names in a header row."""
     return ["" if value is None else value for value in row]

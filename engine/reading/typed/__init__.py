@@ -1,1 +1,1 @@
-"""Columns and their types: inferred, declared or computed, and texts as values of them."""
+"""Columns and their types: inferred, declared or computed; and texts converted to typed values."""

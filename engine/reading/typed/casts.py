@@ -1,7 +1,7 @@
-"""Texts to a column's type in Arrow; null where a text does not fit. The meaning is that of Spark's `try_cast`.
+"""Casts texts to a column's type in Arrow; null if a text does not fit. The semantics are those of Spark's `try_cast`.
 
-Blanks around a value do not count. A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with a
-zone for a column without becomes the UTC time. A decimal is rounded half up to its scale.
+Blanks around a value do not count. A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with
+a zone in a column without zones becomes the UTC time. A decimal is rounded half up to its scale.
 Source: Spark UTF8String.toLong, SparkDateTimeUtils.stringToTimestamp and stringToDate, Cast.
 """
 
@@ -22,7 +22,7 @@ from engine.model.schema import arrow_type
 from engine.reading.documents.document_values import whole_number
 from engine.reading.documents.nested import nested_from
 
-# Around integers, truths, dates and times a DEL is a blank too; around other numbers what Java's trim takes is all.
+# Around integers, booleans, dates and times DEL is a blank too; around other numbers, only the blanks of Java's trim.
 _TRIM: Final = "".join(map(chr, range(0x21)))
 _BLANKS: Final = _TRIM + "\x7f"
 _SPACE: Final = " \t\n\x0b\f\r"
@@ -33,7 +33,7 @@ _SPECIAL: Final = {
     **dict.fromkeys(("-inf", "-infinity"), float("-inf")),
     **dict.fromkeys(("nan", "+nan", "-nan"), float("nan")),
 }
-# Digits of any script, as Java's BigDecimal has them.
+# Digits of any script, as Java's BigDecimal accepts them.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:[eE]([+-]?\d+))?")
 _SCALES: Final = range(-(1 << 31), 1 << 31)
 _TRUE: Final = ("t", "true", "y", "yes", "1")
@@ -49,7 +49,7 @@ _STARTS_WITH_YEAR: Final = re.compile(r"[0-9]{4}-")
 _OFFSET: Final = re.compile(
     r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2}|[0-9]:[0-9]{2}|[0-9]{1,2}:[0-9]|[0-9]{2}(?::?[0-9]{2}){1,2}|[0-9]:[0-9]{2}:[0-9]{2})"
 )
-# Of the system's folder, but no zones to Java.
+# Entries of the system's zone folder that are not zones in Java.
 _NO_REGIONS: Final = ("posix/", "right/", "localtime", "posixrules", "Factory", "ROC")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Java's ZoneId.SHORT_IDS.
@@ -110,7 +110,7 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
 
 
 def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
-    """One by one; each different text once."""
+    """Read texts one by one; each distinct text once."""
     known: dict[str | None, Any] = {None: None}
 
     def found(text: str | None) -> Any:
@@ -128,7 +128,7 @@ def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
 def _integers(texts: pa.Array, type_: str) -> pa.Array:
     is_number = pc.match_substring_regex(texts, r"^[+-]?[0-9]+$")
     digits = pc.utf8_ltrim(texts, "+")
-    # Arrow knows no plus; a second one was no number.
+    # Arrow does not accept a plus sign; a text with two signs is already excluded.
     short = pc.and_(is_number, pc.less_equal(pc.utf8_length(digits), 18))
     low, high = -(1 << _BITS[type_] - 1), (1 << _BITS[type_] - 1) - 1
     integers = pc.if_else(short, digits, None).cast(pa.int64())
@@ -199,7 +199,7 @@ def _times(texts: pa.Array, type_: str) -> pa.Array:
         try:
             return pc.utf8_rtrim(texts, "Z").cast(pa.timestamp("us")).cast(pa.int64()).cast(arrow)
         except pa.ArrowInvalid:
-            # Some day is not in the calendar: who it is shows one by one.
+            # A date does not exist in the calendar: read the texts one by one to find it.
             pass
     micros = _each(texts, "bigint", _time)
     return micros.cast(arrow)
@@ -224,7 +224,7 @@ def _time(text: str) -> int | None:
 
 
 def moment_of(text: str) -> int | None:
-    """A timestamp's microseconds since 1970; None of a text that is none."""
+    """A timestamp's microseconds since 1970; None if the text is not a timestamp."""
     try:
         return _time(text.strip(_SPACE))
     except (ValueError, ArithmeticError):
@@ -232,7 +232,7 @@ def moment_of(text: str) -> int | None:
 
 
 def _zone(name: str) -> Any:
-    """A time zone as Java knows it. Raises ValueError for one that there is not; zoneinfo keeps those that it read."""
+    """A time zone by Java's rules. Raises ValueError for an unknown one; zoneinfo caches the zones that it read."""
     name = _SHORT.get(name, name)
     if name in ("Z", "UT"):
         return UTC
@@ -260,7 +260,7 @@ def _region(name: str) -> ZoneInfo:
 
 
 def _scalar(text: str, type_: str) -> Any:
-    """A date or a timestamp within a list or a map."""
+    """A date or a timestamp inside a list or a map."""
     if type_ == "date":
         return _date(text)
     micros = _time(text)

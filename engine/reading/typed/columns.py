@@ -1,6 +1,6 @@
-"""What every source decides of its columns: their names, the event time, the primary key.
+"""The column settings of every source: names, event time, primary key.
 
-A wrong choice is a PipelineError that names the node, the field, what was got and what exists.
+A wrong setting is a PipelineError with the node, the field, the wrong value and the known ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 def declared_type(text: str, node: str, field: str) -> str:
-    """The type as Spark writes it. Raises PipelineError that lists the types."""
+    """The type in Spark's notation. Raises PipelineError that lists the types."""
     try:
         return type_from(text)
     except ValueError as error:
@@ -29,7 +29,7 @@ def declared_type(text: str, node: str, field: str) -> str:
 
 
 def check_names(names: Sequence[str], node: str, field: str) -> None:
-    """Raise PipelineError for no columns, an empty name, a reserved name or one that is there twice."""
+    """Raise PipelineError for no columns, and for an empty, reserved or repeated name."""
     if not names:
         message = f"{field}: there are no columns; a source needs at least one."
         raise PipelineError(message, node, field)
@@ -53,9 +53,9 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
 
 
 def usable_names(names: Sequence[str]) -> tuple[str, ...]:
-    """A file's names as columns have them, by place: an empty one is made up, one that is there twice gets a number.
+    """A file's names as column names, by index: an empty name is replaced, a repeated one gets a number.
 
-    Names that differ in case alone are the same to Spark, and those with two underscores in front are the studio's.
+    Names that differ only in case are equal to Spark, and names that start with two underscores are reserved.
     """
     usable: list[str] = []
     taken = {name.strip().lower() for name in names}
@@ -73,7 +73,7 @@ def usable_names(names: Sequence[str]) -> tuple[str, ...]:
 def derive_source(
     source: Source, node: str, columns: Sequence[Column], primary_key: Sequence[str] = (), changelog: bool = False
 ) -> Derived:
-    """What a source puts out: its columns with the event time marked, its key, its kinds of change."""
+    """A source's output: its columns with the event time marked, its key, its changelog mode."""
     schema = Schema(tuple(columns))
     for name in primary_key:
         schema.column(name, node, "primary_key")
@@ -92,7 +92,7 @@ def _with_event_time(schema: Schema, source: Source, node: str) -> Schema:
 
 
 def time_unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
-    """How the event time counts. Raises PipelineError where the type does not fit."""
+    """The unit of the event time. Raises PipelineError if it does not fit the type."""
     if column.type in TIMESTAMPS and asked in (None, TimeUnit.TIMESTAMP):
         return TimeUnit.TIMESTAMP
     if column.type in INTEGERS and asked is not TimeUnit.TIMESTAMP:

@@ -1,7 +1,7 @@
-"""Computed columns of a source: made of those that it reads, record by record, before anything else sees them.
+"""Computed columns of a source: derived from the columns it reads, record by record, before any other operator.
 
-A record of which one cannot be computed is rejected. One of them can be the event time; where that is null the record
-is rejected too, as with a time that is read.
+A record whose computed column fails is rejected. A computed column can be the event time; if that is null, the record
+is rejected too, like one whose read event time is null.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_NAMED: Final = 3
 
 
 def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> Derived:
-    """What a source puts out: what it reads, then the computed columns. Raises ExpressionError and PipelineError."""
+    """A source's output: its read columns, then the computed ones. Raises ExpressionError and PipelineError."""
     read = source.derive(node, folder)
     if not source.computed:
         return read
@@ -51,7 +51,7 @@ def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> De
 def frames_of(
     source: Source, spark: SparkSession, node: str, folder: Path, given: Scan | Mapping[str, str] | None = None
 ) -> SourceFrames:
-    """All records with their computed columns. given: a scan of them, or places as `Source.read` has them.
+    """All records with their computed columns. given: a scan of them, or positions for `Source.read`.
 
     Raises SourceError.
     """
@@ -64,7 +64,7 @@ def frames_of(
         frames = source.read(spark, node, folder, given)
     if not source.computed:
         return frames
-    # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.
+    # Rejected rows have only some of their values: their computed columns are neither evaluated nor able to fail.
     is_record = F.col(REASON).isNull() & F.col(KIND).isNotNull()
     schema = source.derive(node, folder).schema
     read = [F.col(quote(name)) for name in schema.names]
@@ -94,7 +94,7 @@ def frames_of(
 
 
 def _failure(computed: ComputedColumn, rows: DataFrame) -> SparkColumn:
-    """Where a computed column cannot be computed."""
+    """The condition under which a computed column fails."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F
 
@@ -104,13 +104,13 @@ def _failure(computed: ComputedColumn, rows: DataFrame) -> SparkColumn:
     try:
         rows.select(F.expr(failure)).schema  # noqa: B018
     except AnalysisException:
-        # A text that the two of us read differently: what fails then ends the run, as anywhere else.
+        # The studio and Spark may parse a text differently; such a failure ends the run, as for other expressions.
         return F.lit(False)
     return F.expr(failure)
 
 
 def _reason(computed: ComputedColumn, schema: Schema) -> SparkColumn:
-    """Why a row is rejected, with what its column is computed of."""
+    """The reason to reject a row, with the values that its column is computed from."""
     from pyspark.sql import functions as F
 
     parts = [F.lit(_not_computed(computed.name))]
@@ -121,14 +121,14 @@ def _reason(computed: ComputedColumn, schema: Schema) -> SparkColumn:
 
 
 def _reason_of(column: str, names: Sequence[str], row: Mapping[str, object]) -> str:
-    """The same of a row in Python. names: `_made_of`."""
+    """The same for a row in Python. names: `_made_of`."""
     values = (f'"{str(row[name])[:_VALUE_CHARS]}"' if row[name] is not None else "NULL" for name in names)
     listed = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
     return _not_computed(column) + (f" of {listed}" if listed else "")
 
 
 def _made_of(computed: ComputedColumn, schema: Schema) -> list[str]:
-    """The first of the columns that an expression mentions."""
+    """The first columns that an expression mentions."""
     names = Expression.parse(computed.expression).columns(schema)
     return [name for name in schema.names if name in names][:_MOST_NAMED]
 
@@ -142,9 +142,9 @@ def _timeless(name: str) -> str:
 
 
 def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> Callable[[ReadPart], ReadPart] | None:
-    """What makes records of what a worker has read: computed columns in Arrow, and TIME.
+    """A function from a worker's read part to records: computed columns in Arrow, and TIME.
 
-    None where an expression has to be asked of Spark. schema: the source's output, computed columns included.
+    None if Spark has to evaluate an expression. schema: the source's output, including computed columns.
     """
     read = source.derive(node, folder).schema
     made: list[tuple[Sequence[str], Column, Callable[[pa.RecordBatch], pa.Array]]] = []
@@ -156,7 +156,7 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
     time = schema.event_time
     is_computed = time is not None and time.name not in read
 
-    # Workers have no sqlglot: what an expression mentions is known here.
+    # Workers have no sqlglot, so the columns that an expression mentions are determined here.
     read_names = list(read.names)
 
     def compute(part: ReadPart) -> ReadPart:
@@ -193,7 +193,7 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
 
 
 def _applied(function: Callable[[pa.RecordBatch], pa.Array], records: pa.RecordBatch) -> tuple[pa.Array, list[int]]:
-    """A function of records, null where it fails, and the places where it does: found by halves."""
+    """Apply a function to records: null where it fails, and the indexes of failures, found by bisection."""
     try:
         return function(records), []
     except (ValueError, ArithmeticError):

@@ -9,9 +9,9 @@
     anything else                                         string
 
 An integer with a leading zero (a postcode) or too long for bigint makes the column a string: as a
-number it would lose digits. Dates among timestamps are timestamps; one zone makes all of them instants
-(those without are UTC). In JSON numbers and booleans speak for themselves; only dates and timestamps
-are looked for in strings; an object, or a list of unlike things, is a string that holds its JSON.
+number it would lose digits. A mix of dates and timestamps is timestamps; one zone makes all of them instants
+(those without a zone are UTC). In JSON, numbers and booleans have types; only dates and timestamps are
+inferred from strings; an object, or a list of mixed types, is a string that holds its JSON.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _join(kinds: set[str]) -> str:
 
 
 def kind_of_text(text: str) -> str:
-    """The type of one text without blanks around it."""
+    """The type of one text, already stripped."""
     if text.lower() in ("true", "false"):
         return "boolean"
     if _INTEGER.fullmatch(text):
@@ -77,7 +77,7 @@ def _kind_of_time(text: str) -> str:
 
 
 def _exists(text: str) -> bool:
-    """Whether the calendar has this day and the day this minute."""
+    """Whether the date and the time exist."""
     try:
         datetime.fromisoformat(text[:16])
     except ValueError:

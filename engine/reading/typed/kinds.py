@@ -1,6 +1,6 @@
-"""The kind of a record, where a file has a column for it: +I, -U, +U, -D, or a word for one of them.
+"""The kind of a record, read from a file's kind column: +I, -U, +U, -D, or a word for one of them.
 
-Case and surrounding blanks do not matter. An update without further word is the row after it (+U).
+Case and surrounding blanks do not matter. The word `update` alone means the row after it (+U).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_KIND_ADVICE: Final = f"use {', '.join(SYMBOLS)}, or insert, update, delete"
 
 
 def kinds_of(texts: pa.Array) -> pa.Array:
-    """The kinds that texts stand for; null where one stands for none."""
+    """The kinds of these texts; null for any other text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -34,7 +34,7 @@ def kinds_of(texts: pa.Array) -> pa.Array:
 
 
 def unknown_kind(name: str, text: str | None) -> str:
-    """Why a row is rejected that has no kind. name: the column's."""
+    """The reason to reject a row without a valid kind. name: of the column."""
     if text is None:
         return f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}"
     return f'column {name!r}: "{text[:_WORD_CHARS]}" is not a row kind; {NO_KIND_ADVICE}'

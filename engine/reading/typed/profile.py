@@ -1,10 +1,10 @@
-"""What the beginning of a file says of its columns, for people: the type of each and why, and which is the time.
+"""Findings about the columns at the beginning of a file, for users: each type with its reason, and the event time.
 
     ordered_at   timestamp_ntz   2,018 of 2,021 are times, such as 2024-05-01 10:00:00; 3 are not, such as "n/a"
     ts           bigint          all 2,021 are integers; they count milliseconds since 1970
 
-A column of which almost all values are of one type is proposed as that: the rest is rejected then, or all are texts.
-The delay of the watermark comes from how far out of order the times are.
+If almost all values of a column have one type, that type is proposed: the remaining values are then rejected, as the
+alternative is a column of texts. The watermark delay is derived from the disorder of the times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.reading.files.found import InputFile
 from engine.reading.typed.inference import infer_text, kind_of_text
 
 ROWS: Final = 20_000
-"""So many rows are looked at."""
+"""The number of rows in the profile."""
 _ALMOST_ALL: Final = 0.95
 _KEPT: Final = 0.99
 _PLURAL: Final = {
@@ -47,10 +47,9 @@ _DELAYS_MS: Final = tuple(
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column. type: as it is read where nobody says otherwise; proposed: as it had better be; why: in words.
+    """One column. type: read by default; proposed: the better type; why: the reason in words.
 
-    unit: what its integers count since 1970, where they look like times. note: why it is called otherwise than in the
-    file, or "".
+    unit: the unit of integers since 1970, if they look like times. note: why the name differs from the file's, or "".
     """
 
     name: str
@@ -62,13 +61,13 @@ class ColumnProfile:
 
     @property
     def is_time(self) -> bool:
-        """Whether it can be an event time as it is proposed."""
+        """Whether the column with its proposed type can be an event time."""
         return self.unit is not None or self.proposed.startswith("timestamp")
 
 
 @dataclass(frozen=True)
 class TimeProposal:
-    """An event time with its watermark. parameters: of the source; why: in words."""
+    """An event time with its watermark. parameters: of the source; why: the reason in words."""
 
     column: str
     parameters: dict[str, object] = field(hash=False)
@@ -79,7 +78,7 @@ class TimeProposal:
 def profile_of(
     files: tuple[InputFile, ...], dialect: Dialect, node: str
 ) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
-    """The columns of CSV files, and by column that can be the event time what to make of it. Raises SourceError."""
+    """The columns of CSV files, and proposals for those that can be the event time. Raises SourceError."""
     rows: list[list[str]] = []
     header: list[str] = []
     for file in files:
@@ -98,9 +97,9 @@ def profile_of(
 def profile_columns(
     columns: Sequence[Column], texts: Sequence[Sequence[str | None]], notes: Mapping[str, str]
 ) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
-    """What texts say of columns. columns: with the types as which they are read; texts: by column, None for null.
+    """Profiles of columns of texts. columns: with the types as read; texts: by column, None for null.
 
-    notes: by column, why it is called otherwise than where it comes from.
+    notes: by column, why its name differs from the origin's.
     """
     profiles, proposals = [], []
     for column, held in zip(columns, texts, strict=True):
@@ -150,7 +149,7 @@ _WIDER: Final = {
 
 
 def _unit_of(name: str, values: Iterable[str]) -> str | None:
-    """What integers count, where all of them are plausible times; few digits only where the name says so, too."""
+    """The unit of integers, if all are plausible times; with few digits only if the name suggests a time, too."""
     numbers = [int(value) for value in values]
     low, high = _PLAUSIBLE_S
     for unit, factor in _UNITS.items():
@@ -190,7 +189,7 @@ def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposa
 
 
 def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
-    """The shortest usual delay in ms that keeps 99 % of some times in order of arrival, and what it keeps, in words."""
+    """The shortest usual delay in ms that keeps 99 % of the times in order of arrival, and a sentence about it."""
     behind, top = [], times_ms[0]
     for time in times_ms:
         top = max(top, time)

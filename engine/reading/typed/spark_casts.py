@@ -1,7 +1,7 @@
-"""Texts to typed columns in Spark, and the reason where a text does not fit its type. No UDF, no exception.
+"""Casts texts to typed columns in Spark, with the reason if a text does not fit its type. No UDF, no exception.
 
-A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with a zone for a column
-without becomes the UTC time. A decimal is rounded half up to its scale.
+A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with a zone in a column without
+zones becomes the UTC time. A decimal is rounded half up to its scale.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _WORD_CHARS: Final = 40
 
 @dataclass(frozen=True)
 class Field:
-    """A column's value as a text, for the reason of a rejected row, and in its type; null where it does not fit."""
+    """A column's value as a text, for the reason of a rejected row, and in its type; null if it does not fit."""
 
     text: Column
     value: Column
 
 
 def written(text: Column, type_: str) -> Field:
-    """A field that the file holds as a text."""
+    """A field that the file stores as a text."""
     from pyspark.sql import functions as F
 
     if type_ in ("timestamp", "timestamp_ntz"):
         from_ms = F.timestamp_micros(F.try_multiply(text.try_cast("bigint"), F.lit(1000)))
-        # Spark reads 12:30 as today at 12:30, and 2024 as its first day: a timestamp starts with a date.
+        # Spark reads 12:30 as today at 12:30, and 2024 as January 1st: a timestamp has to start with a date.
         with_date = F.when(text.rlike(r"^\s*[0-9]{4}-"), text.try_cast("timestamp"))
         return Field(text, F.coalesce(with_date, from_ms).cast(type_))
     if type_.startswith(("array<", "map<", "struct<")):
@@ -53,12 +53,12 @@ def frames(
 ) -> SourceFrames:
     """Typed records and rejected rows, in one frame, from lines with their fields.
 
-    broken: why the line as a whole cannot be read; null where it can. kind: TINYINT; without it all are +I.
+    broken: the reason why the whole line cannot be read, or null. kind: TINYINT; without it all are +I.
     """
     from pyspark.sql import functions as F
 
     pairs = list(zip(schema, fields, strict=True))
-    # As the first of a list: a filter on a coalesce over hundreds of columns keeps Catalyst busy for good.
+    # The first item of a list: a filter on a coalesce over hundreds of columns keeps Catalyst busy forever.
     reasons = F.array(broken, *(misfit(column, field) for column, field in pairs))
     judged = parsed.withColumn(REASON, F.get(F.filter(reasons, lambda reason: reason.isNotNull()), F.lit(0)))
     return SourceFrames(
@@ -73,7 +73,7 @@ def frames(
 
 
 def rejection(reason: Column) -> list[Column]:
-    """The columns of a rejected line; the text only where there is a reason."""
+    """The columns of a rejected line; the text only if there is a reason."""
     from pyspark.sql import functions as F
 
     raw = F.when(reason.isNotNull(), F.substring(F.make_valid_utf8(TEXT), 1, RAW_CHARS))
@@ -81,7 +81,7 @@ def rejection(reason: Column) -> list[Column]:
 
 
 def misfit(column: SchemaColumn, field: Field) -> Column:
-    """Why a row is rejected for this column; null where it is not."""
+    """The reason to reject a row because of this column; null if it fits."""
     from pyspark.sql import functions as F
 
     reason = F.lit(None).cast("string")
@@ -108,7 +108,7 @@ def _sentence(column: SchemaColumn, field: Field, what: str) -> Column:
 
 
 def kind_of(text: Column) -> Field:
-    """The kind that a text stands for, TINYINT; null where it stands for none."""
+    """The kind of a text, TINYINT; null for any other text."""
     from pyspark.sql import functions as F
 
     word = F.lower(F.trim(text))
@@ -119,7 +119,7 @@ def kind_of(text: Column) -> Field:
 
 
 def without_kind(name: str, kind: Field) -> Column:
-    """Why a row without a kind is rejected; null where it has one. name: the column's."""
+    """The reason to reject a row without a kind; null if it has one. name: of the column."""
     from pyspark.sql import functions as F
 
     unknown = F.concat(

@@ -1,6 +1,6 @@
-"""Columns of texts as records: every value in its column's type, and why a row is none.
+"""Columns of texts as records: every value in its column's type, and the reasons for rejected rows.
 
-The kind is judged first, then the columns in their order; the first reason counts.
+The kind is checked first, then the columns in order; the first reason counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VALUE_CHARS: Final = 100
 
 @dataclass(frozen=True)
 class RowTypes:
-    """The columns of a row, with their types; kind_column: the one that is the row's kind."""
+    """The columns of a row, with their types; kind_column: the column with the row's kind."""
 
     columns: tuple[Column, ...]
     kind_column: str | None = None
@@ -37,14 +37,14 @@ class RowTypes:
         return tuple(column for column in self.columns if column.name != self.kind_column)
 
     def batch(self, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
-        """Records of these columns; KIND among them where records have one."""
+        """Records of these columns, including KIND if records have one."""
         fields = [pa.field(KIND, pa.int8())] if KIND in columns else []
         fields += [pa.field(column.name, arrow_type(column.type)) for column in self.payload]
         arrays = [columns[item.name].cast(item.type) for item in fields]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     def judged(self, texts: Sequence[pa.Array]) -> tuple[dict[str, pa.Array], dict[int, str]]:
-        """The columns in their types, and by the place of a row why it is no record. texts: by column."""
+        """The columns in their types, and the rejection reasons by row index. texts: by column."""
         reasons: dict[int, str] = {}
         typed_columns: dict[str, pa.Array] = {}
         for column, held in sorted(
@@ -63,7 +63,7 @@ class RowTypes:
         return typed_columns, reasons
 
     def misfits(self, columns: Mapping[str, pa.Array]) -> dict[int, str]:
-        """By the place of a row why it is no record, where its columns have their types already."""
+        """The rejection reasons by row index, for columns already in their types."""
         reasons: dict[int, str] = {}
         for column in self.columns:
             values = columns[column.name]
@@ -76,14 +76,14 @@ class RowTypes:
 
 
 def all_fit(values: pa.Array, texts: pa.Array, column: Column) -> bool:
-    """Whether no row is rejected for a column."""
+    """Whether a column causes no rejection."""
     if values.null_count != texts.null_count:
         return False
     return column.time is None or not pc.any(_misfits(values, texts, column)).as_py()
 
 
 def records_of(batch: pa.RecordBatch, lines: Sequence[int], lost: set[int]) -> tuple[pa.RecordBatch, list[int]]:
-    """The rows that are records, and their lines. lost: the places of the others."""
+    """The rows that are records, and their lines. lost: the indexes of the other rows."""
     if not lost:
         return batch, list(lines)
     is_record = [at not in lost for at in range(len(lines))]
@@ -91,7 +91,7 @@ def records_of(batch: pa.RecordBatch, lines: Sequence[int], lost: set[int]) -> t
 
 
 def _misfits(values: pa.Array, texts: pa.Array, column: Column) -> pa.Array:
-    """Where a row is rejected for a column."""
+    """The rows that a column rejects."""
     unfit = pc.and_(pc.is_valid(texts), pc.is_null(values))
     if column.time is None:
         return unfit
