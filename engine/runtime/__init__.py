@@ -1,16 +1,16 @@
-"""Running a plan on Spark, epoch by epoch.
+"""Runs a plan on Spark, epoch by epoch.
 
-arrivals      the events: sources read once, numbered, with their watermarks; whole, or as they come in a live run
-edges         what lies between steps: files of records, views of them, and the stateless steps computed on the way
-keyed         stateful steps: records spread by key over tasks, sorted, and given to kernels with what was kept of keys
+arrivals      the events: sources read once, numbered, with their watermarks; bounded, or live
+edges         the data between steps: files of records, views of them, and the stateless steps computed on the way
+keyed         stateful steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
-steps         what the operators of a plan do on Spark, as values
-explain       the plan explained, and what computes each node
+steps         how the operators of a plan run on Spark, as values
+explain       the plan explained, and the kernel of each node
 failures      errors of workers as one sentence of one node
-reports       what tasks report to the driver
+reports       the reports of tasks to the driver
 in_process    the same tasks without Spark, for tests
 lines         a changelog as text
-rehearsal     a first run for nobody
+rehearsal     a warm-up run
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def run(
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
-    folder: what relative file names are relative to. files: of the run, which the caller removes. epochs: by default as
-    many as the input is large. partitions: of the keyed steps, by default one per core, or one alone for a few records.
-    The output is the same for any number of epochs and partitions. live: where the run takes what its sources have, as
-    it comes; the workspace is then a new folder in one that the run has for itself.
-    Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
+    folder: the base of relative file names. files: of the run, which the caller removes. epochs: by default chosen by
+    the size of the input. partitions: of the keyed steps, by default one per core, or a single one for few records.
+    The output does not depend on epochs and partitions. live: set for a live run, which takes what its sources receive;
+    the workspace is then a new folder inside the run's own one.
+    Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
     cancel = cancel or Event()
@@ -98,7 +98,7 @@ def run(
     except Exception as error:
         failed = _failure(error, spark, files, progress, cancel)
         if live is not None and isinstance(failed, RunCancelled):
-            # What was not committed never happened.
+            # Uncommitted output does not count.
             progress.phase = "stopped"
             recorder.stop()
             raise failed from error
@@ -134,7 +134,7 @@ def _run(
     read = take_in(givens, spark, folder, files, partial(_heard, progress))
     ingested = ingest(plan, spark, read, files, epochs=epochs)
     for node in plan.sources:
-        # One job reads all of them: it took each as long.
+        # One job reads all sources: each source gets the time of the whole job.
         progress.nodes[node.id].seconds += time.monotonic() - started
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
@@ -147,7 +147,7 @@ def _run(
 
 
 def _heard(progress: Progress, report: Report) -> None:
-    """A task has read a part of a source."""
+    """Add a task's report on a part of a source."""
     at = progress.nodes[report["node"]]
     if "unit" in report:
         at.rows_read = (at.rows_read or 0) + Unit(*report["unit"]).records
@@ -165,7 +165,7 @@ def _run_live(
     progress: Progress,
     cancel: Event,
 ) -> bool:
-    """Run what comes, epoch by epoch. False where somebody stopped it."""
+    """Process incoming data epoch by epoch. False if the run was stopped."""
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
     recorder.begin(described(plan, 1, views))
@@ -231,7 +231,7 @@ def _run_epoch(
 
 
 def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
-    """What a recorder is told of a run before its first epoch. views: of `engine.runtime.edges.views`."""
+    """The description of a run for a recorder, before the first epoch. views: of `engine.runtime.edges.views`."""
     edges = []
     for node in plan.nodes:
         source = node.operator
@@ -258,14 +258,14 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
 
 
 def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: Progress, cancel: Event) -> StudioError:
-    """Why a run failed: cancelled, without its engine, or by a node's doing."""
+    """The reason why a run failed: it was cancelled, lost its engine, or a node failed."""
     if cancel.is_set():
-        # Whatever a job made of being interrupted.
+        # Whatever error the interruption of a job caused.
         return error if isinstance(error, RunCancelled) else RunCancelled()
-    # A source that cannot be read because there is no engine any more says so of itself.
+    # Without its engine, a source reports that it cannot be read.
     if (loss := loss_of(spark, error.__cause__ if isinstance(error.__cause__, Exception) else error)) is not None:
         return EngineLost(loss)
-    # A source that could not be written says that it cannot be read.
+    # If a source's units cannot be written, the error says that the source cannot be read.
     if "No space left on device" in f"{error} {error.__cause__}":
         advice = "there, or set TMPDIR to another folder" if files.are_here else "there, or choose another workspace"
         message = f"there is no room left where the run keeps its files, in {files.workspace.root}. Make room {advice}."

@@ -1,8 +1,8 @@
-"""One epoch: every node of the plan, each after its inputs, from this epoch's input and the state so far.
+"""One epoch: every node of the plan, each after its inputs, computed from this epoch's input and the state so far.
 
 edges/<node>/<port>/epoch=<k>/                                  a node's records
-steps/<node>/epoch=<k>/{states,merged,late,fires,key_times}/    what else a keyed node writes
-inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, where Spark computed it, or of many buckets
+steps/<node>/epoch=<k>/{states,merged,late,fires,key_times}/    the other files of a keyed node
+inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, if Spark computed it, or if it has many buckets
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FEW: Final = 10_000
-# So many records are a task's own, or so many bytes as they are stored: it sorts them in memory.
+# The most records, or stored bytes, for one task: it sorts them in memory.
 _MANY: Final = 4_000_000
 _LARGE: Final = 256 << 20
 
 
 @dataclass
 class NodeOutput:
-    """What a node wrote in an epoch. second: its second outputs by port. late, fires, key_times: files."""
+    """The output of a node in an epoch. second: its second outputs by port. late, fires, key_times: files."""
 
     records: EdgeRecords
     late: tuple[str, ...] = ()
@@ -72,9 +72,9 @@ class NodeOutput:
 
 @dataclass(frozen=True)
 class Kept:
-    """What stays between epochs, by node: the files of its state, and those of records in open bundles.
+    """The state between epochs, by node: the files of its state, and those of records in open bundles.
 
-    marks: where sources can be idle, how far the combined watermarks have come, by what they are made of.
+    marks: if sources can be idle, the state of the combined watermarks, by their origins.
     """
 
     states: Mapping[str, tuple[StateFile, ...]]
@@ -90,9 +90,9 @@ class Kept:
 
 @dataclass
 class EpochRunner:
-    """Runs the nodes of a plan epoch by epoch and keeps track of where their state is.
+    """Runs the nodes of a plan epoch by epoch and keeps track of their state files.
 
-    can_be_idle: whether sources may be, in a live run.
+    can_be_idle: whether sources can be idle, in a live run.
     """
 
     plan: Plan
@@ -116,23 +116,23 @@ class EpochRunner:
 
     @property
     def kept(self) -> Kept:
-        """What the next epoch needs of those so far."""
+        """The state that the next epoch needs."""
         return Kept(dict(self._states), dict(self._open_bundles), dict(self._marks))
 
     def go_on(self, kept: Kept) -> None:
-        """Go on after epochs that another process ran."""
+        """Continue after epochs that another process ran."""
         self._states, self._open_bundles = dict(kept.states), dict(kept.bundles)
         self._marks = dict(kept.marks)
 
     def end_epoch(self, events: EpochEvents) -> None:
-        """The epoch is over. Where sources can be idle, a combined watermark does not follow from theirs alone."""
+        """End the epoch. If sources can be idle, a combined watermark depends on more than theirs, so it is kept."""
         if events.is_last_taken:
             standings = {name: clock.standing() for name, clock in self._clocks.items()}
             self._marks |= {name: standing for name, standing in standings.items() if standing is not None}
         self._clocks.clear()
 
     def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
-        """Run one node in one epoch; its inputs have run."""
+        """Run one node in one epoch; its inputs have already run."""
         followed = self._followed.pop(node.id, None)
         output = self._run(node, events) if followed is None else NodeOutput(followed)
         self._records[node.id, OUT] = output.records
@@ -162,7 +162,7 @@ class EpochRunner:
         return NodeOutput(self._write(frame, node, OUT, events.number))
 
     def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
-        """Where retraction is switched off, what takes rows back goes nowhere."""
+        """If retraction is switched off, -U and -D are dropped."""
         if not self._drops_retractions:
             return records
         from pyspark.sql import functions as f
@@ -178,7 +178,7 @@ class EpochRunner:
         return self._write(self._without_retractions(run_native(node, step, frames), node), node, OUT, epoch)
 
     def _run_branches(self, node: NodePlan, branches: Sequence[Branch], epoch: int) -> EdgeRecords:
-        """Run a native step over the files of its inputs, a task each."""
+        """Run a native step over the files of its inputs, one task each."""
         files = self._edge_files(node, OUT, epoch)
 
         def task(branch: Branch, file: EdgeFile, place: int) -> Iterator[Report]:
@@ -195,7 +195,7 @@ class EpochRunner:
         return self._written(files, reports)
 
     def _kinds(self, input_: InputPlan, node: NodePlan) -> frozenset[int] | None:
-        """The kinds of an input's records that a stateless step lets through; None for all of them."""
+        """The kinds of an input's records that a stateless step forwards; None for all of them."""
         return self._passing(input_, node.mode if self._drops_retractions else input_.mode)
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
@@ -216,7 +216,7 @@ class EpochRunner:
         return EdgeFiles(self.workspace, node.id, folder, node.schema, tuple(self._followers(node, epoch)))
 
     def _followers(self, node: NodePlan, epoch: int) -> Iterator[Follower]:
-        """The native steps that have no input but this node's output, or a view of it."""
+        """The native steps whose only input is this node's output, or a view of it."""
         own = EdgeRecords(node.schema, (), 0)
         for other in self.plan.nodes:
             if len(other.inputs) != 1 or (other.id, OUT) in self.views:
@@ -237,7 +237,7 @@ class EpochRunner:
                 yield Follower(branches[0], self._edge_files(other, OUT, epoch))
 
     def _written(self, files: EdgeFiles, reports: Sequence[Report]) -> EdgeRecords:
-        """What was written of an edge. What follows from it is noted until its own turn comes."""
+        """The written edge. Edges of followers are noted until the turn of their nodes."""
         written = dict(files.written(reports))
         own = written.pop(files.node)
         self._followed |= written
@@ -248,7 +248,7 @@ class EpochRunner:
         gathered = self._gathered(node, step, events)
         clock = None
         if step.uses_time:
-            # Its own timers follow the watermark that reaches it; what it holds back is for those below.
+            # Its own timers follow the incoming watermark; its delay applies only to the operators below.
             clock = self._clock(node.above, events)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
@@ -281,7 +281,7 @@ class EpochRunner:
         return output
 
     def _gathered(self, node: NodePlan, step: Keyed, events: EpochEvents) -> Gathered:
-        """A keyed step's input, by buckets of keys."""
+        """The input of a keyed step, by buckets of keys."""
         epoch = events.number
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         folder = ("inputs", node.id, f"epoch={epoch}")
@@ -294,7 +294,7 @@ class EpochRunner:
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
     def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
-        """How many tasks share an input: one costs as much as thousands of records, and has its own in memory."""
+        """The number of tasks for an input: each costs as much as thousands of records, and sorts its own in memory."""
         rows = sum(records.rows for records in inputs)
         if rows <= _FEW:
             return 1
@@ -317,7 +317,7 @@ class EpochRunner:
         events: EpochEvents,
         folder: Sequence[str],
     ) -> tuple[Shape, tuple[Piece, ...]]:
-        """Of a step's input in mini-batch what is in bundles that end; the rest is kept for the next epoch."""
+        """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
         flushes = Flushes(tuple(self._clock(one.derived.above, events, ends_only) for one in node.inputs))
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(
@@ -335,7 +335,7 @@ class EpochRunner:
         return shape, pieces
 
     def _lost(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
-        """The input records that the ledger says were lost, once each, as they came in."""
+        """The input records that the ledger lists as lost, once each, as they arrived."""
         from pyspark.sql import functions as f
 
         assert isinstance(node.operator, Operator)
@@ -351,16 +351,16 @@ class EpochRunner:
         return lost_records.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
     def _passing(self, input_: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
-        """The kinds of an input's records that a consumer gets, without -U where it wants none; None for all.
+        """The kinds of an input's records that a consumer receives, without -U if it needs none; None for all.
 
-        allowed: others do not pass.
+        allowed: only these kinds pass.
         """
         whole = self.plan.node(input_.node).mode if input_.port == OUT else input_.mode
         kept = input_.mode if allowed is None else input_.mode & allowed
         return None if kept >= whole else frozenset(int(kind) for kind in kept)
 
     def _given(self, input_: InputPlan) -> DataFrame:
-        """The records that a consumer gets of an input."""
+        """The records that a consumer receives from an input."""
         from pyspark.sql import functions as f
 
         records, kinds = self._records[input_.node, input_.port].frame(self.spark), self._passing(input_)
@@ -374,7 +374,7 @@ def _states_after(
     merged: Sequence[Report],
     buckets: int,
 ) -> tuple[StateFile, ...]:
-    """A step's states after an epoch: some became one, and what has changed is new."""
+    """A step's states after an epoch: merged files replace their inputs, and changes are added."""
     gone = {path for report in merged for path in report["merged"]}
     files = [file for file in before if file.path not in gone]
     files += [

@@ -1,4 +1,4 @@
-"""A plan as `engine.contract.explanation` has it: what the planner decided, and what will compute each node."""
+"""A plan in the form of `engine.contract.explanation`: the planner's decisions, and the kernel of each node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explanation(plan: Plan) -> PlanExplanation:
 
 
 def kernel_of(plan: Plan, node: NodePlan, view: EdgeView | None) -> str:
-    """What computes a node, and why, in words; "" for a source. view: where its output is another one's."""
+    """The kernel of a node, and the reason, in words; "" for a source. view: set if its output is a view of an edge."""
     if not isinstance(node.operator, Operator):
         return ""
     if view is not None:

@@ -1,6 +1,6 @@
 """Errors of workers and of Spark, as one sentence of one node.
 
-Several nodes may share a job: the sources, or a step and the stateless ones that follow it. What one of them raises
+Several nodes may share a job: the sources, or a step and its stateless followers. An error that one of them raises
 carries the node's name through Spark's traceback.
 """
 
@@ -15,9 +15,9 @@ from engine.errors import TooDeep, shortened
 from engine.spark.memory import HEAP_ENVIRONMENT
 
 TRACEBACKS: Final = "CHANGELOG_STUDIO_TRACEBACKS"
-"""Set, the command line shows where an error comes from that nobody expected."""
+"""If set, the command line prints the traceback of unexpected errors."""
 
-# What Spark, Java and the system say, and what it means for whoever runs a pipeline.
+# Messages of Spark, Java and the system, with an explanation for the user.
 _KNOWN: Final = (
     (
         r"java\.lang\.OutOfMemoryError|GC overhead limit exceeded",
@@ -41,20 +41,20 @@ _KNOWN: Final = (
 
 
 class NodeFailed(Exception):
-    """What a node raised in a job that it shares with others."""
+    """An error of a node in a job that several nodes share."""
 
     def __init__(self, node: str, error: Exception) -> None:
         super().__init__(f"{json.dumps(node)} {error}")
 
 
 def failing_node(error: Exception) -> str:
-    """The node that an error of a job names; "" where it names none."""
+    """The node that an error of a job names; "" for none."""
     raised = _raised(error)
     return _told(*raised)[0] if raised else ""
 
 
 def reason_of(error: Exception) -> str:
-    """What a worker raised, or what Spark says, in one sentence."""
+    """The error of a worker, or the message of Spark, in one sentence."""
     from engine.spark.analyzer import sentence_of
 
     if (known := _known(str(error))) is not None:
@@ -64,12 +64,12 @@ def reason_of(error: Exception) -> str:
 
 
 def failure_sentence(error: Exception) -> str:
-    """A foreign error of a run in one sentence."""
+    """An error of a run that does not come from the studio, in one sentence."""
     return f"it failed while running: {reason_of(error)}"
 
 
 def unexpected_sentence(error: Exception) -> str:
-    """An error that nobody expected, in one sentence."""
+    """An unexpected error, in one sentence."""
     match error:
         case RecursionError():
             return str(TooDeep("what was given"))
@@ -86,28 +86,28 @@ def unexpected_sentence(error: Exception) -> str:
 
 
 def _known(text: str) -> str | None:
-    """What is meant, where it is known."""
+    """The explanation of a known message."""
     told = next((told for sign, told in _KNOWN if re.search(sign, text, re.MULTILINE)), None)
     return None if told is None else told.replace("{temporary}", _temporary())
 
 
 def _temporary() -> str:
-    """Which folder is meant on this machine."""
+    """The temporary folder on this machine."""
     try:
         return f" ({tempfile.gettempdir()})"
     except OSError:
-        # None has room for a single file.
+        # No candidate folder has room for even one file.
         return ""
 
 
 def _raised(error: Exception) -> tuple[str, str] | None:
-    """The type and the message of what a worker raised."""
+    """The type and the message of a worker's error."""
     matches = re.findall(r"^([A-Za-z_][\w.]*): (.+)$", str(error), re.MULTILINE)
     return matches[-1] if "Traceback" in str(error) and matches else None
 
 
 def _told(name: str, message: str) -> tuple[str, str]:
-    """The node, and what it raised."""
+    """The node, and its error."""
     if name.rpartition(".")[2] != NodeFailed.__name__:
         return "", message
     node, end = json.JSONDecoder().raw_decode(message)

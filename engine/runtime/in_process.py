@@ -1,7 +1,7 @@
-"""Tasks without Spark: one after the other, in the process that asks. For tests of many small runs.
+"""Tasks without Spark: run one after the other, in the calling process. For tests with many small runs.
 
-A run of ten records spends its time on handing out tasks. What a task does is the same wherever it runs. That it can be
-sent to a worker of Spark is made sure of. What needs a frame of Spark is a job of Spark all the same.
+A run of ten records spends most of its time on distributing tasks. A task does the same wherever it runs. Each task is
+pickled, to check that it can be sent to a Spark worker. Work on Spark frames remains a Spark job.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Work = Callable[[], Iterator[dict[str, Any]]]
 
 @contextmanager
 def in_process() -> Iterator[None]:
-    """Within it, tasks of this thread that only read and write files run in this process."""
+    """Inside this block, tasks of this thread that only read and write files run in this process."""
     token = _NUMBERS.set(count())
     try:
         yield
@@ -34,16 +34,16 @@ def is_on() -> bool:
 
 
 def next_number() -> int:
-    """A number for a task that no other of this run has."""
+    """A task number that is unique in this run."""
     numbers = _NUMBERS.get()
     assert numbers is not None, "only tasks ask"
     return next(numbers)
 
 
 def sendable(work: Work) -> Work:
-    """The task, which a worker could receive. Raises PicklingError, TypeError.
+    """The task, if a worker could receive it. Raises PicklingError, TypeError.
 
-    It is not unpickled: in the process that pickled it, that would overwrite our classes with copies of themselves.
+    It is not unpickled: in the same process, that would replace the studio's classes with copies.
     """
     packed(work)
     return work

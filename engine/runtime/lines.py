@@ -1,7 +1,7 @@
-"""A changelog as lines of text, in order of position, formatted where the records are.
+"""A changelog as lines of text, in order of position, formatted by the workers.
 
-A terminal wants one long stream; a driver that turned every record into Python objects would take minutes
-for a few million of them. Workers sort, format and write files of text, the driver passes those on.
+A terminal needs one long stream; a driver that converted every record to Python objects would take minutes
+for a few million of them. Workers sort, format and write text files, which the driver forwards.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def lines(
 ) -> Iterator[str]:
     """An output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
-    files: of the run, where the text is written too. epochs: its records, epoch by epoch. A table's widths are those of
-    its first thousand records.
+    files: of the run, where the text is written too. epochs: the records of the output, epoch by epoch. A table's
+    column widths are those of its first thousand records.
     """
     names = schema.names
     frames = [_local(records.frame(spark), schema) for records in epochs if records.files]
@@ -54,7 +54,7 @@ def lines(
 def _local(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
-    # Python would turn timestamps into local times of this machine.
+    # Python would convert timestamps to local times of this machine.
     columns = [
         f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in schema
     ]
@@ -74,7 +74,7 @@ def _formatted(frame: DataFrame, files: RunFiles, form: Callable[[Printed], str]
 
     parts = max(1, frame.count() // _PART)
     ordered = frame.repartitionByRange(parts, SEQ, STEP).sortWithinPartitions(SEQ, STEP)
-    # The names of tasks begin with the number of their partition.
+    # Task names begin with their partition number.
     for path in sorted(report["text"] for report in run_tasks(ordered, task)):
         with files.bring([path])[path].open(encoding="utf-8", newline="") as written:
             while chunk := written.read(_READ):

@@ -1,7 +1,7 @@
-"""A first run for nobody: it loads Spark's classes, compiles its hot paths and starts its Python workers.
+"""A warm-up run: it loads Spark's classes, compiles its hot paths and starts its Python workers.
 
-The first run of a session takes several times as long as the next. Whoever opens the app reads for a
-while before pressing Run; that while is enough.
+The first run of a session takes several times as long as the next. Users read for a while before they press
+Run, which is long enough for this one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rehearse(spark: SparkSession) -> None:
-    """Run the first example and throw its output away."""
+    """Run the first example and discard its output."""
     first = next(iter(examples().values()))
     planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
     with scratch("rehearsal") as work:

@@ -1,4 +1,4 @@
-"""What tasks report: the files that they wrote. A few rows per task are all that comes back to the driver."""
+"""The reports of tasks: the files that they wrote. Only a few rows per task return to the driver."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Report = dict[str, Any]
 
 
 def unheard(report: Report) -> None:
-    """For reports that nobody waits for one by one."""
+    """Ignores reports, for callers that only need them at the end."""
 
 
 def run_tasks(
     frame: DataFrame, task: Callable[[Batches], Iterator[Report]], heard: Callable[[Report], None] = unheard
 ) -> list[Report]:
-    """Run a task over each partition of a frame and gather what they report. heard: told of each as it comes."""
+    """Run a task over each partition of a frame and gather the reports. heard: called with each one as it arrives."""
     names = frame.columns
     is_odd = any("`" in name or "." in name for name in names)
     if is_odd:
-        # PySpark tells the server the columns' names without quotes around them.
+        # PySpark sends the columns' names to the server without quotes.
         frame = frame.toDF(*(f"__column{at}" for at in range(len(names))))
 
     def reporting(batches: Batches) -> Batches:
@@ -39,7 +39,7 @@ def run_tasks(
         reports = [json.dumps(report) for report in task(given)]
         yield pa.RecordBatch.from_arrays([pa.array(reports, pa.string())], schema=_SCHEMA)
 
-    # A type, not its DDL: that would be a question to the server.
+    # A type, not its DDL, which the server would have to parse.
     from pyspark.sql.types import StringType, StructType
 
     answers = frame.mapInArrow(sent(reporting), StructType().add("report", StringType()))
@@ -55,7 +55,7 @@ def run_each(
     works: Sequence[Callable[[], Iterator[Report]]],
     heard: Callable[[Report], None] = unheard,
 ) -> list[Report]:
-    """Run each of these in a task of its own. What they read and write are files: Spark hands them out, no more."""
+    """Run each of these in its own task. They read and write files only: Spark just distributes them."""
     if not works:
         return []
     if in_process.is_on():
@@ -75,7 +75,7 @@ def run_each(
 
 
 def task_name() -> str:
-    """A name for a task's files that no other task has, nor another attempt at the same one."""
+    """A name for a task's files, unique among all tasks and their attempts."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

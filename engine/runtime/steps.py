@@ -1,4 +1,4 @@
-"""What the operators of a plan do on Spark, as values, before any of it runs."""
+"""The steps of a plan's operators on Spark, as values, before any of them runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sources_by_event_time(plan: Plan) -> frozenset[str]:
 
 
 def watermark_steps_ms(plan: Plan) -> dict[str, int]:
-    """In mini-batch, by source of event time, the steps in which its watermark moves, where it does not at once.
+    """In mini-batch, by source of event time, the steps in which its watermark moves, unless it moves at once.
 
     Source: Flink MiniBatchIntervalInferRule.
     """

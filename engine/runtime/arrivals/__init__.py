@@ -1,11 +1,11 @@
-"""The events of a run: sources read once, numbered, with the watermark after each; whole, or epoch by epoch.
+"""The events of a run: sources read once, numbered, with the watermark after each event; bounded, or epoch by epoch.
 
-intake       read the sources, each once
-units        what a task makes of a source
+intake       reads the sources, each once
+units        the files that a task makes of a source
 ingest       the events of the sources, with their numbers and watermarks
-order        where each event stands among those of all sources
+order        the position of each event among those of all sources
 numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
-waiting      for whom the sources of a live run wait
-live         the events of a live run, and what it needs to go on
+waiting      idle sources and watermark alignment in a live run
+live         the events of a live run, and its checkpoints
 """

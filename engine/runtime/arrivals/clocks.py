@@ -1,10 +1,10 @@
-"""The watermark of every source after each of its events: what workers load of it, and what the store is told.
+"""The watermark of every source after each of its events, in the form that workers load and the store receives.
 
-A source that sends its watermark with every record needs nothing but the largest event time so far: its files hold
-it (TOP), beside each of them lies an array of the rows at which it rises, and what came before a file is one
-number. Any other source (a watermark every N records, explicit ones, steps of a mini-batch, events that were
-renumbered) is followed from its first event to its last by one task, which keeps a few numbers and leaves the rises and
-the events in the form that a follower takes.
+A source that sends its watermark with every record needs only the largest event time so far: its files have it as a
+column (TOP), an array beside each file has the rows at which it rises, and one number covers the events before a
+file. For any other source (a watermark every N records, explicit watermarks, steps of a mini-batch, renumbered
+events), one task follows the source from its first event to its last, keeps a few numbers, and writes the rises and
+the events in the form for a follower.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NO_TIME: Final = MIN_WATERMARK
 
 @dataclass(frozen=True)
 class Rises:
-    """Where a source's watermark rises: a saved array of (event, ms), of which only what tops `above_ms` counts.
+    """The rises of a source's watermark: a saved array of (event, ms), of which only entries above `above_ms` count.
 
-    The events count from first_seq; delay_ms is taken off.
+    The events count from first_seq; delay_ms is subtracted.
     """
 
     path: str
@@ -44,9 +44,9 @@ class Rises:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A source's watermark over some events. end_seq: that of its end, where it is one of them.
+    """A source's watermark over some events. end_seq: the seq of the source's end, if it is among them.
 
-    start_ms: what it was before them. idle: when it does not count (`engine.model.timeline.Idle`).
+    start_ms: the watermark before them. idle: when the source is idle (`engine.model.timeline.Idle`).
     """
 
     rises: tuple[Rises, ...]
@@ -55,7 +55,7 @@ class SourceLine:
     idle: tuple[tuple[int, int], ...] = ()
 
     def load(self, workspace: Workspace, *, ends_only: bool) -> Timeline:
-        """The watermark as a step function of these events. ends_only: nothing but its end counts."""
+        """The watermark as a step function of these events. ends_only: only the source's end moves it."""
         seqs: list[Longs] = []
         marks: list[Longs] = []
         for file in () if ends_only else self.rises:
@@ -74,9 +74,9 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Clock:
-    """The watermark of an operator in one epoch, as its tasks load it. above: what it is made of.
+    """The watermark of an operator in one epoch, for its tasks to load. above: the origin of the watermark.
 
-    before: how far it had come before the events of `lines`, where that is more than they tell.
+    before: the state before the events of `lines`, if it cannot be derived from them.
     """
 
     workspace: Workspace
@@ -88,11 +88,11 @@ class Clock:
     before: Standing | None = None
 
     def load(self) -> Timeline:
-        """Combine the sources, and cut the epoch out."""
+        """Combine the sources, and cut out the epoch."""
         return cut(self._course().line, self.after_seq, self.last_seq)
 
     def standing(self) -> Standing | None:
-        """How far it has come after all events of `lines`."""
+        """The state after all events of `lines`."""
         return self._course().standing
 
     def _course(self) -> Course:
@@ -102,19 +102,19 @@ class Clock:
 
 
 def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:
-    """A timeline of some events: what was before them is where it starts."""
+    """The part of a timeline for some events: it starts with the watermark before them."""
     first, last = np.searchsorted(line.seqs, [after_seq, last_seq], side="right")
     start = int(line.marks[first - 1]) if first else line.start_ms
     return Timeline(start, line.seqs[first:last], line.marks[first:last])
 
 
 def due_until(line: Timeline) -> int | None:
-    """Up to which watermark what waits is due in these events; None where it does not move."""
+    """The watermark up to which timers are due in these events; None if it does not move."""
     return int(line.marks[-1]) if len(line.marks) else None
 
 
 def rises_of(times: Longs, above_ms: int) -> tuple[Longs, Longs]:
-    """The places at which the running maximum of some times rises above all before, and those times."""
+    """The indexes at which the running maximum of some times rises above all before, and those times."""
     tops = np.maximum.accumulate(np.concatenate(([np.int64(above_ms)], times)))
     places = np.flatnonzero(tops[1:] > tops[:-1])
     return places, times[places]
@@ -122,7 +122,7 @@ def rises_of(times: Longs, above_ms: int) -> tuple[Longs, Longs]:
 
 @dataclass(frozen=True)
 class Followed:
-    """How a source is followed event by event. step_ms: of a mini-batch, where its watermark moves in steps."""
+    """How a source is followed event by event. step_ms: of a mini-batch, if the watermark moves in steps."""
 
     source: str
     every: int
@@ -132,9 +132,9 @@ class Followed:
 
 @dataclass
 class Reached:
-    """How far a source has been followed. index: how many events it had; mark_ms: the watermark after them.
+    """The state of following a source. index: the number of its events; mark_ms: the watermark after them.
 
-    top_ms: what its next watermark would be; sent_ms: the last one; step, stepped_ms: where that moves in steps.
+    top_ms: its next watermark; sent_ms: the last one sent; step, stepped_ms: for a watermark that moves in steps.
     """
 
     index: int = 0
@@ -150,8 +150,8 @@ def follow(
 ) -> Iterator[tuple[Longs, Longs, Longs, Longs]]:
     """The watermark after each event.
 
-    events: numbers, event times and explicit watermarks, NO_TIME where there is none. They come out as they are,
-    with the watermark as a fourth. reached: with the events before; it is moved on. Source of the steps: Flink
+    events: numbers, event times and explicit watermarks, NO_TIME for none. They are returned unchanged,
+    with the watermark as a fourth. reached: the state before, which is updated. Source of the steps: Flink
     RowTimeMiniBatchAssginerOperator.
     """
     for seqs, times, explicit in events:
@@ -159,7 +159,7 @@ def follow(
         own = np.full(len(seqs), NO_TIME) if how.delay_ms is None else timed
         candidates = np.where(explicit == NO_TIME, own, explicit)
         tops = np.maximum.accumulate(np.concatenate(([np.int64(reached.top_ms)], candidates)))[1:]
-        # What has neither is no record: a recorded source became idle with it.
+        # A row with neither is not a record: at this row, a recorded source became idle.
         counts = (times != NO_TIME) | (explicit != NO_TIME)
         places = reached.index + np.cumsum(counts)
         sends = (counts & ((places % how.every) == 0)) | (explicit != NO_TIME)
@@ -176,8 +176,8 @@ def follow(
 
 
 def _in_steps(marks: Longs, step_ms: int, reached: int, stepped: int) -> tuple[Longs, int, int]:
-    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of one (from 0 on)."""
-    # Below 0 no step is reached, so that is where "no watermark yet" goes; the end of time has no successor.
+    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of a step (counted from 0)."""
+    # No step is reached below 0, so "no watermark yet" maps there; MAX_WATERMARK has no successor.
     numbers = (np.clip(marks, -1, MAX_WATERMARK - 1) + 1) // step_ms
     before = np.maximum.accumulate(np.concatenate(([np.int64(reached)], numbers)))
     sends = before[1:] > before[:-1]
@@ -189,9 +189,9 @@ def _in_steps(marks: Longs, step_ms: int, reached: int, stepped: int) -> tuple[L
 
 @dataclass(frozen=True)
 class Trail:
-    """What a task left that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
+    """The output of a task that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
 
-    reached: after the last event.
+    reached: the state after the last event.
     """
 
     rises: str
@@ -201,9 +201,9 @@ class Trail:
 
 @dataclass(frozen=True)
 class SourceFollower:
-    """The task that follows one source: writes the trail. bounds: the last event of each epoch.
+    """The task that follows one source, and writes the trail. bounds: the last event of each epoch.
 
-    before: how far it has been followed.
+    before: the state in which it starts.
     """
 
     workspace: Workspace
@@ -272,7 +272,7 @@ def trail_of_files(
 
 
 def trail_of_events(spark: SparkSession, follower: SourceFollower, paths: Sequence[str]) -> Trail:
-    """Follow a source through the files of its numbered events, which come in any order."""
+    """Follow a source through the files of its numbered events, which are in any order."""
 
     def task() -> Iterator[Report]:
         batches = [batch for path in paths for batch in follower.workspace.read(path, [SEQ, TIME, WATERMARK])]

@@ -1,13 +1,13 @@
-"""The events of the sources: what was read of them, numbered densely in order of arrival, with their watermarks.
+"""The events of the sources: the records read, numbered densely in order of arrival, with their watermarks.
 
     sources/<node>/       units: records in order of arrival, without numbers       (engine.runtime.arrivals.intake)
     rejected/<node>/      rows that could not be read
-    numbered/<node>/      where sources interleave: the records once more, with their numbers
-    watermarks/<source>/  of sources that have to be followed event by event        (engine.runtime.arrivals.clocks)
+    numbered/<node>/      if sources interleave: the records again, with their numbers
+    watermarks/<source>/  of sources that are followed event by event               (engine.runtime.arrivals.clocks)
 
-A source's end is an event too; it has a number and no row. A bounded run takes in all events at once, and which number
-is which source's is decided before its first epoch: any split into epochs sees the same clock. A live run takes in
-those of one epoch after the other; what came before them is a few numbers per source.
+A source's end is an event too; it has a number and no row. A bounded run ingests all events at once, and assigns the
+numbers before its first epoch: any split into epochs sees the same clock. A live run ingests the events of one epoch
+after the other; a few numbers per source describe the events before them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from engine.spark.workspace import Workspace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# So many events are one epoch: what it leaves between stages, and what the store sorts, fits a small machine.
+# The events of one epoch: its intermediate files, and the store's sort, fit a small machine.
 EPOCH: Final = 4_000_000
 
 
 @dataclass(frozen=True)
 class SourceBefore:
-    """What is known of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
-    is_idle: it does not count.
+    """The state of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
+    is_idle: it is idle.
     """
 
     top_ms: int | None = None
@@ -55,15 +55,15 @@ class SourceBefore:
 
     @property
     def mark_ms(self) -> int:
-        """Its watermark."""
+        """The watermark of the source."""
         return MAX_WATERMARK if self.has_ended else self.reached.mark_ms
 
 
 @dataclass(frozen=True)
 class Before:
-    """What is known of a run before some events: their numbers go on from last_seq.
+    """The state of a run before some events, whose numbers continue from last_seq.
 
-    is_written: whether events have been written with numbers since some of them were explicit watermarks.
+    is_written: whether events have been written with numbers, since some of them were explicit watermarks.
     """
 
     last_seq: int = 0
@@ -71,7 +71,7 @@ class Before:
     is_written: bool = False
 
     def of(self, node: str) -> SourceBefore:
-        """What is known of a source."""
+        """The state of a source."""
         return self.sources.get(node, SourceBefore())
 
     def to_json(self) -> dict[str, Any]:
@@ -90,10 +90,10 @@ class Before:
 
 @dataclass(frozen=True)
 class Ingested:
-    """Events that were taken in together, as so many epochs, the first of which is the run's epoch `first_epoch`.
+    """Events that were ingested together, as so many epochs, the first of which is the run's epoch `first_epoch`.
 
-    lines: the watermark of every source. rejected: files. after: what is known after them. turns: the sources that
-    become idle, or are so no more.
+    lines: the watermark of every source. rejected: files. after: the state after them. turns: the sources that
+    become idle or active.
     """
 
     numbers: Numbers
@@ -114,7 +114,7 @@ class Ingested:
 
 @dataclass(frozen=True)
 class EpochEvents:
-    """The events (after_seq, last_seq] of one epoch. at: which one of those that were taken in together."""
+    """The events (after_seq, last_seq] of one epoch. at: its index among the epochs ingested together."""
 
     ingested: Ingested
     at: int
@@ -123,17 +123,17 @@ class EpochEvents:
 
     @property
     def number(self) -> int:
-        """The epoch's number in the run."""
+        """The number of the epoch in the run."""
         return self.ingested.first_epoch + self.at
 
     @property
     def is_last(self) -> bool:
-        """Whether no more events can come: every source has ended."""
+        """Whether no more events can follow: every source has ended."""
         return self.is_last_taken and all(source.has_ended for source in self.ingested.after.sources.values())
 
     @property
     def is_last_taken(self) -> bool:
-        """Whether it is the last of those that were taken in together."""
+        """Whether it is the last of the epochs ingested together."""
         return self.at == self.ingested.epochs - 1
 
     @property
@@ -143,25 +143,25 @@ class EpochEvents:
 
     @property
     def rejected(self) -> tuple[str, ...]:
-        """The files of rejected rows: they come with the first epoch."""
+        """The files of rejected rows, which belong to the first epoch."""
         return self.ingested.rejected if self.at == 0 else ()
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The sources that become idle in it, or are so no more."""
+        """The sources that become idle or active in this epoch."""
         return tuple(turn for turn in self.ingested.turns if self.after_seq < turn.seq <= self.last_seq)
 
     def records(self, node: NodePlan) -> EdgeRecords:
-        """A source's edge."""
+        """The edge of a source."""
         return self.ingested.sources[node.id].records(node, self.at, self.after_seq, self.last_seq)
 
     def clock_files(self) -> tuple[ClockFile, ...]:
-        """The events of sources that are not followed one by one, for a recorder."""
+        """The events of sources that need not be followed one by one, for a recorder."""
         sources = self.ingested.sources.values()
         return tuple(file for source in sources for file in source.clock_files(self.after_seq, self.last_seq))
 
     def watermark_files(self, files: RunFiles) -> tuple[str, ...]:
-        """The events of the others, and the ends of sources."""
+        """The events of the other sources, and the ends of sources."""
         paths = [path for source in self.ingested.sources.values() if (path := source.events(self.at))]
         numbers, after = self.ingested.numbers, self.ingested.after
         marks = {name: after.of(name).mark_ms for name in numbers.idle}
@@ -184,7 +184,7 @@ class EpochEvents:
 
 @dataclass(frozen=True)
 class Arrived:
-    """A source whose events have their numbers: by its units as they were read, or written once more.
+    """A source whose events have numbers: in its units as read, or in rewritten files.
 
     before_ms: by file, the largest event time before it.
     """
@@ -196,7 +196,7 @@ class Arrived:
     trail: Trail | None = None
 
     def records(self, node: NodePlan, at: int, after_seq: int, last_seq: int) -> EdgeRecords:
-        """Its edge in an epoch."""
+        """The edge of the source in an epoch."""
         if self.written is not None:
             written_files = self.written.records.get(at, ())
             return EdgeRecords(
@@ -215,7 +215,7 @@ class Arrived:
         )
 
     def clock_files(self, after_seq: int, last_seq: int) -> Iterator[ClockFile]:
-        """Its events, where nobody followed them."""
+        """Its events, if the source was not followed."""
         source = self.node.operator
         assert isinstance(source, Source)
         if self.trail is not None or self.written is not None or self.node.schema.event_time is None:
@@ -227,7 +227,7 @@ class Arrived:
                 yield ClockFile(file.path, self.node.id, file.first_seq, before_ms, delay, part.low, part.high)
 
     def events(self, at: int) -> str | None:
-        """The file of its events, where somebody did."""
+        """The file of its events, if the source was followed."""
         return self.trail.events.get(at) if self.trail is not None else None
 
 
@@ -245,9 +245,9 @@ def ingest(
 ) -> Ingested:
     """Number the events that were read.
 
-    epochs: None for as many as the input is large. before: what came before them. ending: the sources that end with
-    them, by default all. idling: those that are idle after them. Raises PipelineError where the order of
-    arrival makes no sense.
+    epochs: None for a number chosen by the size of the input. before: the state before them. ending: the sources
+    that end with them, by default all. idling: the sources that are idle after them. Raises PipelineError for an
+    inconsistent order of arrival.
     """
     workspace = files.workspace
     before = Before() if before is None else before
@@ -292,7 +292,7 @@ def ingest(
             step_ms = steps_ms.get(node.id)
             following = _Following(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
             arrived[node.id], rises, reached = following.follow(arrived[node.id], units[node.id])
-        # It counts again with what it has got, or where it ends.
+        # A source becomes active with its first new event, or when it ends.
         was_idle = known.is_idle and not known.has_ended
         counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
         stretches = idle.get(node.id, ((MIN_WATERMARK, counts_from),) if was_idle else ())
@@ -316,7 +316,7 @@ def ingest(
 
 
 def _seq(before: Before, place: int) -> int:
-    """The number of the event before which so many of these come."""
+    """The number of the event that so many of these events precede."""
     return place if place == MAX_WATERMARK else before.last_seq + place + 1
 
 
@@ -339,7 +339,7 @@ def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int, top_ms: int
 
 @dataclass(frozen=True)
 class _Following:
-    """How the watermark of a source is found. bounds: the last event of each epoch; top_ms: after the last of them."""
+    """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them."""
 
     spark: SparkSession
     workspace: Workspace
@@ -349,7 +349,7 @@ class _Following:
     top_ms: int | None
 
     def follow(self, arrived: Arrived, units: Sequence[Unit]) -> tuple[Arrived, tuple[Rises, ...], Reached]:
-        """The source with its watermark: from what is known of its units, or followed event by event."""
+        """The source with its watermark: computed from its units, or by following it event by event."""
         source = arrived.node.operator
         assert isinstance(source, Source)
         delay = source.watermark_delay_ms
@@ -375,7 +375,7 @@ class _Following:
         return replace(arrived, trail=trail), (Rises(trail.rises),), trail.reached
 
     def _reached(self, delay_ms: int | None, events: int) -> Reached:
-        """What a follower would have reached that sends the watermark with every record."""
+        """The state that a follower of a source with a watermark per record would have."""
         before = self.before.reached
         if delay_ms is None or self.top_ms is None:
             return replace(before, index=before.index + events)

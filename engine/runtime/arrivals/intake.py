@@ -1,6 +1,6 @@
-"""Reading sources, or what an epoch takes of them, each once, into units (`engine.runtime.arrivals.units`).
+"""Reads sources, or the part for one epoch, each once, into units (`engine.runtime.arrivals.units`).
 
-What workers read by themselves goes straight into Arrow, a task per part; the rest is a job of Spark per source.
+Data that workers can read themselves goes directly into Arrow, one task per part; other sources are a Spark job each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """What was read of a source: its units in order of arrival, and the files of rejected rows."""
+    """The result of reading a source: its units in order of arrival, and the files of rejected rows."""
 
     files: UnitFiles
     units: list[Unit]
@@ -43,7 +43,7 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Given:
-    """What is to be read of a source: a scan by workers, or the source itself where Spark reads it.
+    """The input to read for a source: a scan by workers, or the source itself if Spark reads it.
 
     inputs: the files of this machine that it reads.
     """
@@ -55,7 +55,7 @@ class Given:
 
 
 def given_of(node: NodePlan, folder: Path) -> Given:
-    """A source, whole. Raises SourceError."""
+    """The whole input of a source. Raises SourceError."""
     source = node.operator
     assert isinstance(source, Source)
     return Given(node, source, source.scan(node.id, folder), source.inputs(node.id, folder))
@@ -68,10 +68,10 @@ def take_in(
     run_files: RunFiles,
     heard: Callable[[Report], None] = unheard,
 ) -> dict[str, Read]:
-    """Read sources: those that workers read by themselves in one job, the others in a job each.
+    """Read sources: those that workers read themselves in one job, the others in a job each.
 
-    heard: told what each task has read, as soon as it has.
-    Raises SourceError where one cannot be read at all.
+    heard: called with each task's report as soon as it arrives.
+    Raises SourceError if one cannot be read at all.
     """
     from pyspark.errors import PySparkException
 
@@ -96,7 +96,7 @@ def take_in(
             message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error
     try:
-        # One job for the parts of all scans. A part is a unit, and its number that of both.
+        # One job for the parts of all scans. Each part is a unit; the part's index is the unit's number.
         reports += run_each(spark, [partial(_read_part, *each) for each in scanned], heard)
     except PySparkException as error:
         if not (node_id := failing_node(error)):
@@ -120,7 +120,7 @@ def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, scan: Scan 
 
 @dataclass(frozen=True)
 class _Scanned:
-    """A scan, and what is made of its records: their computed columns, and TIME."""
+    """A scan, and the computation on its records: computed columns, and TIME."""
 
     files: UnitFiles
     scan: Scan
@@ -144,7 +144,7 @@ def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
 
 
 def _bytes_of(part: Any) -> int:
-    """The bytes of a file that a part is; 0 for what is no part of a file of the worker's machine."""
+    """The size of a part in bytes; 0 if it is not part of a file on the worker's machine."""
     if not isinstance(part, TextPart) or is_uri(part.path):
         return 0
     return (Path(part.path).stat().st_size if part.end is None else part.end) - part.start
@@ -161,7 +161,7 @@ def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
 def _read_by_spark(
     node: NodePlan, files: UnitFiles, frames: SourceFrames, heard: Callable[[Report], None]
 ) -> list[Report]:
-    """A job that reads one source through Spark: its partitions are cut into units where the ordinals start anew."""
+    """A job that reads one source through Spark: its partitions are cut into units where the ordinals restart."""
     time = node.schema.event_time
     node_id = node.id
 
@@ -180,7 +180,7 @@ def _read_by_spark(
                 if low == high:
                     continue
                 if ordinals[low] < before:
-                    # The numbers of units are those of partitions, and then on in steps that no partition reaches.
+                    # The first unit has the partition's number; further ones add steps beyond all partition numbers.
                     number += 1 << 16
                     unit = files.begin(number, f"{name}-{len(done)}")
                     done.append(unit)
@@ -196,7 +196,7 @@ def _read_by_spark(
     reports = run_tasks(frames.rows, task, heard)
     units = units_of(reports, node_id)
     if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
-        # Somebody mixed the rows of several places: put them in order first.
+        # Rows of several partitions were mixed: sort them first.
         reports = run_tasks(frames.rows.orderBy(ORDINAL), task)
     return reports
 

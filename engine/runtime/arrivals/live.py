@@ -1,9 +1,9 @@
-"""The events of a live run: epoch by epoch what the sources have, until somebody stops it or all of them have ended.
+"""The events of a live run: epoch by epoch the new data of the sources, until the run is stopped or all have ended.
 
     positions --poll--> Decision --read--> units --ingest--> one epoch's events --run--> commit, Checkpoint
 
-An epoch without anything to do is none. What one took is decided before it is read, and kept with it. Its records stand
-in the order of arrival that the pipeline asks for, within the epoch.
+An epoch without input is skipped. An epoch's input is decided before it is read, and the decision is stored with the
+epoch. Within the epoch, records are in the pipeline's order of arrival.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from engine.spark.workspace import Workspace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# An epoch shall take so long at most. What it takes is halved where it does not, and doubled where there is more.
+# The target duration of an epoch. Its input is halved after a longer one, and doubled if more is waiting.
 _TARGET_S: Final = 5.0
 _FIRST: Final = Limit(100_000, 16 << 20)
 _MOST: Final = Limit(EPOCH, 512 << 20)
 _LEAST: Final = Limit(1000, 1 << 20)
-# Half of the time the machine is left to others.
+# Half of the time the machine is left to other processes.
 _LOAD: Final = 2.0
 _SHORTEST_S: Final = 0.2
 _LONGEST_S: Final = 30.0
-# So often the sources are asked where none had anything, and the engine where nobody had anything for it: a session
-# that is not heard of is forgotten, and that an engine is gone is noticed before there are records.
+# The intervals of polling the sources if none had data, and of contacting the engine if there was nothing to run: an
+# unused session expires, and a lost engine should be noticed before records arrive.
 _ASK_S: Final = 0.2
 _PING_S: Final = 10.0
 
 
 class LiveEvents:
-    """The epochs of a live run. Whoever iterates has committed one before asking for the next."""
+    """The epochs of a live run. The caller commits each epoch before it asks for the next."""
 
     def __init__(
         self,
@@ -92,11 +92,11 @@ class LiveEvents:
 
     @property
     def decision(self) -> str:
-        """What was decided of the epoch that is on."""
+        """The decision of the current epoch."""
         return self._decision.to_json()
 
     def __iter__(self) -> Iterator[EpochEvents]:
-        """Until the sources have ended, or somebody stops it."""
+        """The epochs, until the sources have ended or the run is stopped."""
         try:
             yield from self._epochs()
         finally:
@@ -119,13 +119,13 @@ class LiveEvents:
             self._note(time.monotonic() - began)
 
     def checkpoint(self, events: EpochEvents, kept: Kept) -> str:
-        """What the run needs to go on after this epoch. Its files are on the disk."""
+        """The state that the run needs to continue after this epoch. Its files are on disk."""
         states = {
             node: [{**asdict(file), "path": self._run.inside(file.path)} for file in files]
             for node, files in kept.states.items()
         }
         bundles = {node: [self._run.inside(path) for path in paths] for node, paths in kept.bundles.items()}
-        # Spark asks no disk to write: the store must not name a file that goes with the power.
+        # Spark does not sync files: the store must not name a file that a power failure would lose.
         self._files.sync(kept.paths - self._synced)
         self._synced = kept.paths
         after = events.ingested.after
@@ -134,7 +134,7 @@ class LiveEvents:
         return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, marks).to_json()
 
     def kept(self) -> Kept:
-        """The files of the state with which the run goes on."""
+        """The state files with which the run continues."""
         begun = self._live.checkpoint
         if begun is None:
             return Kept({}, {})
@@ -149,17 +149,17 @@ class LiveEvents:
         )
 
     def sweep(self, kept: Kept) -> None:
-        """Delete the files of the run that its last epoch does not name, and those of attempts that failed."""
+        """Delete the run's files that its last epoch does not name, and those of failed attempts."""
         self._files.forget()
         self._files.sweep(kept.paths)
 
     @property
     def _run(self) -> Workspace:
-        """The folder of the run; that of this attempt is in it."""
+        """The folder of the run, which contains the folder of this attempt."""
         return self._files.workspace.around
 
     def _next(self) -> Decision | None:
-        """What the next epoch takes; None where there is none."""
+        """The input of the next epoch; None for no further epoch."""
         decisions = self._live.decisions
         if decisions is not None:
             return decisions[self._epoch] if self._epoch < len(decisions) else None
@@ -193,7 +193,7 @@ class LiveEvents:
             control.wait(_ASK_S)
 
     def _hold(self, paused: bool) -> None:
-        """A run that holds says so, once."""
+        """Report once that the run is paused."""
         if paused != self._is_held:
             self._is_held = paused
             self._recorder.pause(paused=paused)
@@ -213,7 +213,7 @@ class LiveEvents:
         }
 
     def _announced(self) -> list[str]:
-        """Of the sources that have ended, those whose end is an event now: together all, once none goes on."""
+        """The ended sources whose end becomes an event now; with ends together, all after the last source has ended."""
         names = [
             node.id for node in self._plan.sources if node.id in self._ended and not self._before.of(node.id).has_ended
         ]
@@ -242,7 +242,7 @@ class LiveEvents:
         given = self._streams[node.id].read(decision.took[node.id])
         if isinstance(given, Scan):
             if not self._files.are_here:
-                # What is kept of messages grows with the run; the workers get those of the epoch.
+                # The stored messages grow with the run; the workers only receive those of the epoch.
                 self._sent[node.id] = ForNow()
                 given = replace(given, parts=tuple(cut_out(part, self._sent[node.id].path) for part in given.parts))
             inputs = tuple(Path(part.path) for part in given.parts if hasattr(part, "path"))
@@ -250,7 +250,7 @@ class LiveEvents:
         return Given(node, given, None, given.inputs(node.id, self._folder))
 
     def _pause_s(self) -> float:
-        """How long to wait before the next epoch."""
+        """The time to wait before the next epoch."""
         if self._epoch == 0 or self._behind:
             return 0.0
         if self._live.interval_ms is not None:
@@ -258,7 +258,7 @@ class LiveEvents:
         return min(_LONGEST_S, max(_SHORTEST_S, self._seconds * (_LOAD - 1)))
 
     def _note(self, seconds: float) -> None:
-        """An epoch took so long: the next one takes less, or more."""
+        """Adjust the limit for the next epoch to the duration of this one."""
         self._seconds = seconds
         factor = 0.5 if seconds > _TARGET_S * 1.5 else 2.0 if self._behind and seconds < _TARGET_S / 2 else 1.0
         self._limit = Limit(
@@ -267,7 +267,7 @@ class LiveEvents:
         )
 
     def _say(self, state: str, taken: dict[str, Taken]) -> None:
-        """Tell how the run stands."""
+        """Report the state of the run."""
         sources = dict(self._progress.live.sources) if self._progress.live is not None else {}
         for name, each in taken.items():
             before = sources[name].notes if name in sources else ()

@@ -1,8 +1,8 @@
-"""The numbers of a run's events: dense from 1 over all sources, in order of arrival, ends included.
+"""The numbers of a run's events: dense from 1 over all sources, in order of arrival, including the ends.
 
-Where the events of a source follow each other without another source's in between, its files need no numbers: each
-starts with one. Where sources interleave, by turns, by a column or as listed, and where rows are watermarks, their
-events are ranked and written once more, a task per unit.
+If the events of a source are consecutive, without events of other sources in between, its files need no numbers: each
+has the number of its first event. If sources interleave (by turns, by a column or as listed), or rows are watermarks,
+the events are ranked and rewritten, one task per unit.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _EVENTS: Final = pa.schema(arrow_fields(*EVENTS))
 
 @dataclass(frozen=True)
 class Numbers:
-    """How events that are taken together are numbered.
+    """The numbering of events that are ingested together.
 
-    after_seq, last_seq: the last event before them, and the last of them, ends included. ends: the seq of each end that
-    is among them. last_ranks: where ends come between the others, the rank of the event before each. idle: the seq at
+    after_seq, last_seq: the last event before them, and the last of them, including ends. ends: the seq of each end
+    among them. last_ranks: if ends are between other events, the rank of the event before each end. idle: the seq at
     which a source becomes idle, after all others.
     """
 
@@ -76,10 +76,10 @@ def numbers_of(
     ending: Sequence[str],
     idling: Sequence[str] = (),
 ) -> Numbers:
-    """The numbers of so many events of each source, of which some end with them, and some are idle then.
+    """Number these counts of events per source; some sources end with them, and some are idle afterwards.
 
-    The end of a source comes right after its last event, or after the last event of all; that of a recording, where it
-    came then.
+    The end of a source follows its last event, or the last event of all sources; in a recording, its recorded place
+    counts.
     """
     total = sum(counts.values())
     idle = {name: after_seq + total + len(ending) + at + 1 for at, name in enumerate(idling)}
@@ -88,7 +88,7 @@ def numbers_of(
         ends = {name: after_seq + total + at + 1 for at, name in enumerate(ending)}
         return Numbers(after_seq, last_seq, ends, (), idle)
     in_order = sorted(ending, key=lambda name: (last_ranks[name], ending.index(name)))
-    # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
+    # A source's end is preceded by its last event's rank + 1 events, and by the ends of sources that ended earlier.
     ends = {name: after_seq + last_ranks[name] + 1 + at + 1 for at, name in enumerate(in_order)}
     return Numbers(after_seq, last_seq, ends, tuple(last_ranks[name] for name in in_order), idle)
 
@@ -96,7 +96,7 @@ def numbers_of(
 @dataclass(frozen=True)
 class Written:
     """A source's events with numbers. records: its changelog by epoch, with the rows of each file. events: the files of
-    SEQ, TIME and WATERMARK of all of them, in no order.
+    SEQ, TIME and WATERMARK of all of them, in any order.
     """
 
     records: Mapping[int, tuple[tuple[str, int], ...]]
@@ -111,7 +111,7 @@ def write_numbered(
     numbers: Numbers,
     bounds: Sequence[int],
 ) -> dict[str, Written]:
-    """Number the events of the sources and write them, a task per unit. bounds: the last event of each epoch."""
+    """Number the events of the sources and write them, one task per unit. bounds: the last event of each epoch."""
     tasks = []
     for node in plan.sources:
         if node.id not in read:
@@ -145,7 +145,7 @@ class _Numbering:
 
 
 def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
-    """The records of a unit in order of their numbers, in a file per epoch, and its events."""
+    """Write the records of a unit in order of their numbers, one file per epoch, and its events."""
     workspace, schema = how.files.workspace, changelog_schema(how.schema)
     names = [name for name in how.files.arrow.names if name not in (TOP, UNIT)]
     table = pa.Table.from_batches(workspace.read(unit.path, names), how.files.arrow_of(names))
@@ -160,7 +160,7 @@ def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
         STEP: pa.array([b""] * size, pa.binary()),
     }
     whole = pa.table(columns)
-    # Only a merge by a column changes the order within a source; else the batches stay as they were read.
+    # Only a merge by a column changes the order within a source; otherwise the batches stay as they were read.
     if (np.diff(seqs) < 0).any():
         whole = whole.take(pa.array(np.argsort(seqs)))
     name = task_name()

@@ -1,4 +1,4 @@
-"""The order of arrival: where each event of a source stands among those of all sources."""
+"""The order of arrival: the position of each event of a source among those of all sources."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Units = Mapping[str, Sequence[Unit]]
 
 
 def follow_each_other(plan: Plan) -> bool:
-    """Whether the events of each source are numbered without a gap, whatever the sources hold."""
+    """Whether the events of each source are always consecutive in the numbering."""
     mode = plan.pipeline.arrival.mode
     if mode == "in_turn":
         return len(plan.sources) - len(plan.tables) <= 1
@@ -37,7 +37,7 @@ def follow_each_other(plan: Plan) -> bool:
 
 
 def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
-    """The rank of each source's first event, where one comes after the other."""
+    """The rank of each source's first event, if the sources follow each other."""
     offsets, done = {}, 0
     for name, count in counts.items():
         offsets[name] = done
@@ -46,35 +46,35 @@ def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 class Ranks(Protocol):
-    """Where the events of one source stand among those of all, from 0."""
+    """The ranks of one source's events among those of all sources, from 0."""
 
     def of(self, first: int, size: int) -> Longs:
-        """The ranks of consecutive events. first: the place of the first of them in the source."""
+        """The ranks of consecutive events. first: the index of the first of them in the source."""
 
 
 @dataclass(frozen=True)
 class Following:
-    """All of them after those of the sources before."""
+    """All events of a source follow those of the sources before."""
 
     offset: int
 
     def of(self, first: int, size: int) -> Longs:
-        """One after the other."""
+        """Consecutive ranks."""
         return np.arange(self.offset + first, self.offset + first + size)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn.
+    """Sources take turns, one event each. others: by other source, its event count, and whether it precedes this one.
 
-    before: how many events come before all of them.
+    before: the number of events before all of them.
     """
 
     others: tuple[tuple[int, bool], ...]
     before: int = 0
 
     def of(self, first: int, size: int) -> Longs:
-        """Behind its own, and what the others have had until then."""
+        """Its own events before, plus those of the others until then."""
         own: Longs = np.arange(first, first + size)
         ranks = own + self.before
         for count, is_before in self.others:
@@ -84,34 +84,34 @@ class Turns:
 
 @dataclass(frozen=True)
 class Listed:
-    """As the document lists them."""
+    """The order listed in the document."""
 
     places: Longs
 
     def of(self, first: int, size: int) -> Longs:
-        """A stretch of it."""
+        """A range of the listed ranks."""
         return self.places[first : first + size]
 
 
 @dataclass(frozen=True)
 class Saved:
-    """As an array says that all workers read. before: how many events come before all of them."""
+    """Ranks from a saved array that all workers read. before: the number of events before all of them."""
 
     workspace: Workspace
     path: str
     before: int = 0
 
     def of(self, first: int, size: int) -> Longs:
-        """A stretch of it."""
+        """A range of the saved ranks."""
         ranks: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
         return ranks + self.before
 
 
 @dataclass(frozen=True)
 class Order:
-    """The order of events: by source the ranks of its own, the last rank before its end, -1 where there is none.
+    """The order of events: by source the ranks of its events, and the last rank before its end, -1 for none.
 
-    idle: of recordings, when a source does not count, as how many events come before, ends included.
+    idle: for recordings, when a source is idle, as the number of events before, including ends.
     """
 
     ranks: Mapping[str, Ranks]
@@ -122,9 +122,9 @@ class Order:
 def ranked(
     plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
 ) -> Order:
-    """The order of the events. recorded: what is known of sources that are recordings. Raises PipelineError.
+    """The order of the events. recorded: metadata of the sources that are recordings. Raises PipelineError.
 
-    Tables that rows are looked up in come first, except where every event's place is told.
+    Lookup tables come first, unless the order lists every event.
     """
     counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
     tables = {name: Following(offset) for name, offset in offsets_of(counts).items() if name in plan.tables}
@@ -168,22 +168,22 @@ def _merged(
     recorded: Mapping[str, Numbered],
     before: int = 0,
 ) -> Order:
-    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands.
+    """Merge by a column of each source: one task reads all values, sorts them, and saves the rank of each event.
 
-    recorded: of recordings, which are merged by their numbers. They end where they ended, or after all events.
-    before: how many events come before all of them.
+    recorded: metadata of recordings, which are merged by their numbers. They end at their recorded end, or after all
+    events. before: the number of events before all of them.
     """
 
     ends = [known.end for known in recorded.values() if known.end is not None]
 
     def below(parts: Sequence[pa.Array], number: int | None) -> int:
-        """How many events have smaller numbers."""
+        """The number of events with smaller numbers."""
         if number is None:
             return sum(map(len, parts))
         return sum(pc.sum(pc.less(part, number)).as_py() or 0 for part in parts)
 
     def place(parts: Sequence[pa.Array], number: int) -> int:
-        """How many events have smaller numbers, ends included."""
+        """The number of events with smaller numbers, including ends."""
         if number == MAX_WATERMARK:
             return number
         return below(parts, number) + sum(end < number for end in ends)
@@ -201,7 +201,7 @@ def _merged(
             own = rank[first : first + sum(map(len, parts))]
             first += len(own)
             path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
-            # The end of a source follows the last of its events to arrive, wherever in its file that stands.
+            # The end of a source follows the last of its events to arrive, wherever this event is in its file.
             last = int(own.max()) + before if len(own) else -1
             idle: list[list[int]] = []
             if name in recorded:
@@ -231,7 +231,7 @@ def _values(workspace: Workspace, unit: Unit, column: str) -> Iterator[pa.Array]
 
 
 def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
-    """The places of all values of these columns in ascending order: NULL first, NaN last, of equals the earlier one."""
+    """The indexes of all values of these columns in ascending order: NULL first, NaN last, ties in original order."""
     if not columns:
         return np.empty(0, np.int64)
     types = [column.type for column in columns]
@@ -262,7 +262,7 @@ def _integers(column: pa.ChunkedArray) -> Longs:
 
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Values that compare as floats, of which NumPy puts NaN last."""
+    """Values that compare as floats; NumPy sorts NaN last."""
     numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
     floats: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
     return floats

@@ -1,10 +1,10 @@
-"""What a task makes of a source: files of its records in order of arrival, and what is to be known of each.
+"""The files that a task makes of a source: its records in order of arrival, with a summary of each file.
 
     KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT      a unit: consecutive records of one source
     rises .npy                                         the rows at which the largest event time of the unit rises
     rejected .parquet                                  rows that could not be read
 
-Numbers follow from the units alone: how many records each has, and the largest event time in it.
+The units alone determine the numbers: their record counts and largest event times.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ REJECTED: Final = "rejected"
 class Unit(NamedTuple):
     """Consecutive records of a source in one file.
 
-    number: as the file has it in UNIT. first, last: ordinals. events: rows; records: those that are no explicit
-    watermarks. top_ms: the largest event time, None where there is none.
+    number: its value in the UNIT column. first, last: ordinals. events: rows; records: rows that are not explicit
+    watermarks. top_ms: the largest event time, None for none.
     """
 
     number: int
@@ -48,8 +48,8 @@ class Unit(NamedTuple):
 class UnitFiles:
     """How the units of one source are written.
 
-    has_kinds: whether records have a kind of their own. has_marks: whether rows may be explicit watermarks. numbered:
-    of a recording.
+    has_kinds: whether records have their own kind. has_marks: whether rows may be explicit watermarks. numbered:
+    for a recording.
     """
 
     workspace: Workspace
@@ -72,7 +72,7 @@ class UnitFiles:
         )
 
     def arrow_of(self, names: Sequence[str]) -> pa.Schema:
-        """Some of them."""
+        """A selection of these columns."""
         return pa.schema([self.arrow.field(name) for name in names])
 
     def begin(self, number: int, name: str) -> UnitWriter:
@@ -101,7 +101,7 @@ class UnitWriter:
         self._last = 0
 
     def write(self, batch: pa.RecordBatch, first: int, last: int) -> None:
-        """Add records with the schema's columns, TIME, and KIND and WATERMARK where the files have them."""
+        """Add records with the schema's columns, TIME, and KIND and WATERMARK if the files have them."""
         size = batch.num_rows
         if not size:
             return
@@ -124,7 +124,7 @@ class UnitWriter:
         self._file.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
     def close(self) -> Report | None:
-        """Complete the unit. None where it is empty."""
+        """Complete the unit. None if it is empty."""
         if not self._file.close():
             return None
         rises = None
@@ -145,7 +145,7 @@ def units_of(reports: list[Report], node: str) -> list[Unit]:
 
 
 BYTES: Final = "bytes"
-"""In a report: how many bytes of a file its task has read."""
+"""The key in a report of the bytes that its task has read."""
 
 
 def rejected_of(reports: list[Report], node: str) -> list[str]:
@@ -154,7 +154,7 @@ def rejected_of(reports: list[Report], node: str) -> list[str]:
 
 
 def close_all(node: str, writers: Iterator[UnitWriter], rejected: PartFile) -> Iterator[Report]:
-    """Complete what a task wrote, and report it."""
+    """Complete the files of a task, and report them."""
     for writer in writers:
         report = writer.close()
         if report is not None:

@@ -1,7 +1,7 @@
-"""For whom the sources of a live run wait: nobody for one that is idle, and those of a group for each other.
+"""Idle sources and watermark alignment: idle sources hold nothing back, and sources of a group wait for each other.
 
-What is decided here follows from the clock. It is kept with the epoch: which sources are idle after it, and, for those
-that wait for their group, that nothing was taken of them.
+These decisions depend on the wall clock, so they are stored with the epoch: the sources that are idle after it, and,
+for sources that wait for their group, that nothing was taken.
 Source: Flink WatermarksWithIdleness, SourceCoordinator.
 """
 
@@ -20,7 +20,7 @@ from engine.runtime.arrivals.ingest import Before
 
 @dataclass
 class Waiting:
-    """What decides. sources: those with event time. timeout_ms: of those that do not say it themselves, 0 for none."""
+    """Makes the decisions. sources: those with event time. timeout_ms: for sources without their own, 0 for none."""
 
     sources: Mapping[str, Source]
     timeout_ms: int = 0
@@ -29,7 +29,7 @@ class Waiting:
 
     @classmethod
     def of(cls, plan: Plan) -> Waiting:
-        """That of a plan. Raises PipelineError for a group without a drift."""
+        """The decisions for a plan. Raises PipelineError for a group without a maximum drift."""
         sources = {}
         for node in plan.sources:
             source = node.operator
@@ -43,11 +43,11 @@ class Waiting:
 
     @property
     def can_be_idle(self) -> bool:
-        """Whether any source can."""
+        """Whether any source can become idle."""
         return any(self._timeout_ms(source) for source in self.sources.values())
 
     def held(self, before: Before, ended: Collection[str], now_ms: int) -> frozenset[str]:
-        """The sources that are too far ahead of their groups to be asked for more."""
+        """The sources that are too far ahead of their groups to be polled."""
         return frozenset(
             name
             for name, source in self.sources.items()
@@ -59,7 +59,7 @@ class Waiting:
     def newly_idle(
         self, before: Before, ended: Collection[str], held: Collection[str], took: Collection[str], now_ms: int
     ) -> list[str]:
-        """The sources that have had nothing for too long. One that waits for its group is not idle."""
+        """The sources without data for longer than their timeout. A source that waits for its group is not idle."""
         idle = []
         for name, source in self.sources.items():
             timeout_ms = self._timeout_ms(source)
@@ -72,14 +72,14 @@ class Waiting:
         return idle
 
     def hold(self) -> None:
-        """The run is paused: no source is idle for that."""
+        """The run is paused, which makes no source idle."""
         self._heard_ms.clear()
 
     def _timeout_ms(self, source: Source) -> int:
         return self.timeout_ms if source.idle_timeout_ms is None else source.idle_timeout_ms
 
     def _allowed_ms(self, source: Source, before: Before, ended: Collection[str], now_ms: int) -> int:
-        """How far the source may be, as it was last told."""
+        """The highest watermark allowed for the source, as of the last update."""
         group = str(source.alignment_group)
         lowest_ms, told_ms = self._allowed.get(group, (0, MIN_WATERMARK))
         if now_ms - told_ms >= source.alignment_interval_ms:

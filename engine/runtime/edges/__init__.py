@@ -1,8 +1,8 @@
-"""What lies between steps: files of records, views of them, and the steps that are computed as they are written.
+"""The data between steps: files of records, views of them, and the steps that are computed as they are written.
 
 records      a run's edges as tasks and Spark read them
-views        which edges say what another one says
-edge_files   what a task writes of an edge, and of the stateless steps that follow it
+views        edges with the same records as another edge
+edge_files   writes an edge, and the stateless steps that follow it
 arrow_native stateless steps in Arrow
-native       stateless steps in Spark SQL, where an expression is Spark's alone
+native       stateless steps in Spark SQL, for expressions that only Spark can evaluate
 """

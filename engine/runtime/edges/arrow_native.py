@@ -1,9 +1,9 @@
-"""A native step in Arrow: what looks at one record at a time needs no rows of Spark's.
+"""A native step in Arrow: an operator that processes records one at a time needs no Spark rows.
 
     records of the inputs -> columns that the step mentions -> kinds, condition, values -> records of the output
 
-A step with an expression that Arrow has not (`engine.expressions.arrow`), or that
-makes several records of one, is Spark's own (`engine.runtime.edges.native`).
+A step with an expression that is not available in Arrow (`engine.expressions.arrow`), or with several output records
+per input record, runs in Spark (`engine.runtime.edges.native`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.spark.workspace import Workspace
 
 @dataclass(frozen=True)
 class Branch:
-    """What becomes of the records of one input. columns: those that are read; kinds: those that pass; None: all."""
+    """The step for one input. columns: the columns to read; kinds: those that pass, None for all."""
 
     records: EdgeRecords
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class Branch:
 def branches_of(
     node: NodePlan, step: Native, inputs: Sequence[EdgeRecords], kinds: Sequence[frozenset[int] | None]
 ) -> tuple[Branch, ...] | None:
-    """A native step as branches of Arrow, one per input; None where Spark has to be asked. kinds: that reach it."""
+    """A native step as Arrow branches, one per input; None if it needs Spark. kinds: that reach it."""
     branches = []
     for port, (records, projection) in enumerate(zip(inputs, step.projections, strict=True)):
         project = arrow_projection(projection, records.schema, node.schema)

@@ -1,7 +1,7 @@
-"""Writes the records of an edge, and with them those of the stateless steps that follow it: no stage of their own.
+"""Writes the records of an edge together with the stateless steps that follow it, which need no stage of their own.
 
-A step that looks at one record at a time is computed on each batch of its input as that is written, and so are those
-that follow it in turn.
+A step that processes records one at a time is computed on each batch of its input as the batch is written, as are the
+stateless steps after it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDS: Final = "records"
 
 @dataclass(frozen=True)
 class EdgeFiles:
-    """The files of a node's edge in an epoch. followers: stateless steps of it alone."""
+    """The files of a node's edge in an epoch. followers: stateless steps with only this input."""
 
     workspace: Workspace
     node: str
@@ -35,11 +35,11 @@ class EdgeFiles:
     followers: tuple[Follower, ...] = ()
 
     def begin(self, name: str) -> EdgeWriter:
-        """Begin with a file. name: of a task, so that no other has it."""
+        """Begin a file. name: of a task, so that it is unique."""
         return EdgeWriter(self, name)
 
     def written(self, reports: Sequence[Report]) -> Mapping[str, EdgeRecords]:
-        """By node, what tasks say that they wrote."""
+        """The edges that tasks report as written, by node."""
         mine = [report for report in reports if report["what"] == RECORDS and report["node"] == self.node]
         files = tuple(EdgeFile(path) for path in sorted(report["path"] for report in mine))
         edges = {self.node: EdgeRecords(self.schema, files, sum(report["rows"] for report in mine))}
@@ -50,13 +50,13 @@ class EdgeFiles:
 
 @dataclass(frozen=True)
 class Follower:
-    """A stateless step of one edge. branch: what it makes of that edge's records."""
+    """A stateless step with one input edge. branch: its computation on the records of that edge."""
 
     branch: Branch
     files: EdgeFiles
 
     def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """What becomes of some records of the edge. Raises NodeFailed."""
+        """The output for some records of the edge. Raises NodeFailed."""
         try:
             return self.branch.of(self.branch.records.seen(records, (*POSITION, *self.branch.columns), {}))
         except Exception as error:
@@ -64,7 +64,7 @@ class Follower:
 
 
 class EdgeWriter:
-    """Writes one file of an edge, and those that follow from it."""
+    """Writes one file of an edge, and those of its followers."""
 
     def __init__(self, files: EdgeFiles, name: str) -> None:
         self.schema = changelog_schema(files.schema)
@@ -73,7 +73,7 @@ class EdgeWriter:
         self._followers = [(follower, follower.files.begin(name)) for follower in files.followers]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add records: position and columns, by place."""
+        """Add records: position and columns, by index."""
         if not batch.num_rows:
             return
         rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
@@ -87,7 +87,7 @@ class EdgeWriter:
             self.write(batch)
 
     def close(self) -> Iterator[Report]:
-        """Complete the files, and report those that have records."""
+        """Complete the files, and report those with records."""
         if self._part.close():
             yield {"what": RECORDS, "node": self._node, "path": self._part.path, "rows": self._part.rows}
         for _, writer in self._followers:

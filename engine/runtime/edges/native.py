@@ -1,4 +1,4 @@
-"""A native step on Spark: projections and conditions in Spark SQL, kinds kept as they are."""
+"""A native step on Spark: projections and conditions in Spark SQL, with kinds unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDINAL: Final = (
 
 
 def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> DataFrame:
-    """Apply a native step to an epoch's input. Positions grow by the port (of several) and one ordinal."""
+    """Apply a native step to an epoch's input. Positions gain the port (if there are several) and one ordinal."""
     from pyspark.sql import functions as f
 
     frames = []

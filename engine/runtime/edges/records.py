@@ -19,13 +19,13 @@ from engine.spark.workspace import Workspace
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-# Beyond this a list of numbers in the query costs more than a join with them.
+# A longer list of numbers in the query costs more than a join with them.
 _LISTED: Final = 4096
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of consecutive events of a source, from first_seq on; unit: its number, as its rows have it."""
+    """A file of consecutive events of a source, from first_seq on; unit: its number, as in its rows."""
 
     path: str
     unit: int
@@ -33,7 +33,7 @@ class SourceFile:
     rows: int
 
     def part(self, after_seq: int, last_seq: int) -> EdgeFile | None:
-        """What of it belongs to the events (after_seq, last_seq]."""
+        """The part of the file in the events (after_seq, last_seq]."""
         low, high = max(self.first_seq, after_seq + 1), min(self.first_seq + self.rows - 1, last_seq)
         return EdgeFile(self.path, self.first_seq, low, high, self.unit) if low <= high else None
 
@@ -42,9 +42,9 @@ class SourceFile:
 class EdgeRecords:
     """An edge's records in an epoch.
 
-    files: where they are. is_cut: of a source, the files hold other events too. kind, step: of all its records,
-    where that is known. rows: how many there are. stored, stored_schema, suffix: of a view, what its columns are
-    called in the files, all that is there, and what a step is longer by.
+    files: their places. is_cut: the files of a source also hold other events. kind, step: common to all records,
+    if known. rows: their number. stored, stored_schema, suffix: for a view, the names of its columns in
+    the files, all columns of the files, and the suffix of each step.
     """
 
     schema: Schema
@@ -58,7 +58,7 @@ class EdgeRecords:
     suffix: bytes = b""
 
     def seen_as(self, view: EdgeView, schema: Schema) -> EdgeRecords:
-        """The same records as another edge has them."""
+        """The same records in the form of another edge."""
         held = dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
         return replace(
             self,
@@ -76,7 +76,7 @@ class EdgeRecords:
         held = self._held
         read = list(dict.fromkeys(held.get(name, name) for name in names if name not in known))
         first = file.first_seq or 0
-        # Where nothing of a file is wanted, any column says how many rows it has.
+        # If no column of a file is needed, any column gives the number of rows.
         for batch in workspace.read(file.path, read or [UNIT if file.first_seq is not None else SEQ]):
             size = batch.num_rows
             whole = self.seen(batch, names, {name: self._known(name, first, size) for name in known})
@@ -88,7 +88,7 @@ class EdgeRecords:
                 yield whole
 
     def seen(self, batch: pa.RecordBatch, names: Sequence[str], known: Mapping[str, pa.Array]) -> pa.RecordBatch:
-        """The records of a batch as this edge has them. known: what is not in the batch."""
+        """The records of a batch in the form of this edge. known: columns that are not in the batch."""
         held = self._held
         arrays = [known[name] if name in known else batch.column(held.get(name, name)) for name in names]
         if self.suffix and STEP in names and STEP not in known:
@@ -98,11 +98,11 @@ class EdgeRecords:
 
     @property
     def _held(self) -> Mapping[str, str]:
-        """What the columns are called in the files."""
+        """The names of the columns in the files."""
         return dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
 
     def _known(self, name: str, first_seq: int, size: int) -> pa.Array:
-        """What is not in the file: the numbers of its events, or what is the same in all records."""
+        """A column that is not in the file: event numbers, or a value common to all records."""
         if name == SEQ:
             return pa.array(np.arange(first_seq, first_seq + size))
         if name == KIND:
@@ -133,25 +133,25 @@ class EdgeRecords:
 
 
 def of_kinds(records: pa.RecordBatch, kinds: frozenset[int] | None) -> pa.RecordBatch:
-    """The records of these kinds; None: all."""
+    """The records of these kinds; None for all."""
     if kinds is None:
         return records
     return records.filter(pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
 
 
 def longer(steps: pa.Array, suffix: bytes) -> pa.Array:
-    """Paths, each with the same at its end."""
+    """Paths with the same suffix added to each."""
     return pc.binary_join_element_wise(steps, pa.scalar(suffix, pa.binary()), pa.scalar(b"", pa.binary()))
 
 
 def repeated(step: bytes, size: int) -> pa.Array:
-    """The same path for all."""
+    """The same path for all records."""
     offsets = np.arange(size + 1, dtype=np.int32) * len(step)
     return pa.Array.from_buffers(pa.binary(), size, [None, pa.py_buffer(offsets), pa.py_buffer(step * size)])
 
 
 def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:
-    """An edge's records as a recorder was given them, in one epoch. Their number is not known."""
+    """An edge's records in one epoch, as a recorder received them. Their number is unknown."""
     is_source = bool(files) and files[0].first_seq is not None
     if not is_source:
         return EdgeRecords(info.schema, files, 0)
@@ -160,7 +160,7 @@ def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:
 
 
 def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) -> DataFrame:
-    """What is read of a source's files, with SEQ: what its file starts with, and its place in there."""
+    """Rows read from a source's files, with SEQ: the first number of the file plus the row's index in it."""
     from pyspark.sql import functions as f
 
     starts = {file.unit: file.first_seq or 0 for file in files}
@@ -176,7 +176,7 @@ def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) ->
 
 
 def together(spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords]) -> DataFrame:
-    """An edge's records of several epochs."""
+    """The records of an edge in several epochs."""
     frames = [records.frame(spark) for records in epochs if records.files]
     if not frames:
         return spark.createDataFrame([], changelog_ddl(schema))

@@ -1,4 +1,4 @@
-"""Which edges of a plan say what another one says: they have no files of their own, and no stage."""
+"""Views: edges of a plan with the same records as another edge, which need neither files nor a stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Edge = tuple[str, str]
 
 
 def views_of(plan: Plan) -> Mapping[Edge, EdgeView]:
-    """By (node, port) the views, each of an edge that is none."""
+    """The views by (node, port), each of an edge that is not a view."""
     views: dict[Edge, EdgeView] = {}
     for node in plan.nodes:
         own = _view_of_input(plan, node)
@@ -33,7 +33,7 @@ def views_of(plan: Plan) -> Mapping[Edge, EdgeView]:
 
 
 def _view_of_input(plan: Plan, node: NodePlan) -> EdgeView | None:
-    """A node as a view of its input, where it passes every record on and computes nothing."""
+    """A node as a view of its input, if it forwards every record and computes nothing."""
     if not isinstance(node.operator, Operator) or len(node.inputs) != 1:
         return None
     step = step_of(plan, node)

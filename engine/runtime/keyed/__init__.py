@@ -1,11 +1,11 @@
-"""Keyed steps: records spread by key over tasks, sorted, and given to kernels with what was kept of their keys.
+"""Keyed steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state.
 
-inputs       which files, what is made of their records, which task has which keys
+inputs       the files of the input, the computation on their records, the keys of each task
 hashing      keys as numbers
 bucket       the records of some keys in a task, sorted, with their state
-states       what is kept of keys between epochs
+states       the state of keys between epochs
 worker       the loop of plain kernels inside Spark's Python workers
 chunks       the loop of columnar kernels there
-node_files   what else a task of a keyed step writes
-key_times    which keys took longest
+node_files   the other files that a task of a keyed step writes
+key_times    the keys that took longest
 """

@@ -1,10 +1,10 @@
-"""One bucket of a keyed step inside a worker: its records sorted by key and position, with what was kept of the keys.
+"""One bucket of a keyed step inside a worker: its records sorted by key and position, with the state of the keys.
 
     rows of the bucket, and of its state   ->   sorted by numbers   ->   slices of whole keys
 
-Nothing is sorted but numbers: a key's code, and a position's, with the row's place. The rows themselves are taken slice
-by slice. A slice holds whole keys, but for a key with more records than a slice has room for: that one comes in slices
-of its own, one after the other.
+Only numbers are sorted: the codes of keys and of positions, with row indexes. The rows themselves are gathered slice
+by slice. A slice has whole keys, except that a key with more records than a slice can hold is split into consecutive
+slices of its own.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from engine.runtime.keyed.states import Kept, StateStore
 class Slice:
     """Some keys of a bucket, with their records.
 
-    keys: the key's columns, an element per key. rows: the records by key, then position. groups: each record's
-    key. state: what was kept of the keys in epochs before, with GROUP in front. had_state: of which keys anything was
-    said then, be it that nothing is kept any more. goes_on: the only key has more records, which come in the next
-    slice. is_rest: it has begun in the slice before.
+    keys: the key's columns, one element per key. rows: the records by key, then position. groups: the key of each
+    record. state: the state of the keys from earlier epochs, with GROUP as first column. had_state: the keys with an
+    entry in earlier epochs, even if it says that the state is empty. goes_on: the only key has more records, which
+    follow in the next slice. is_rest: this key began in the previous slice.
     """
 
     keys: tuple[pa.Array, ...]
@@ -48,9 +48,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A step's records of one bucket, sorted. order: places in the state's rows and then in the records.
+    """A step's records of one bucket, sorted. order: indexes into the state's rows followed by the records.
 
-    keys: the key's columns, of the state's rows and then of the records. runs: what is one key's in the order.
+    keys: the key's columns, of the state's rows and then of the records. runs: the range of each key in the order.
     """
 
     keys: tuple[pa.Array, ...]
@@ -60,7 +60,7 @@ class Bucket:
     runs: Runs
 
     def slices(self, size: int) -> Iterator[Slice]:
-        """The keys with all that is known of them. size: of a slice, in rows."""
+        """The keys with their records and state. size: of a slice, in rows."""
         starts, ends = self.runs.starts, self.runs.ends
         first = 0
         while first < len(starts):
@@ -70,7 +70,7 @@ class Bucket:
                 first = after
                 continue
             low, end = int(starts[first]), int(ends[first])
-            # What was kept of the key comes with its first records, whole.
+            # The state of the key is complete in its first slice.
             kept = int((self.order[low:end] < len(self.kept.is_empty)).sum())
             for at, high in pairwise([low, *range(low + kept + size, end, size), end]):
                 yield self._slice(at, high, np.array([at]), goes_on=high < end, is_rest=at > low)
@@ -87,7 +87,7 @@ class Bucket:
         if before and of_state.any():
             state, had_state = self._state(places[of_state], groups[of_state])
             groups = groups[~of_state]
-        # Of a key that has state, the state's row comes first.
+        # If a key has state, its state row comes first.
         keys = tuple(key.take(pa.array(places[runs.starts])) for key in self.keys)
         return Slice(keys, len(starts), rows, groups, state, had_state, goes_on, is_rest)
 
@@ -99,7 +99,7 @@ class Bucket:
 
 
 def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
-    """Read a bucket and sort it. until_ms: what waits for a watermark up to here is due; None: nothing waits."""
+    """Read a bucket and sort it. until_ms: timers up to this watermark are due; None: no timers are due."""
     records, hashes = gathered.read(bucket)
     keys = tuple(records.column(name) for name in gathered.shape.keys)
     kept = states.nothing
@@ -112,7 +112,7 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
         keys = tuple(pa.concat_arrays(both) for both in zip(kept.keys, keys, strict=True))
     codes, bits = codes_of(keys, before + records.num_rows)
     if in_order is not None:
-        # What was kept comes before all records, as it lies.
+        # State rows precede all records, in stored order.
         in_order = np.concatenate((np.arange(before), in_order + before))
         codes = codes[in_order]
     order = order_of(codes, bits)
@@ -121,7 +121,7 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
 
 
 def by_position(records: pa.RecordBatch) -> Longs | None:
-    """The places of the records in order of position; None where they lie in it."""
+    """The indexes of the records in order of position; None if they are in this order already."""
     seqs = records.column(SEQ).to_numpy()
     if not len(seqs):
         return None
@@ -134,7 +134,7 @@ def by_position(records: pa.RecordBatch) -> Longs | None:
 
 
 def _ranks(steps: pa.Array) -> tuple[Any, int]:
-    """The paths as numbers that have their order."""
+    """The paths as numbers with the same order."""
     encoded = pc.dictionary_encode(steps)
     order = pc.array_sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), np.int64)

@@ -1,6 +1,6 @@
 """The loop of a columnar kernel in Spark's Python workers: one bucket, slice by slice.
 
-What is carried from slice to slice is the state of one key at the most: that of a key that fills slices alone.
+At most the state of one key is carried from slice to slice: a key that fills whole slices by itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ColumnarTask:
 
 
 class _Loop:
-    """Hands slice after slice to the kernel, and what comes out to the files."""
+    """Passes the slices to the kernel, and its output to the files."""
 
     def __init__(self, task: ColumnarTask, kernel: ColumnarKernel, timeline: Timeline, files: NodeWriter) -> None:
         self._task = task
@@ -77,7 +77,7 @@ class _Loop:
         self.slowest: list[tuple[int, int, str]] = []
 
     def advance(self, part: Slice) -> None:
-        """Take a slice."""
+        """Process a slice."""
         began = perf_counter_ns()
         state, had_state = part.state, part.had_state
         if part.is_rest:
@@ -135,7 +135,7 @@ class _Loop:
         self._files.late(records.ports[lates.places].astype(np.int64), columns)
 
     def _keep(self, state: pa.RecordBatch, keys: tuple[pa.Array, ...], had_state: Longs) -> None:
-        """Write what an epoch to come needs of the keys, and of which of them nothing is left."""
+        """Write the state that later epochs need, and the keys whose state became empty."""
         groups = state.column(GROUP).to_numpy()
         due = None
         if self._task.clock is not None:
@@ -146,7 +146,7 @@ class _Loop:
         self._files.empty_states(keys, np.setdiff1d(had_state, groups))
 
     def _note_times(self, keys: tuple[pa.Array, ...], groups: Longs, count: int, spent: int) -> None:
-        """The time of a chunk is shared out by records: keys are at work together."""
+        """The time of a chunk is divided in proportion to the records: keys are processed together."""
         if not len(groups):
             return
         records = np.bincount(groups, minlength=count)

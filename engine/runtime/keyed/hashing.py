@@ -1,6 +1,6 @@
-"""Keys as numbers, on whole Arrow columns: hashes that say where a key belongs, codes that sort equal keys together.
+"""Keys as numbers, for whole Arrow columns: hashes that assign keys to buckets, codes that sort equal keys together.
 
-Two rows have the same key where their parts are the same: NULL is a key like any other, so is NaN, and -0.0 is 0.0.
+Two rows have the same key if all parts are equal: NULL equals NULL, NaN equals NaN, and -0.0 equals 0.0.
 A hash is the same on every machine and in every run.
 """
 
@@ -20,7 +20,7 @@ Hashes = NDArray[np.uint64]
 
 _NULL: Final = 0x5851F42D4C957F2D
 _BLOCK: Final = 8
-# Integers that lie so close together are codes as they are.
+# Integers in a range of this many bits are their own codes.
 _CLOSE: Final = 40
 _BITS: Final = 62
 
@@ -38,12 +38,12 @@ def hashes_of(columns: Sequence[pa.Array], size: int) -> Hashes:
 
 
 def bucket_of(hashes: Hashes, buckets: int) -> Hashes:
-    """Which bucket a key belongs to."""
+    """The bucket of each key."""
     return hashes % np.uint64(buckets)
 
 
 def codes_of(columns: Sequence[pa.Array], size: int) -> tuple[Longs, int]:
-    """A number of each row, the same in the same rows and in no others; and how many bits they take."""
+    """A number for each row, equal for equal rows only; and the number of bits."""
     codes, bits = np.zeros(size, np.int64), 0
     for column in columns:
         own, own_bits = _coded(column)
@@ -55,12 +55,12 @@ def codes_of(columns: Sequence[pa.Array], size: int) -> tuple[Longs, int]:
 
 
 def order_of(codes: Longs, bits: int) -> Longs:
-    """The places of the rows by their codes; of equal ones in their order."""
+    """The indexes of the rows, sorted by code; rows with equal codes keep their order."""
     size = len(codes)
     place_bits = size.bit_length()
     if bits + place_bits > _BITS:
         return np.argsort(codes, kind="stable")
-    # NumPy sorts numbers many times faster than places by their numbers: the place goes along in the low bits.
+    # NumPy sorts numbers many times faster than it argsorts them: the index is stored in the low bits.
     packed = codes << place_bits
     packed |= np.arange(size, dtype=np.int64)
     packed.sort()
@@ -89,7 +89,7 @@ def _hashed(column: pa.Array) -> Hashes:
 
 
 def _hashed_values(column: pa.Array) -> Hashes:
-    """Of every value, and anything of a NULL."""
+    """Hashes of all values; for NULL, an arbitrary one."""
     type_ = column.type
     if pa.types.is_null(type_):
         return np.zeros(len(column), np.uint64)
@@ -112,20 +112,20 @@ def _numbers(column: pa.Array) -> pa.Array:
 
 
 def _words(column: pa.Array, each: int) -> Hashes:
-    """The bytes of values of a fixed width, in words of 64 bits."""
+    """The bytes of fixed-width values, in words of 64 bits."""
     words = np.frombuffer(column.buffers()[1], np.uint64)
     return words[column.offset * each : (column.offset + len(column)) * each]
 
 
 def _hashed_bytes(column: pa.Array) -> Hashes:
-    """Of texts, eight bytes at a time: a pass over those that are so long."""
+    """Hashes of texts, eight bytes per pass; each pass covers the texts that are long enough."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
     data = column.buffers()[2]
     bytes_ = np.zeros(int(offsets[-1]) + _BLOCK, np.uint8)
     if data is not None:
         bytes_[:-_BLOCK] = np.frombuffer(data, np.uint8)[: int(offsets[-1])]
-    # Eight bytes from any place on: the words overlap.
+    # Eight bytes from any offset: the words overlap.
     words: Hashes = np.ndarray((int(offsets[-1]) + 1,), np.uint64, bytes_, strides=(1,))
     hashes = _mix(lengths.astype(np.uint64))
     places = np.flatnonzero(lengths)
@@ -148,7 +148,7 @@ def _coded(column: pa.Array) -> tuple[Longs, int]:
         if most - least < 1 << _CLOSE:
             return values - least, (most - least).bit_length()
     if pa.types.is_float64(type_):
-        # Arrow would tell NaNs apart by their bits.
+        # Arrow would distinguish NaNs by their bits.
         column = column.view(pa.int64())
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     codes: Longs = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -161,7 +161,7 @@ def _renumbered(codes: Longs) -> tuple[Longs, int]:
 
 
 def _comparable(column: pa.Array) -> pa.Array:
-    """A column whose values are the same where their bytes are."""
+    """A column whose values are equal exactly if their bytes are."""
     type_ = column.type
     if pa.types.is_dictionary(type_):
         return _comparable(column.dictionary_decode())
@@ -170,7 +170,7 @@ def _comparable(column: pa.Array) -> pa.Array:
         numbers = (values.fill_null(0.0) if column.null_count else values).to_numpy(zero_copy_only=False) + 0.0
         numbers[np.isnan(numbers)] = np.nan
         missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-        # A mask would make a NULL of nothing else: from_pandas is off.
+        # No other value becomes NULL: from_pandas is off.
         return pa.array(numbers, pa.float64(), mask=missing, from_pandas=False)
     if pa.types.is_nested(type_):
         return pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())

@@ -1,13 +1,13 @@
-"""What a keyed step is given: which files, what is made of their records, and by which key they are spread over tasks.
+"""The input of a keyed step: its files, the computation on their records, and the key that distributes them over tasks.
 
     files of all inputs -> keys and values of their records -> those of one bucket -> `engine.runtime.keyed.bucket`
 
-Keys and values are computed in Arrow, in the tasks that need them; where one of them is an expression of Spark's alone,
-Spark writes the keys and values of all inputs first. Many buckets are files of their own, which a task each writes
-for all: otherwise each task would read the files of all inputs whole for the few of its own records.
+Keys and values are computed in Arrow, in the tasks that need them; if one of them is an expression that only Spark can
+evaluate, Spark writes the keys and values of all inputs first. With many buckets, the buckets are first written as
+files; otherwise each task would read all input files for the few records of its own.
 
-What is the same in all records (the path of a source's records, the kind of an insert-only input, the port of the only
-one) does not travel: the task knows it.
+Values common to all records (the path of a source's records, the kind of an insert-only input, a single port) are not
+transferred: the task knows them.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ if TYPE_CHECKING:
 
     from engine.expressions.vectors import ArrowFunction
 
-# More buckets than these are spread once, and not read by each task.
+# With more buckets than these, the input is distributed once, instead of being read by each task.
 _READ_BY_EACH: Final = 4
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of a step's input. keys: of the key. values: by port, of the values.
+    """The columns of a step's input. keys: of the key. values: by port, the columns of the values.
 
-    kind, step: of all records, where KIND or STEP is left out. rows: the columns, timestamps as BIGINT microseconds.
+    kind, step: common to all records, if KIND or STEP is left out. rows: the columns, timestamps as BIGINT
+    microseconds.
     """
 
     keys: tuple[str, ...]
@@ -72,10 +73,10 @@ class Piece(Protocol):
 
 @dataclass(frozen=True)
 class EdgePiece:
-    """A file of an input's edge, and what is made of its records.
+    """A file of an input's edge, and the computation on its records.
 
-    columns: of the edge, those that are read. kinds: that pass; None: all. made: by column of the shape. is_of_several:
-    whether the step has other ports.
+    columns: the columns of the edge to read. kinds: those that pass; None for all. made: by column of the shape.
+    is_of_several: whether the step has other ports.
     """
 
     records: EdgeRecords
@@ -107,7 +108,7 @@ class EdgePiece:
 
 @dataclass(frozen=True)
 class RowsPiece:
-    """A file of rows that has them as they are wanted."""
+    """A file whose rows already have the columns of the shape."""
 
     path: str
 
@@ -128,11 +129,11 @@ class Gathered:
 
     @property
     def buckets(self) -> int:
-        """How many tasks there are."""
+        """The number of tasks."""
         return len(self.pieces)
 
     def read(self, bucket: int) -> tuple[pa.RecordBatch, Hashes | None]:
-        """The records of a bucket in any order, and the hashes of their keys where somebody has computed them."""
+        """The records of a bucket in any order, and the hashes of their keys if they have been computed."""
         record_batches: list[pa.RecordBatch] = []
         hashes: list[Hashes] = []
         for piece in self.pieces[bucket]:
@@ -173,7 +174,7 @@ def gather(
     for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, functions_of, strict=True)):
         assert functions is not None
         made = {name: functions[key] for name, key in zip(keys, one.keys, strict=True)}
-        # A key's part need not travel twice, but where the records of other inputs have it too.
+        # Parts of a key among the values need no second copy, unless the records of other inputs have them too.
         places = {} if has_ports else {key: name for name, key in zip(keys, one.keys, strict=True)}
         names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(one.values))
         values.append(names)
@@ -208,7 +209,7 @@ def spread(
     buckets: int,
     folder: Sequence[str],
 ) -> Gathered:
-    """The input by buckets of keys."""
+    """The input by buckets of keys, written as files."""
     if not shape.keys:
         buckets = 1
     if buckets <= _READ_BY_EACH:
@@ -252,7 +253,7 @@ def gathered_frame(
 def pieces_of(
     workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
-    """A gathered frame as pieces; and in mini-batch the files of the records whose bundle is still open."""
+    """A gathered frame as pieces; in mini-batch also the files of the records whose bundle is still open."""
     arrow = pa.schema([(field.name, arrow_type(type_name(field.dataType))) for field in frame.schema.fields])
     bundled = step.bundling is not None
 
@@ -281,7 +282,7 @@ def pieces_of(
 
 
 def hashed_order(step: Keyed, schema: Schema) -> list[int]:
-    """The places of a key's parts as Flink has them: plain columns in the order of the input."""
+    """The indexes of a key's parts in Flink's order: plain columns in the order of the input."""
     keys = step.inputs[0].keys
     places = {quote(name): at for at, name in enumerate(schema.names)}
     order = list(range(len(keys)))
@@ -289,7 +290,7 @@ def hashed_order(step: Keyed, schema: Schema) -> list[int]:
 
 
 def layout_of(node: NodePlan, shape: Shape) -> Layout:
-    """The Arrow types that a columnar kernel meets."""
+    """The Arrow types that a columnar kernel receives."""
     return Layout(
         tuple(shape.rows.field(name).type for name in shape.keys),
         tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
@@ -304,12 +305,12 @@ def key_hashes(rows: pa.RecordBatch, keys: Sequence[str]) -> Hashes:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Timestamps as BIGINT microseconds: kernels calculate with integers and know no time zone."""
+    """Timestamps as BIGINT microseconds: kernels compute with integers, without time zones."""
     return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
 
 
 def compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None:
-    """An input's expressions by their text, to be computed in Arrow; None where Spark alone computes one."""
+    """An input's expressions by text, compiled for Arrow; None if one of them needs Spark."""
     functions: dict[str, ArrowFunction] = {}
     for text in (*one.keys, *one.values, *([one.where] if one.where is not None else [])):
         function = Expression.parse(text).arrow(schema)
@@ -344,5 +345,5 @@ def _rows(columns: Mapping[str, pa.Array], size: int, schema: pa.Schema) -> pa.R
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
-    """The type of a column that is `plain`."""
+    """The type of a column after `plain`."""
     return pa.int64() if pa.types.is_timestamp(type_) else type_

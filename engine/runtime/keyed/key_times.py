@@ -1,6 +1,6 @@
-"""How long the kernel was at work for each key of a task: the slowest are kept.
+"""The kernel's time for each key of a task: the slowest keys are kept.
 
-The one thing of a run that is not the same every time. It stands in files of its own, away from the records.
+These times are the only nondeterministic output of a run. They have files of their own, apart from the records.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ KEPT: Final = 20
 
 @dataclass
 class KeyTimes:
-    """A stopwatch that is read at the end of every key. What reading and writing batches takes is not a key's."""
+    """A stopwatch that is read after each key. Reading and writing batches is not counted."""
 
     _since: int = 0
     _spent: int = 0
-    # As (ns, records, key), the quickest of them first.
+    # Entries are (ns, records, key), the fastest first.
     _slowest: list[tuple[int, int, str]] = field(default_factory=list)
 
     def start(self) -> None:
-        """The kernel is at work from now on."""
+        """The kernel starts to work."""
         self._since = perf_counter_ns()
 
     def stop(self) -> None:
-        """Something else is."""
+        """The kernel stops."""
         self._spent += perf_counter_ns() - self._since
 
     def close(self, key: Sequence[Any], records: int) -> None:
-        """A key is done; the watch is running and goes on for the next one."""
+        """A key is done; the running watch continues with the next one."""
         now = perf_counter_ns()
         spent, self._since, self._spent = self._spent + now - self._since, now, 0
         if len(self._slowest) < KEPT:

@@ -1,4 +1,4 @@
-"""What a task of a keyed step writes, in a file each: records, states, late records, fired windows, key times."""
+"""The files of a task of a keyed step, one of each: records, states, late records, fired windows, key times."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ FIRES: Final = "fires"
 KEY_TIMES: Final = "key_times"
 
 _MAPPED: Final = (STATES, MERGED)
-# HASH, DUE and IS_EMPTY stand before a state's key.
+# HASH, DUE and IS_EMPTY precede a state's key.
 _HEAD: Final = 3
 
 
 @dataclass(frozen=True)
 class NodeFiles:
-    """Where and what a keyed step writes in an epoch.
+    """The output files of a keyed step in an epoch.
 
     edge: its records. ports: the names of its inputs. allowed: the kinds of its changelog mode. drops_retractions:
-    where retraction is switched off, and only then, others are left out instead of being an error. states: their
-    schema; None in a run's last epoch, which keeps none.
+    only if retraction is switched off: other kinds are dropped instead of being an error. states: their schema; None in
+    a run's last epoch, which keeps none.
     """
 
     edge: EdgeFiles
@@ -45,7 +45,7 @@ class NodeFiles:
     drops_retractions: bool = False
 
     def begin(self, name: str, bucket: int) -> NodeWriter:
-        """Begin with the files of a task, which has the keys of one bucket."""
+        """Begin the files of a task, which has the keys of one bucket."""
         return NodeWriter(self, name, bucket)
 
 
@@ -99,12 +99,12 @@ class NodeWriter:
     def states(
         self, keys: Sequence[pa.Array], places: Longs, columns: Sequence[pa.Array], due_ms: Longs | None
     ) -> None:
-        """Write what is kept of keys, any number of rows each. places: of each row's key. due_ms: what it waits for."""
+        """Write the state of keys, any number of rows each. places: of each row's key. due_ms: of its next timer."""
         due = np.full(len(places), NEVER) if due_ms is None else due_ms
         self._states(keys, places, due, columns, is_empty=False)
 
     def empty_states(self, keys: Sequence[pa.Array], places: Longs) -> None:
-        """Write that nothing is kept of keys any more."""
+        """Write that keys have no state any more."""
         assert self._files.states is not None
         held = len(self._files.states) - len(keys) - _HEAD
         columns = [pa.nulls(len(places), field.type) for field in list(self._files.states)[-held:]] if held else []
@@ -124,7 +124,7 @@ class NodeWriter:
         self._parts[STATES].write(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     def merge(self, states: StateStore, buckets: int) -> None:
-        """Make one file of many of the step's states, where there are so many."""
+        """Merge files of the step's state into one, if there are many."""
         files = states.to_merge() if self.keeps_states else ()
         if not files:
             return
@@ -149,7 +149,7 @@ class NodeWriter:
         self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
 
     def fired(self, windows: Iterator[tuple[int, int, int]]) -> None:
-        """Note windows that fired: the event, start and end in ms. One that comes again is noted once."""
+        """Note windows that fired: the event, start and end in ms. Repeated windows are noted once."""
         self._fired.update(windows)
 
     def key_times(self, keys: Sequence[tuple[int, int, str]]) -> None:
@@ -180,7 +180,7 @@ class NodeWriter:
 
 
 def typed(values: Any, type_: pa.DataType) -> pa.Array:
-    """Values as a column of a type; timestamps may come as BIGINT microseconds."""
+    """Values as a column of a type; timestamps may be BIGINT microseconds."""
     if isinstance(values, pa.Array):
         return values if values.type == type_ else values.cast(type_)
     if pa.types.is_timestamp(type_):

@@ -1,11 +1,11 @@
-"""What is kept of keys between epochs, as files from which a task reads the keys that it needs, and no others.
+"""The state of keys between epochs, as files from which a task reads only the keys that it needs.
 
     HASH, DUE, IS_EMPTY, key_name(0).., the columns of the kernel
 
-A file is Arrow's own format, mapped into memory: two columns of numbers say which rows are wanted, and of the others
-nothing but these is looked at. A file holds what changed in its epochs; what a later one says of a key counts. Files of
-many epochs are merged into one of all of them, and such ones again, so that there are never many, and a row is
-written again only as often as that needs.
+Files are in Arrow's IPC format, mapped into memory: two columns of numbers select the rows, and only these columns are
+read of the other rows. A file has the changes of its epochs; for each key, the latest epoch counts. Files of many
+epochs are merged into one, and merged files again, which bounds the number of files and the number of times that a
+row is rewritten.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from engine.runtime.keyed.hashing import Hashes, bucket_of, codes_of, order_of
 from engine.spark.workspace import Workspace
 
 MERGED: Final = 8
-"""So many files of one level become one of the next."""
+"""This many files of one level become one of the next."""
 
 
 @dataclass(frozen=True)
 class StateFile:
-    """What changed in some epochs, the last of them `epoch`, for the keys of a bucket of so many. level: of merging."""
+    """The changes of some epochs, the last of them `epoch`, for the keys of a bucket of so many. level: of merging."""
 
     path: str
     epoch: int
@@ -41,9 +41,9 @@ class StateFile:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept of some keys: rows of the kernel's columns, and whose they are.
+    """The state of some keys: rows of the kernel's columns, with their keys.
 
-    keys: the key's columns, an element per row. is_empty: nothing is kept any more, which the row says.
+    keys: the key's columns, one element per row. is_empty: the row says that the key has no state any more.
     """
 
     keys: tuple[pa.Array, ...]
@@ -66,9 +66,9 @@ class StateStore:
         return pa.schema([*arrow_fields(HASH, DUE, IS_EMPTY), *self.keys, *self.schema])
 
     def read(self, bucket: int, buckets: int, wanted: Hashes, until_ms: int | None) -> Kept:
-        """What was kept of the keys with these hashes, and of those that wait for a watermark up to until_ms.
+        """The state of the keys with these hashes, and of those with timers due up to until_ms.
 
-        A key that has another one's hash may be among them. wanted: rising.
+        Other keys with equal hashes may be included. wanted: ascending.
         """
         batches = [
             (file.epoch, batch, batch.column(HASH).to_numpy().view(np.uint64))
@@ -77,7 +77,7 @@ class StateStore:
             for batch in self.workspace.mapped(file.path)
         ]
         if until_ms is not None:
-            # By their hashes, too: what a later epoch said of such a key counts.
+            # Include these by hash as well: a later epoch may have newer state of such a key.
             due = (_due(batch, hashes, until_ms) for _, batch, hashes in batches)
             wanted = np.sort(np.concatenate((wanted, *due)))
         matches = []
@@ -89,7 +89,7 @@ class StateStore:
 
     @property
     def nothing(self) -> Kept:
-        """What was kept where nothing was."""
+        """The state if there is none."""
         return self._kept(pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in self.arrow], schema=self.arrow))
 
     def _kept(self, latest: pa.RecordBatch) -> Kept:
@@ -100,9 +100,9 @@ class StateStore:
         )
 
     def to_merge(self) -> tuple[StateFile, ...]:
-        """The files of some epochs that follow each other, which shall become one per bucket; none where few are there.
+        """Files of consecutive epochs to merge into one per bucket; empty while there are few.
 
-        Those of an epoch are of one level. Whatever buckets they have: how many there are follows an epoch's records.
+        Files of an epoch have one level. Their bucket counts may differ, as they depend on an epoch's records.
         """
         levels: dict[int, int] = {}
         for file in self._in_order(self.files):
@@ -114,9 +114,9 @@ class StateStore:
         return ()
 
     def merged(self, files: Sequence[StateFile], bucket: int, buckets: int) -> pa.RecordBatch:
-        """A bucket's rows of such files without those that a later one overrules.
+        """A bucket's rows of these files, without rows that a later one replaces.
 
-        That a key has become empty is kept where an older file may know it.
+        An entry for an empty key is kept if an older file may have the key.
         """
         batches = []
         for file in files:
@@ -139,7 +139,7 @@ class StateStore:
         return sorted(files, key=lambda file: file.epoch)
 
     def _latest(self, batches: Sequence[tuple[int, pa.RecordBatch]]) -> pa.RecordBatch:
-        """Of each key the rows of the epoch in which it was written last, in their order. batches: by epoch."""
+        """For each key the rows of the last epoch that wrote it, in order. batches: by epoch."""
         whole = pa.concat_batches([batch for _, batch in batches])
         epochs = np.repeat([epoch for epoch, _ in batches], [batch.num_rows for _, batch in batches])
         codes, bits = codes_of([whole.column(field.name) for field in self.keys], whole.num_rows)

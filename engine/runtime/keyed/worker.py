@@ -1,7 +1,7 @@
-"""What runs inside Spark's Python workers for a keyed step: the loop over the keys of one bucket.
+"""The loop over the keys of one bucket of a keyed step, inside Spark's Python workers.
 
-Nothing here imports Spark; the whole of `engine` travels to the workers by value. Here is the loop of plain kernels;
-`engine.runtime.keyed.chunks` has that of columnar ones.
+Nothing here imports Spark; the whole of `engine` is sent to the workers by value. This module has the loop of plain
+kernels; `engine.runtime.keyed.chunks` has that of columnar ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SLICE: Final = 65_536
 
 @dataclass(frozen=True)
 class PlainTask:
-    """Runs a plain kernel over a bucket of its input. bundled: whether records come with the end of their bundle."""
+    """Runs a plain kernel over a bucket of its input. bundled: whether records carry the end of their bundle."""
 
     kernel: Callable[[], Kernel]
     rank: int
@@ -82,7 +82,7 @@ class PlainTask:
         yield from files.close()
 
     def _feed(self, entries: Iterable[tuple[Any, ...]], loop: KeyLoop, writer: _Writer, times: KeyTimes) -> None:
-        """Hand in the records of a key."""
+        """Pass the records of a key to the kernel."""
         record, rows, bundled = loop.record, loop.out.rows, self.bundled
         many_ports = len(self.given.shape.values) > 1
         for seq, step, port, kind, row, end, watermark_ms in entries:
@@ -121,7 +121,7 @@ class PlainTask:
 
 
 class _Writer:
-    """Turns what a kernel emitted into the task's files."""
+    """Converts a kernel's output to the task's files."""
 
     def __init__(self, task: PlainTask, out: Output, files: NodeWriter) -> None:
         self._task = task
@@ -132,13 +132,13 @@ class _Writer:
 
     @property
     def is_full(self) -> bool:
-        """True where a batch is worth writing."""
+        """True if there is enough output to write a batch."""
         return max(len(self._states), len(self._empty), len(self._out.lates)) >= _FLUSH
 
     def close_key(self, loop: KeyLoop, key: Key, saved: Saved | None, *, is_touched: bool, had_state: bool) -> None:
-        """Fire the key's timers that are due, and keep its state for the next epoch where that has changed.
+        """Fire the key's due timers, and keep its state for the next epoch if it changed.
 
-        A key that has become empty is kept as empty once, to overrule its older states.
+        For a key that became empty, one empty entry is written, which replaces its older states.
         """
         left = loop.end()
         if not self._files.keeps_states:
@@ -150,7 +150,7 @@ class _Writer:
             self._states.append((key, left))
 
     def flush(self, *, all_of_it: bool = False) -> None:
-        """Write what is worth writing now."""
+        """Write the output if there is enough of it, or all of it."""
         out = self._out
         if out.rows and (all_of_it or len(out.rows) >= _FLUSH):
             types = self._files.record_types
@@ -205,7 +205,7 @@ def _waits_for(saved: Saved) -> int:
 
 
 def _pack(saved: Saved) -> bytes:
-    """A key's state as bytes. Plain values only: workers cannot import the classes of `engine`."""
+    """A key's state as bytes. Only plain values: workers cannot import the classes of `engine`."""
     return pickle.dumps((saved.state, saved.timers), protocol=5)
 
 

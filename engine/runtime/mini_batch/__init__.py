@@ -1,1 +1,1 @@
-"""Mini-batch in a run: which bundle each record of a keyed step belongs to."""
+"""Mini-batch in a run: the bundle of each record of a keyed step."""

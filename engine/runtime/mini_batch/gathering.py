@@ -1,4 +1,4 @@
-"""What a keyed step is given in mini-batch: the records of the bundles that end, and the files of the others."""
+"""The input of a keyed step in mini-batch: the records of the bundles that end, and the files of the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.spark.run_files import RunFiles
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# So many records, and bytes of open bundles, one task bundles sooner than Spark has planned to: see `bench_mini_batch`.
+# Up to these records, and bytes of open bundles, one task is faster than Spark's planning: see `bench_mini_batch`.
 FEW = 100_000
 _SMALL: Final = 4 << 20
 
@@ -35,7 +35,7 @@ def bundled_pieces(
     schema: Schema,
     folder: Sequence[str],
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
-    """The records of a step's input whose bundle ends, and the files of those whose bundle is open still.
+    """The records of a step's input whose bundle ends, and the files of those whose bundle is still open.
 
     passing: the kinds of each input that reach the step; None for all. carried: the files of the open records of the
     epoch before. schema: of the first input.

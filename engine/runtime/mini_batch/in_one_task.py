@@ -1,8 +1,7 @@
-"""Mini-batch of few records: one task reads them all, and says which bundle each belongs to.
+"""Mini-batch for few records: one task reads them all, and determines the bundle of each.
 
-The same as `engine.runtime.mini_batch.on_spark` makes with a join, a grouping and windows, which take Spark seconds
-however few the records are. Both keep the records of open bundles in the same files, so that epochs of either kind may
-take turns.
+The result equals that of `engine.runtime.mini_batch.on_spark`, whose join, grouping and windows take Spark seconds even
+for few records. Both store the records of open bundles in the same files, so epochs of both kinds can alternate.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _ENDS: Final = (pa.int64(), pa.binary(), pa.int32())
 
 @dataclass(frozen=True)
 class _Task:
-    """A step's input with the records whose bundle was still open. given: as they are read; kept: as they are kept.
+    """A step's input with the records of open bundles. given: the shape as read; kept: the shape as stored.
 
-    hashed: the parts of a key in the order in which Flink has them.
+    hashed: the parts of a key in Flink's order.
     """
 
     workspace: Workspace
@@ -54,7 +53,7 @@ class _Task:
     folder: tuple[str, ...]
 
     def __call__(self) -> Iterator[Report]:
-        """Write the records of bundles that end, and those of the others. Reports the two files, None for none."""
+        """Write the records of bundles that end, and those of the others. Reports the two files, None for no file."""
         rows = self._rows()
         positions = list(zip(rows.column(SEQ).to_pylist(), rows.column(STEP).to_pylist(), strict=True))
         codes = codes_of([rows.column(name) for name in self.given.keys], rows.num_rows)[0].tolist()
@@ -69,14 +68,14 @@ class _Task:
         }
 
     def _rows(self) -> pa.RecordBatch:
-        """All of them in order of position."""
+        """All records in order of position."""
         parts = [batch for piece in self.pieces for batch in piece.batches(self.workspace, self.given)]
         rows = pa.concat_batches(parts) if parts else self.given.rows.empty_table().to_batches()[0]
         order = by_position(rows)
         return rows if order is None else rows.take(pa.array(order))
 
     def _hash(self, rows: pa.RecordBatch, codes: Sequence[int]) -> Callable[[int], int]:
-        """What Flink's hash map puts the key of a code in order by."""
+        """The hash by which Flink's hash map orders the key of a code."""
         encode = row_encoder([self.key_types[at] for at in self.hashed]) if self.hashed else None
         if encode is None:
             return unordered
@@ -109,8 +108,8 @@ def bundled_in_one_task(
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]] | None:
     """A step's input as pieces, with the ends of bundles, and the files of the records whose bundle is still open.
 
-    None where a key or a value is an expression of Spark's alone. passing: the kinds of each input that reach the step;
-    None for all. carried: the files of the open records of the epoch before.
+    None if only Spark can evaluate a key or a value. passing: the kinds of each input that reach the step;
+    None for all. carried: the files of the open records of the previous epoch.
     """
     functions = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
     if any(each is None for each in functions):
@@ -154,7 +153,7 @@ def bundled_in_one_task(
 
 
 def _plain_rows(given: Shape) -> pa.Schema:
-    """The columns that a kernel meets."""
+    """The columns that a kernel receives."""
     return pa.schema([field for field in given.rows if field.name not in FOLDS])
 
 

@@ -1,14 +1,14 @@
-"""Mini-batch on Spark: which bundle each record of a keyed step belongs to, and where that bundle ends.
+"""Mini-batch on Spark: the bundle of each record of a keyed step, and the end of that bundle.
 
 Records are numbered in order of position; watermarks divide them into segments, and every `size` records of a
-segment are a bundle. What is still open when an epoch ends is not run but carried into the next one, so
-that a kernel sees whole bundles only and any split into epochs makes the same ones.
+segment form a bundle. Bundles still open at the end of an epoch are carried into the next one, so that a kernel
+only sees whole bundles, and the bundles do not depend on the split into epochs.
 
-With two phases the bundles of the first are folded per key, and these folds, numbered in the same way, make
-the bundles by which the operator emits.
+With two phases, the bundles of the first are folded per key, and these folds, numbered in the same way, form
+the bundles after which the operator emits.
 
-The keys of a bundle follow each other as in the hash map in which Flink collects it, because which of them the next
-operator finds in one bundle depends on it.
+The keys of a bundle have the order of the hash map in which Flink collects it, as it affects which of them the
+next operator receives in one bundle.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
-"""Of a record of an open bundle, the fold of the first phase that it is in."""
+"""For a record of an open bundle, the fold of the first phase that contains it."""
 # A Java HashMap has 16 buckets, and doubles them while they are more than three quarters full.
 _TWELVES: Final = "((__keys + 11) div 12)"
 _CAPACITY: Final = f"shiftleft(16, CASE WHEN {_TWELVES} > 1 THEN length(bin({_TWELVES} - 1)) ELSE 0 END)"
@@ -42,12 +42,12 @@ _CAPACITY: Final = f"shiftleft(16, CASE WHEN {_TWELVES} > 1 THEN length(bin({_TW
 
 @dataclass(frozen=True)
 class Flushes:
-    """Which events end a bundle whatever its size: each input's watermark."""
+    """The events that end a bundle regardless of its size: each input's watermark."""
 
     inputs: tuple[Clock, ...]
 
     def load(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Their numbers in this epoch, rising."""
+        """The numbers of these events in this epoch, ascending."""
         return np.unique(np.concatenate([clock.load().seqs for clock in self.inputs]))
 
 
@@ -177,7 +177,7 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
             names = [*batch.schema.names, "__flush", "__hash"]
             yield pa.RecordBatch.from_arrays([*batch.columns, column, hashes(batch)], names=names)
 
-    # What comes out of Arrow may be null, as far as Spark can tell.
+    # Spark assumes that columns returned from Arrow are nullable.
     fields = [StructField(field.name, field.dataType) for field in frame.schema.fields]
     added = [StructField(name, LongType()) for name in ("__flush", "__hash")]
     return frame.mapInArrow(sent(find), StructType([*fields, *added]))
