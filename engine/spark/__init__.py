@@ -1,19 +1,19 @@
-"""Spark itself: engines, the servers that we start for them, sessions, and how the app gets at the files of a run.
+"""Spark itself: engines, the servers that the studio starts, sessions, and the app's access to the files of a run.
 
 engines        engines by name, with their tokens
 java           a Java to run Spark on
-servers        Spark Connect servers of our own: found or started
-keeper         the process that keeps one of them, and ends it when idle
-jvm_guard      its JVM ends with it
-worker_daemon  what its Python workers are forked from
-class_archive  what makes a start of a JVM faster
-archiving      makes that
+servers        the studio's own Spark Connect servers: found or started
+keeper         the process that keeps one of them, and stops it when idle
+jvm_guard      stops the JVM together with its keeper
+worker_daemon  the process from which Python workers are forked
+class_archive  an archive of classes for faster JVM starts
+archiving      creates this archive
 session        a session on each engine
-retrying       how long a client waits for a server
+retrying       the retries of a client
 cancelling     interrupts the jobs of a run
-left_behind    ends what a killed process has left on a server
+left_behind    ends jobs that a killed process left on a server
 probing        tests an engine
 workspace      the files of a run, as tasks see them
-run_files      the same files, as the app gets at them
+run_files      the same files, as the app accesses them
 analyzer       checks expressions
 """

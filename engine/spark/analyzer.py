@@ -1,4 +1,4 @@
-"""Checks Spark SQL expressions before a run, with Spark's own analyzer, and gives their types."""
+"""Checks Spark SQL expressions before a run with Spark's own analyzer, and determines their types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SparkAnalyzer:
-    """Asks Spark for the type of an expression; remembers the answers. Starts Spark at the first question."""
+    """Asks Spark for the type of an expression, and caches the answers. Starts Spark for the first question."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
@@ -27,14 +27,14 @@ class SparkAnalyzer:
         self._known: dict[tuple[str, str], str | tuple[str]] = {}
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """The type of an expression over these columns, as Spark writes it. Raises ExpressionError."""
+        """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
         ddl = schema.ddl()
         answer = self._known.get((ddl, expression))
         if answer is None:
             try:
                 answer = self._known[ddl, expression] = self._ask(expression, schema, ddl)
             except Exception as error:
-                # Not remembered: the next one may be asked of another engine.
+                # Not cached: the next question may go to another engine.
                 if isinstance(error, StudioError):
                     raise
                 if self._asked is not None and (loss := loss_of(self._asked, error)) is not None:
@@ -55,14 +55,14 @@ class SparkAnalyzer:
             return (refusal,)
         try:
             if (spark := self._session()) is not self._asked:
-                # The first one, or the one after a JVM that died: frames of that one answer nothing more.
+                # The first question, or the first after a JVM died: frames of that JVM no longer work.
                 self._asked, self._frames = spark, {}
             if ddl not in self._frames:
                 self._frames[ddl] = spark.createDataFrame([], ddl)
             judged = self._typed(expression, ddl)
             if not parsed.is_read:
                 return ("its parts cannot be told apart. Write it with fewer signs, or quote names with backticks.",)
-            # Where the two could be split into words differently, Spark's plan of what was judged has to be the same.
+            # If the studio and Spark could tokenise the text differently, Spark must plan the checked text equally.
             same = parsed.same_words
             if same is not None and not (same and judged.sameSemantics(self._typed(same, ddl))):
                 return ("Spark reads it in another way than it is checked. Leave out comments and special characters.",)
@@ -73,7 +73,7 @@ class SparkAnalyzer:
         return type_name(judged.schema.fields[-1].dataType)
 
     def _typed(self, expression: str, ddl: str) -> DataFrame:
-        """An expression beside the other columns, where an aggregate function is an error. Raises PySparkException."""
+        """An expression beside the other columns, where aggregate functions are errors. Raises PySparkException."""
         from pyspark.sql import functions
 
         frame = self._frames[ddl].select("*", functions.expr(expression).alias("__value"))
@@ -82,7 +82,7 @@ class SparkAnalyzer:
 
 
 def sentence_of(error: Exception) -> str:
-    """Spark's complaint without its error class, query context, SQLSTATE and logical plan."""
+    """Spark's message without its error class, query context, SQLSTATE and logical plan."""
     text = str(error)
     text = re.sub(r"^\s*\[[A-Z0-9_.]+\]\s*", "", text)
     text = re.split(r"\s*SQLSTATE: |\n== SQL|;\s*line \d+ pos|\n\nJVM stacktrace|;\n'", text)[0]

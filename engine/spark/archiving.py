@@ -1,7 +1,7 @@
-"""Make the class archive: a process of its own, of low priority, that starts a server, rehearses, and ends both.
+"""Creates the class archive: a separate low-priority process starts a server, rehearses, and ends both.
 
-The JVM writes the archive when it ends, and needs 10 to 20 seconds for it. The server that people use could do that,
-but a kill would lose it.
+The JVM writes the archive when it ends, and needs 10 to 20 seconds for it. The users' server could do that,
+but a kill would lose the archive.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _END_S: Final = 600
 
 
 def make_in_background(niceness: int = 19) -> subprocess.Popen[bytes] | None:
-    """Start the process that makes the archive which our servers lack; None where nothing is to be done.
+    """Start the process that creates the missing archive of the studio's servers; None if there is nothing to do.
 
-    It ends early when this process ends, or closes the pipe to it. Nobody need wait for it.
+    It ends early when this process ends, or closes the pipe to it. The caller need not wait for it.
     """
     archive = servers.archive()
     if archive is None or not archive.is_wanted():
@@ -41,12 +41,12 @@ def make_in_background(niceness: int = 19) -> subprocess.Popen[bytes] | None:
             stderr=subprocess.DEVNULL,
         )
     except OSError:
-        # No memory for another process, say: then this is no moment for it.
+        # For example, there is no memory for another process: then this is not the time for an archive.
         return None
 
 
 def make() -> bool:
-    """Make it, with a server that nobody else finds. True if it is there now."""
+    """Create it, with a server that nobody else finds. True if it exists now."""
     from engine.runtime.rehearsal import rehearse
 
     archive = servers.archive()
@@ -74,7 +74,7 @@ _started: Final[list[servers.Server]] = []
 
 
 def _end_with_parent() -> None:
-    """End at once when the pipe on standard input closes, and the server with it."""
+    """End immediately when the pipe on standard input closes, together with the server."""
     # Not through sys.stdin: the interpreter aborts where a thread holds the lock of that while it shuts down.
     while os.read(0, 1):
         pass

@@ -1,7 +1,7 @@
 """Cancelling: the jobs of a thread are tagged, and interrupted by their tag.
 
-That ends jobs. What Spark does before a job, in the analyzer or the optimizer, hears of nothing: a run that is
-still there PATIENCE_S after it was cancelled has its engine given up, which ends it; the next run starts another.
+This ends jobs. Spark's work before a job, in the analyzer or the optimizer, cannot be interrupted: if a run is
+still active PATIENCE_S after it was cancelled, its engine is given up, which ends it; the next run starts another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.spark.session import give_up, keep_alive, leave, server_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A worker that is cancelled has 2 s before Spark kills it; a machine that swaps takes some more.
+# A cancelled worker has 2 s before Spark kills it; a machine that swaps takes longer.
 PATIENCE_S: Final = 10.0
 _NOTED_S: Final = 10.0
 _LOOK_S: Final = 1.0
@@ -28,7 +28,7 @@ _LOOK_S: Final = 1.0
 def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     """Tag the jobs of this thread, and interrupt them once `cancel` is set. Until its end the engine is in use.
 
-    Meanwhile jobs are ended that a killed process has left there: these would wait behind them.
+    Meanwhile, jobs that a killed process left there are ended: this thread's jobs would wait for them.
     """
     done, given_up = Event(), Event()
     server = server_of(spark)
@@ -37,7 +37,7 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
         given_up.set()
         give_up(spark)
 
-    # A thread of its own: where a server gets nowhere, asking it to cancel may wait for ever, too.
+    # A separate thread: if a server is stuck, the request to cancel may wait forever, too.
     last_resort = Timer(PATIENCE_S, end)
     last_resort.daemon = True
 
@@ -55,11 +55,11 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
                 noted = time.monotonic()
         last_resort.start()
         while not (done.is_set() or given_up.is_set()):
-            # Again and again: a job that starts right after a cancelling is not covered by it.
+            # Repeatedly: a job that starts right after a cancellation is not covered by it.
             try:
                 spark.interruptTag(tag)
             except Exception:
-                # Its server was ended while it was asked, which PySpark tells in several ways.
+                # The server ended during the request, which PySpark reports in several ways.
                 if not given_up.is_set():
                     raise
             done.wait(0.3)
@@ -77,7 +77,7 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
         done.set()
         last_resort.cancel()
         if cancel.is_set():
-            # Nothing is cancelled of what comes next. A watcher that was not needed ends by itself.
+            # Later jobs are not cancelled. A watcher that was not needed ends by itself.
             watcher.join(timeout=2)
         if not given_up.is_set():
             spark.removeTag(tag)

@@ -1,13 +1,13 @@
-"""The archive of the classes that Spark's JVM loads, from which the next start takes them ready-made.
+"""The archive of the classes that Spark's JVM loads, from which the next start loads them preprocessed.
 
-Loading, verifying and linking some 20,000 classes is most of a start and of a first run. The JVM can keep them in a
-file: AppCDS on Java 17 to 24, on 25 the AOT cache (JEP 483, 514, 515), each about 200 MB, in the user's cache folder.
-CPU seconds of the whole process tree to the session / in the first run after it, on Java 17, one run each on a machine
-that was not quiet: 12.0 / 20.8 without, 5.6 / 16.0 with it.
+Loading, verifying and linking some 20,000 classes is most of a start and of a first run. The JVM can store them in a
+file of about 200 MB in the user's cache folder: AppCDS on Java 17 to 24, the AOT cache on 25 (JEP 483, 514, 515).
+CPU seconds of the whole process tree to the session / in the first run after it, on Java 17, one run each on a
+machine with other load: 12.0 / 20.8 without the archive, 5.6 / 16.0 with it.
 
-An archive is good for one build of Java, one set of jars and one set of flags: its name has a digest of them. It is a
-gain and never a condition: whatever is wrong with it or its folder, Spark starts without. The environment variable
-CHANGELOG_STUDIO_ARCHIVE=off switches it off; an absolute path there is the folder of the archives.
+An archive is valid for one build of Java, one set of jars and one set of flags: its name has a digest of them. It is
+optional: if it or its folder is unusable, Spark starts without it. The environment variable
+CHANGELOG_STUDIO_ARCHIVE=off disables it; an absolute path there is the folder of the archives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ARCHIVE"
-# The JVM prints its warnings, and there is one where it declines an archive, to standard output: that is our changelog.
+# The JVM prints warnings, such as one for a rejected archive, to standard output, which has the changelog.
 QUIET: Final = ("-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:+DisplayVMOutputToStderr")
 _KEPT: Final = 2
 _ROOM_BYTES: Final = 1 << 30
@@ -36,26 +36,26 @@ _VERSION: Final = re.compile(r'^JAVA_VERSION="?(\d+)', re.MULTILINE)
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The one archive that fits a Java, a Spark and the flags. Whether it exists is another question."""
+    """The one archive for a Java, a Spark and the flags. It may not exist."""
 
     path: Path
     is_aot: bool
 
     def to_read(self) -> list[str]:
-        """The JVM's options that use it; none where it is not there. The JVM looks whether it fits, and may decline."""
+        """The JVM's options that use it; none if it does not exist. The JVM checks it, and may reject it."""
         if not self.path.is_file():
             return []
-        # The time of the last use: by it the oldest are removed.
+        # The time of the last use, by which the oldest are removed.
         with contextlib.suppress(OSError):
             os.utime(self.path)
         return [f"-XX:AOTCache={self.path}" if self.is_aot else f"-XX:SharedArchiveFile={self.path}"]
 
     def to_write(self, draft: Path) -> list[str]:
-        """The JVM's options that write one when it ends."""
+        """The JVM's options that write one when the JVM ends."""
         return [f"-XX:AOTCacheOutput={draft}" if self.is_aot else f"-XX:ArchiveClassesAtExit={draft}"]
 
     def is_wanted(self) -> bool:
-        """True where making one is worth a try: there is none, there is room, and the last try is a week ago."""
+        """True if an attempt makes sense: no archive, enough room, and no attempt within the last week."""
         try:
             if self.path.exists() or time.time() - self._note.stat().st_mtime < _RETRY_S:
                 return False
@@ -67,11 +67,11 @@ class ClassArchive:
 
     @contextmanager
     def draft(self) -> Iterator[Path | None]:
-        """A name to write it to, for one process at a time; None where another one does. What is left is removed."""
+        """A draft's path, for one process at a time; None if another process has it. Remaining drafts are removed."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("a") as lock:
             try:
-                # The lock ends with the process, however that ends.
+                # The lock ends with the process, even if it is killed.
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 yield None
@@ -84,9 +84,9 @@ class ClassArchive:
                 self._remove_drafts(draft)
 
     def adopt(self, draft: Path) -> None:
-        """Move a complete archive into place, and remove those that were not used for longest. Raises OSError."""
+        """Move a complete archive into place, and remove the least recently used ones. Raises OSError."""
         with draft.open("rb") as written:
-            # Moved before its content is on the disk, a loss of power leaves a file of zeros under a good name.
+            # If it were moved before its content is on disk, a power failure could leave zeros under a valid name.
             os.fsync(written.fileno())
         draft.replace(self.path)
         self._note.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ class ClassArchive:
                 file.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Take it away, and note that it failed: it is not made again on every start."""
+        """Remove it, and note the failure, so that it is not created again on every start."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
@@ -123,7 +123,7 @@ class ClassArchive:
 def class_archive(
     java_home: Path, flags: Sequence[str], cache: Path, environ: Mapping[str, str] = os.environ
 ) -> ClassArchive | None:
-    """The archive for this Java with these flags; None where there can be none, or the user wants none."""
+    """The archive for this Java with these flags; None if it is impossible, or disabled by the user."""
     chosen = environ.get(ENVIRONMENT, "")
     if chosen.lower() in ("off", "0", "no", "false"):
         return None
@@ -134,7 +134,7 @@ def class_archive(
         release = (java_home / "release").resolve(strict=True)
         built = release.read_text(encoding="utf-8", errors="replace")
         jars = Path(find_spark_home._find_spark_home()) / "jars"
-        # The JVM compares name, size and time of every jar: an archive of another installation is of no use to it.
+        # The JVM compares name, size and time of every jar: an archive of another installation is useless to it.
         newest = max(jar.stat().st_mtime_ns for jar in jars.iterdir())
         facts = [str(release), str(release.stat().st_mtime_ns), built, str(jars), str(newest), *flags]
     except (OSError, ValueError):

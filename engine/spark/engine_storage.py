@@ -1,7 +1,7 @@
-"""The files that only an engine sees: tasks list and read them, pieces come back through the session.
+"""Files that only an engine sees: tasks list and read them, and the session returns pieces.
 
-A header or a sample is a piece or two. What a piece held is kept as long as the file is the same one, and a listing
-for some seconds, so that planning again and again, as the app does, asks once.
+A header or a sample is a piece or two. A piece is cached as long as its file is unchanged, and a listing for some
+seconds, so that the app's frequent planning causes one request.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ANSWER_DDL: Final = "answer BINARY, error STRING"
 
 @dataclass(eq=False)
 class EngineStorage:
-    """What an engine sees of its own disks and buckets. spark: opens its session; called when it is needed first."""
+    """An engine's view of its own disks and buckets. spark: opens its session; called on first use."""
 
     name: str
     spark: Callable[[], SparkSession]
@@ -50,7 +50,7 @@ class EngineStorage:
         return f"the engine {self.name}"
 
     def find(self, path: str, endings: Collection[str]) -> Sequence[StoredFile]:
-        """Let a task look. Raises OSError."""
+        """List files in a task. Raises OSError."""
         key = (path, tuple(sorted(endings)))
         with self._lock:
             known = self._listings.get(key)
@@ -63,11 +63,11 @@ class EngineStorage:
         return files
 
     def open(self, file: StoredFile) -> IO[bytes]:
-        """Its bytes, fetched as they are read."""
+        """The file's bytes, fetched as they are read."""
         return io.BufferedReader(cast(io.RawIOBase, _Fetched(self, file)), _PIECE)
 
     def piece(self, file: StoredFile, number: int) -> bytes:
-        """One of its pieces of a megabyte. Raises OSError."""
+        """One piece of a megabyte. Raises OSError."""
         key = (file, number)
         with self._lock:
             if key in self._pieces:
@@ -81,7 +81,7 @@ class EngineStorage:
         return read
 
     def _ask(self, work: Callable[[], bytes]) -> bytes:
-        """What a task answers. Raises OSError with its reason, or that of the engine."""
+        """The answer of a task. Raises OSError with the task's or the engine's reason."""
         from pyspark.errors import PySparkException
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,7 +108,7 @@ class EngineStorage:
 
 
 class _Fetched(io.RawIOBase):
-    """A file of an engine, from piece to piece."""
+    """A file of an engine, read piece by piece."""
 
     def __init__(self, storage: EngineStorage, file: StoredFile) -> None:
         self._storage = storage
@@ -140,7 +140,7 @@ class _Fetched(io.RawIOBase):
 
 
 def storage_of(engine: Engine, spark: Callable[[], SparkSession]) -> EngineStorage | None:
-    """The storage of an engine; None where it sees what this machine sees."""
+    """The storage of an engine; None if the engine sees the files of this machine."""
     return EngineStorage(engine.name, spark) if engine.workspace else None
 
 

@@ -1,7 +1,7 @@
 """Engines by name: those that the user has added, and any address.
 
-They are in a file of the user's own, with their tokens, and not in the store, which people share. It is read at each
-question: the app and the command line see what the other one has just written.
+They are in a file of the user, with their tokens, and not in the shared store. The file is read on each access, so
+that the app and the command line see each other's changes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OURS: Final = re.compile(r"^(local(\[(\d+|\*)(,\d+)?\])?|spark://.+)$")
 
 @dataclass(frozen=True)
 class Engine:
-    """Where pipelines run.
+    """An engine on which pipelines run.
 
-    name: how people call it; an engine without one is called by its address. address: local[n], spark://host:port, or
-    sc://host:port. workspace: a folder or URI that the engine's workers can write, "" where they see the files of
-    this machine. token, use_ssl: of an `sc://` server; options: what else its URL has, for each request,
-    `x-databricks-cluster-id=0123` say.
+    name: for users; an engine without one is named by its address. address: local[n], spark://host:port, or
+    sc://host:port. workspace: a folder or URI that the engine's workers can write, "" if they see the files of
+    this machine. token, use_ssl: for an `sc://` server; options: other parts of its URL, for each request, such as
+    `x-databricks-cluster-id=0123`.
     """
 
     name: str
@@ -48,18 +48,18 @@ class Engine:
 
     @property
     def typed(self) -> str:
-        """The address as a user types it, with its options and without its token."""
+        """The address as a user types it, with its options but without its token."""
         return f"{self.address}/;{self.options}" if self.options else self.address
 
     @property
     def shown_workspace(self) -> str:
-        """The workspace without what its URI says of keys and passwords."""
+        """The workspace, without keys and passwords in its URI."""
         plain, has_query, _ = self.workspace.partition("?")
         return re.sub(r"//[^/]*@", "//…@", plain) + ("?…" if has_query else "")
 
     @property
     def url(self) -> str:
-        """The address for PySpark's client, with everything that it has to know."""
+        """The complete address for PySpark's client."""
         parts = [self.address.rstrip("/") + "/"]
         if self.token:
             parts.append(f"token={quote(self.token, safe='')}")
@@ -67,21 +67,21 @@ class Engine:
             parts.append("use_ssl=true")
         if self.options:
             parts.append(self.options)
-        # A peer that has gone without a word is noticed.
+        # Detects a peer that disappeared silently.
         parts += ["grpc_keepalive_time_ms=20000", "grpc_keepalive_timeout_ms=10000"]
         return ";".join(parts)
 
 
 def engine_called(name: str) -> Engine:
-    """The engine of this name, or at this address. Raises EngineUnavailable."""
+    """The engine with this name, or at this address. Raises EngineUnavailable."""
     known = engines()
     return known[name] if name in known else engine_at(name)
 
 
 def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
-    """The engine at an address as users write it, `sc://host:port/;token=...;use_ssl=true` say.
+    """The engine at an address in the users' notation, such as `sc://host:port/;token=...;use_ssl=true`.
 
-    Its token is taken out, so that nobody shows it. Raises EngineUnavailable.
+    Its token is separated, so that it is never shown. Raises EngineUnavailable.
     """
     address = address.strip()
     if _OURS.match(address):
@@ -94,7 +94,7 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
         is_good = False
     options = dict(part.partition("=")[::2] for part in given.split(";") if part)
     others = ";".join(f"{key}={value}" for key, value in options.items() if key not in ("token", "use_ssl"))
-    # Headers, that is; of anything else, a password say, nobody knows that it is not to be shown.
+    # Only headers: any other option could be a secret, such as a password, that must not be shown.
     is_known = all(value and (key in ("token", "use_ssl") or key.startswith("x-")) for key, value in options.items())
     if not is_good or not is_known:
         message = (
@@ -108,7 +108,7 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
 
 
 def engines() -> dict[str, Engine]:
-    """The engines that the user has added, by name. Raises EngineUnavailable where their file is broken."""
+    """The engines that the user has added, by name. Raises EngineUnavailable if their file is broken."""
     path = engines_file()
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
@@ -122,24 +122,24 @@ def engines() -> dict[str, Engine]:
 
 
 def save_engine(engine: Engine) -> None:
-    """Add an engine, or change the one of this name. Raises EngineUnavailable."""
+    """Add an engine, or change the one with this name. Raises EngineUnavailable."""
     _write(engines() | {engine.name: engine})
 
 
 def remove_engine(name: str) -> None:
-    """Forget an engine. Raises EngineUnavailable."""
+    """Remove an engine from the file. Raises EngineUnavailable."""
     _write({key: one for key, one in engines().items() if key != name})
 
 
 def engines_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where they are kept."""
+    """The path of the file."""
     home = Path(environ.get("HOME") or Path.home())
     user = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".config"
     return Path(environ.get("XDG_CONFIG_HOME") or user) / "changelog-studio" / _FILE
 
 
 def _write(kept: Mapping[str, Engine]) -> None:
-    """Write the file anew: complete or not at all, and for this user's eyes only."""
+    """Replace the file atomically, readable for this user only."""
     path = engines_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

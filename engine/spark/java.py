@@ -127,7 +127,7 @@ exec {shlex.quote(str(java))} "$@"
             draft.write(script)
         Path(draft.name).chmod(0o755)
         Path(draft.name).replace(target)
-    # What this runtime was built from: the class archive is named for it.
+    # The build of this runtime, after which the class archive is named.
     release = home / "release"
     if not release.exists():
         with contextlib.suppress(FileExistsError):

@@ -1,8 +1,8 @@
-"""The process that keeps a Spark server of our own: `engine.spark.servers` starts it, and writes it what to start.
+"""The process that keeps one of the studio's Spark servers: `engine.spark.servers` starts it, and sends it the request.
 
-It outlives who started it. It notes where the server answers, and ends it once it has not been used for a while, when
-it is told to (SIGTERM), or when somebody takes that note away. Should it be killed itself, the server ends as well:
-`GuardedJvm` waits for that.
+It outlives the process that started it. It writes the server's address to a note, and ends the server after an idle
+period, on SIGTERM, or when the note is removed. If it is killed itself, the server ends as well: `GuardedJvm` sees to
+that.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from engine.spark.servers import LOG_FILE, SERVER_FILE, STARTED, USED_FILE
 
 _PORT: Final = re.compile(re.escape(STARTED) + r"[^\n]*?:(\d+)")
 _START_S: Final = 170
-# A JVM that writes a class archive at its end takes 10 to 20 seconds for it, on a busy machine minutes.
+# A JVM that writes a class archive at its end needs 10 to 20 seconds, and minutes on a busy machine.
 _END_S: Final = 600
 
 
 class _Told(Exception):
-    """Somebody told this process to end."""
+    """This process received a signal to end."""
 
 
 def keep(request: dict[str, Any]) -> int:
-    """Start the server and stay with it to its end. The exit status."""
+    """Start the server and stay until it ends. Returns the exit status."""
     folder, scratch = Path(request["folder"]), Path(request["scratch"])
     log = folder / LOG_FILE
     with log.open("ab") as written:
-        # Its own session, so that a signal for this process's group is not one for the JVM.
+        # Its own session, so that signals to this process group do not reach the JVM.
         process = subprocess.Popen(
             request["command"], cwd=scratch, stdin=subprocess.DEVNULL, stdout=written, stderr=written
         )
@@ -69,7 +69,7 @@ def keep(request: dict[str, Any]) -> int:
 
 
 def _stay(folder: Path, jvm: GuardedJvm, told: str, idle_s: float) -> None:
-    """Return once the server has ended, or nobody wants it any more."""
+    """Return once the server has ended, or is no longer needed."""
     while jvm.is_alive():
         try:
             if (folder / SERVER_FILE).read_text(encoding="utf-8") != told:
@@ -77,13 +77,13 @@ def _stay(folder: Path, jvm: GuardedJvm, told: str, idle_s: float) -> None:
             if time.time() - (folder / USED_FILE).stat().st_mtime > idle_s:
                 return
         except OSError:
-            # Somebody emptied the cache: nobody can find the server again.
+            # The cache was emptied: the server cannot be found again.
             return
         time.sleep(1)
 
 
 def _port(log: Path, jvm: GuardedJvm) -> int | None:
-    """The port that the server says it listens on; None where it ends before, or says nothing."""
+    """The port in the server's log; None if the server ends before, or does not report one."""
     end = time.monotonic() + _START_S
     while jvm.is_alive() and time.monotonic() < end:
         if match := _PORT.search(log.read_text(errors="replace")):
@@ -93,7 +93,7 @@ def _port(log: Path, jvm: GuardedJvm) -> int | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that is complete when it is there, and that only this user can read."""
+    """Write a file atomically, readable for this user only."""
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,8 +1,8 @@
-"""Jobs that a killed process has left on a server of ours: whoever runs something there next ends them.
+"""Jobs that a killed process left on one of the studio's servers: the next process that runs jobs there ends them.
 
-Spark itself notices after three minutes that a client is gone, and until then its tasks hold the cores.
+Spark itself notices after three minutes that a client has disappeared; until then its tasks occupy the cores.
 
-    servers/<digest>/jobs/<tag>     locked by the process whose jobs have this tag, as long as it runs them
+    servers/<digest>/jobs/<tag>     locked by the process whose jobs have this tag, while it runs them
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _DRAFT: Final = "."
 
 @contextmanager
 def at_work(server: Server, tag: str) -> Iterator[None]:
-    """Say that this process has jobs with this tag on the server; should it be killed, others end them."""
+    """Note that this process has jobs with this tag on the server; if it is killed, others end them."""
     note = server.folder / _JOBS / tag
     lock: int | None = None
-    # A run goes on without: it is only not ended by others.
+    # The run continues without the note: others just cannot end its jobs.
     with contextlib.suppress(OSError):
         note.parent.mkdir(exist_ok=True)
         lock = _locked(note)
@@ -43,16 +43,16 @@ def at_work(server: Server, tag: str) -> Iterator[None]:
 
 
 def end_left(spark: SparkSession, server: Server) -> None:
-    """End the jobs of processes that are gone."""
+    """End the jobs of processes that no longer exist."""
     for note in _abandoned(server.folder / _JOBS):
-        # One that ended by itself is as good.
+        # A job that ended by itself needs nothing.
         with contextlib.suppress(Exception):
             spark.interruptTag(note.name)
         note.unlink(missing_ok=True)
 
 
 def _locked(note: Path) -> int:
-    """Make a note that nobody ever sees without its lock."""
+    """Create a note that is never visible without its lock."""
     draft = note.with_name(f"{_DRAFT}{uuid4().hex}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""How much memory Spark may take on this machine: its JVM, and each of its Python workers."""
+"""The memory limits of Spark on this machine: of its JVM, and of each Python worker."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _LEAST_MB: Final = 4096
 
 
 def heap() -> str:
-    """The JVM's heap, as Spark writes it."""
+    """The JVM's heap, in Spark's notation."""
     return os.environ.get(HEAP_ENVIRONMENT, "4g")
 
 
 def worker_mb() -> int:
     """The address space of one worker in MB: three quarters of the machine's memory.
 
-    Above it a worker gets a MemoryError, which is a sentence; without a limit the machine would end processes of its
-    own choice. Not less than a worker needs at all: libraries reserve far more than they use.
+    Above it a worker gets a MemoryError, which becomes a sentence; without a limit, the system would kill arbitrary
+    processes. It is not below a worker's minimum: libraries reserve far more than they use.
     """
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # There may be no such group, or one without a limit.
+    # The control group may not exist, or have no limit.
     with contextlib.suppress(OSError, ValueError):
         total = min(total, int(_CGROUP.read_text(encoding="ascii")))
     return max(_LEAST_MB, total * 3 // 4 >> 20)

@@ -1,10 +1,10 @@
-"""Testing an engine: what is found, one finding after the other, each with what to do where it does not fit.
+"""Tests an engine: one finding after the other, each with advice if it does not fit.
 
-reach      a session opens, and how long an answer takes
-spark      the server's version against ours: a client is no newer than its server
-python     Python, pyarrow and numpy of the workers against ours: functions travel as bytecode
-cores      how many tasks run at once
-workspace  a file is written by a worker, comes back as it was, and is removed
+reach      a session opens, and the latency of an answer
+spark      the server's version compared with the client's: a client must not be newer than its server
+python     Python, pyarrow and numpy of the workers compared with ours: functions travel as bytecode
+cores      the number of tasks that run at once
+workspace  a worker writes a file, which is returned unchanged, and removed
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROUNDS: Final = 5
 
 
 class Fit(Enum):
-    """Whether a finding is as it has to be."""
+    """The verdict of a finding."""
 
     GOOD = "good"
     # It works, but results or speed may suffer.
@@ -46,7 +46,7 @@ class Fit(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a test found. topic: of the list above. sentence: for people; advice: what to do, "" where nothing."""
+    """A result of the test. topic: from the list above. sentence: for users; advice: what to do, or ""."""
 
     topic: str
     fit: Fit
@@ -55,9 +55,9 @@ class Finding:
 
 
 def probe(engine: Engine, opened: Callable[[SparkSession], None] = lambda session: None) -> Iterator[Finding]:
-    """Test an engine, in a session that ends with the test. What comes after a broken connection is left out.
+    """Test an engine, in a session that ends with the test. After a broken connection the test stops.
 
-    opened: gets the session, so that somebody can close it and with it end the test.
+    opened: receives the session, so that the caller can close it to stop the test.
     """
     began = time.monotonic()
     try:
@@ -131,7 +131,7 @@ def _versions(theirs: dict[str, Any]) -> Iterator[Finding]:
     if not different:
         yield Finding("python", Fit.GOOD, f"The workers have {told}.")
         return
-    # Other minor versions of Python are refused by Spark itself; those of libraries mostly work.
+    # Spark itself rejects other minor versions of Python; those of libraries mostly work.
     advice = f"Install what the studio has: {', '.join(different)}."
     yield Finding(
         "python", Fit.DOUBTFUL, f"The workers have {told}; results may differ from the embedded engine's.", advice
@@ -150,7 +150,7 @@ def _workspace(engine: Engine, spark: SparkSession) -> Finding:
             sent = folder / "sent"
             content = uuid4().bytes * (1 << 16)
             sent.write_bytes(content)
-            # Up, through a worker, and back: that is the way of a run's inputs and outputs.
+            # Up, through a worker, and back, like a run's inputs and outputs.
             uploaded = files.send([sent])[str(sent)]
             copy = files.workspace.place("copy")
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Processes by their numbers: whether they are still there, and those that outlive this one."""
+"""Processes by their ids: whether they are still running, and child processes that outlive this one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Final
 
 
 def is_running(process: int) -> bool:
-    """Whether it is a process of this user that has not ended."""
+    """Whether this is a running process of this user."""
     try:
         os.kill(process, 0)
     except PermissionError:
-        # Somebody else's: the number has been given again.
+        # A process of another user: the id was reused.
         return False
     except OSError:
         return False
     try:
-        # Where nobody waits for it, in a container say, one that has ended stays there as a zombie.
+        # Where no parent waits for it, as in a container, an ended process remains as a zombie.
         state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2][:1]
     except OSError:
         return True
@@ -30,7 +30,7 @@ _children: Final[set[int]] = set()
 
 
 def let_go(keeper: subprocess.Popen[bytes]) -> None:
-    """Take it for ended, so that Python does not warn of it at exit; wait for those that have ended since."""
+    """Mark it as ended, so that Python prints no warning at exit; wait for those that have ended since."""
     keeper.returncode = 0
     _children.add(keeper.pid)
     for child in list(_children):

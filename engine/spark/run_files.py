@@ -1,10 +1,10 @@
-"""How the app gets at the files of a run: where they lie, or through the engine.
+"""The app's access to the files of a run: directly, or through the engine.
 
-    LocalFiles      the workers see the files of this machine: a run's folder, which DuckDB reads where it lies
-    FetchedFiles    they do not: the workspace is the engine's, inputs go up to it and results come back
+    LocalFiles      the workers see the files of this machine: DuckDB reads the run's folder in place
+    FetchedFiles    they do not: the workspace is the engine's, inputs are uploaded and results downloaded
 
-Everything crosses the session as bytes of files, in pieces: neither the app nor the server holds more than some of them
-at once. What has come back is in a folder of this machine, under the same names.
+All data crosses the session as pieces of files: neither the app nor the server holds more than some of them at once.
+Downloaded files are in a folder of this machine, under the same names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _Sized = TypeVar("_Sized")
 _PIECE: Final = 1 << 20
-# So much is sent or asked for at once: the server keeps what nobody has taken yet.
+# The bytes that are sent or requested at once: the server buffers them until they are read.
 _GROUP: Final = 64 << 20
 _TASK: Final = 8 << 20
 _LOOKS: Final = 20
@@ -45,39 +45,39 @@ _PIECES_DDL: Final = "file INT, at BIGINT, bytes BINARY"
 
 
 class RunFiles(Protocol):
-    """The files of one run. workspace: as its tasks see them."""
+    """The files of one run. workspace: the tasks' view of them."""
 
     @property
     def workspace(self) -> Workspace:
-        """Where tasks read and write."""
+        """The place where tasks read and write."""
 
     @property
     def are_here(self) -> bool:
-        """Whether a file of the workspace is one of this machine."""
+        """Whether files of the workspace are files of this machine."""
 
     def write(self, path: str, table: pa.Table) -> None:
         """Write one small file into the workspace."""
 
     def size(self, paths: Sequence[str]) -> int:
-        """How many bytes some files of the workspace have together."""
+        """The total size of some files of the workspace in bytes."""
 
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
-        """Where on this machine some files of the workspace are, once they are."""
+        """Fetch files of the workspace; returns their paths on this machine."""
 
     def there(self, path: str) -> str:
-        """Where in the workspace a file is that was brought here."""
+        """The path in the workspace of a file that was fetched."""
 
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
-        """Where the workers find some files of this machine."""
+        """Make files of this machine available to the workers; returns their paths there."""
 
     def forget(self) -> None:
-        """What was brought here is not needed any more."""
+        """Delete the fetched files, which are no longer needed."""
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Wait until some files of the workspace are on a disk, and go with no power."""
+        """Wait until some files of the workspace are on disk, safe from a power failure."""
 
     def sweep(self, kept: Iterable[str]) -> None:
-        """Of a live run, whose attempts have a folder each in one: delete all files but these."""
+        """For a live run, whose attempts have a folder each in a common one: delete all files but these."""
 
     def remove(self) -> None:
         """Empty the workspace."""
@@ -96,7 +96,7 @@ class LocalFiles:
 
     @property
     def are_here(self) -> bool:
-        """They are."""
+        """Always True."""
         return True
 
     def write(self, path: str, table: pa.Table) -> None:
@@ -104,30 +104,30 @@ class LocalFiles:
         self.workspace.write(path, table)
 
     def size(self, paths: Sequence[str]) -> int:
-        """Ask the file system."""
+        """From the file system."""
         return sum(map(self.workspace.size, paths))
 
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
-        """They are here."""
+        """The files are on this machine already."""
         return {path: Path(path) for path in paths}
 
     def there(self, path: str) -> str:
-        """It is the same one."""
+        """The same path."""
         return path
 
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
-        """They are there."""
+        """The workers see the same paths."""
         return {str(file): str(file) for file in files}
 
     def forget(self) -> None:
-        """They lie where they are needed."""
+        """There are no copies to delete."""
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Ask the disk."""
+        """Sync the files."""
         self.workspace.sync(paths)
 
     def sweep(self, kept: Iterable[str]) -> None:
-        """Delete the others."""
+        """Delete the other files."""
         self.workspace.around.remove_all_but(kept)
 
     def remove(self) -> None:
@@ -137,7 +137,7 @@ class LocalFiles:
 
 @dataclass(frozen=True)
 class FetchedFiles:
-    """A workspace of an engine that shares no files with this machine. folder: here, for what comes back."""
+    """A workspace of an engine that shares no files with this machine. folder: local, for fetched files."""
 
     workspace: Workspace
     spark: SparkSession
@@ -146,19 +146,19 @@ class FetchedFiles:
 
     @property
     def are_here(self) -> bool:
-        """They are not."""
+        """Always False."""
         return False
 
     def write(self, path: str, table: pa.Table) -> None:
-        """Let a task write it."""
+        """Write it in a task."""
         self._each([partial(self.workspace.write, path, table)])
 
     def size(self, paths: Sequence[str]) -> int:
-        """Let tasks ask."""
+        """From tasks."""
         return sum(self._sizes(paths))
 
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
-        """Fetch those that are not here yet."""
+        """Fetch the files that are not here yet."""
         wanted = list(paths)
         missing = sorted({path for path in wanted if path not in self._here})
         for group in _in_groups(_ranges(missing, self._sizes(missing))):
@@ -167,7 +167,7 @@ class FetchedFiles:
         return {path: self._here[path] for path in wanted}
 
     def there(self, path: str) -> str:
-        """By its name, which is the same."""
+        """The path with the same name."""
         return self.workspace.place(str(Path(path).relative_to(self.folder)))
 
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
@@ -178,21 +178,21 @@ class FetchedFiles:
         return {str(file): place for file, place in places.items()}
 
     def forget(self) -> None:
-        """Remove what is in the folder."""
+        """Empty the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._here.clear()
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Let a task ask for it."""
+        """Sync the files in a task."""
         if names := list(paths):
             self._each([partial(self.workspace.sync, names)])
 
     def sweep(self, kept: Iterable[str]) -> None:
-        """Let a task delete the others."""
+        """Delete the other files in a task."""
         self._each([partial(self.workspace.around.remove_all_but, frozenset(kept))])
 
     def remove(self) -> None:
-        """Let a task empty the workspace, and remove the folder."""
+        """Empty the workspace in a task, and remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._each([partial(_empty, self.workspace)])
 
@@ -204,7 +204,7 @@ class FetchedFiles:
         return [int(each) for each in self._each([partial(size, path) for path in paths])]
 
     def _each(self, works: Sequence[Any]) -> list[Any]:
-        """Call these in tasks, and return what they return, in order."""
+        """Call these in tasks, and return their results in order."""
         if not works:
             return []
 
@@ -241,14 +241,14 @@ class FetchedFiles:
                 file.write(read)
 
     def _upload(self, places: Mapping[Path, str]) -> None:
-        """Send files as artifacts of a session of their own, which ends with them, and let a task move them.
+        """Send files as artifacts of separate sessions, which end afterwards, and let a task move them.
 
-        One for all that are small: a session has Python workers of its own, which import everything anew.
+        Small files share one session: each session has its own Python workers, which import everything again.
         """
         session = self.spark.newSession()
         try:
             with scratch("upload") as folder:
-                # An artifact goes by its name, in which not every character is welcome.
+                # The artifact's name must not contain certain characters.
                 links = [folder / f"uploaded-{at}" for at in range(len(places))]
                 for file, link in zip(places, links, strict=True):
                     os.symlink(file.absolute(), link)
@@ -259,12 +259,12 @@ class FetchedFiles:
             session.stop()
 
 
-# As many tasks as are handed out at once: each may have several files.
+# The number of tasks started at once: each may have several files.
 _TASKS: Final = 16
 
 
 def _empty(workspace: Workspace) -> None:
-    """Remove it until nothing comes back: a task that was cancelled may still be writing."""
+    """Remove it until it stays empty: a cancelled task may still be writing."""
     for _ in range(_LOOKS):
         workspace.remove()
         time.sleep(_LOOK_S)
@@ -282,7 +282,7 @@ def _move_in(places: Mapping[str, str]) -> None:
 
 
 def _ranges(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[tuple[tuple[str, int, int], int]]:
-    """The files as ranges (path, start, length), no larger than a task, each with its length."""
+    """The files as ranges (path, start, length), each no larger than a task's share, with the length."""
     for path, size in zip(paths, sizes, strict=True):
         for start in range(0, max(size, 1), _TASK):
             length = min(_TASK, size - start)
@@ -290,7 +290,7 @@ def _ranges(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[tuple[tuple[
 
 
 def _in_groups(sized: Iterable[tuple[_Sized, int]]) -> Iterator[list[_Sized]]:
-    """What has these sizes, in groups no larger than what is sent or asked for at once, or of one that is larger."""
+    """Items with these sizes in groups, each no larger than the transfer limit, or of one larger item."""
     group: list[_Sized] = []
     held = 0
     for one, size in sized:
@@ -304,7 +304,7 @@ def _in_groups(sized: Iterable[tuple[_Sized, int]]) -> Iterator[list[_Sized]]:
 
 
 def files_of(engine: Engine, spark: SparkSession, folder: Path, name: str) -> RunFiles:
-    """The files of a run on an engine. folder: for them on this machine, empty; name: of the run, for a workspace."""
+    """The files of a run on an engine. folder: an empty local one; name: of the run, for a workspace."""
     if not engine.workspace:
         return LocalFiles(folder)
     return FetchedFiles(Workspace(f"{engine.workspace.rstrip('/')}/{name}"), spark, folder)
@@ -314,19 +314,19 @@ def live_files(engine: Engine, spark: SparkSession, state: Path, run: str) -> Ru
     """The files of an attempt of a live run. state: the run's folder on this machine; run: its name."""
     attempt = f"attempt-{uuid4().hex}"
     if engine.workspace:
-        # What an attempt that was killed had fetched; nothing else is kept here.
+        # Files that a killed attempt had fetched; the folder has no others.
         shutil.rmtree(state, ignore_errors=True)
     return files_of(engine, spark, state / attempt, f"{live_folder(run)}/{attempt}")
 
 
 def live_folder(run: str) -> str:
-    """The name of the folder in an engine's workspace that a live run has as long as it can go on. run: its name."""
+    """The name of a live run's folder in an engine's workspace, kept while the run can continue. run: its name."""
     return f"changelog-studio-live-{run}"
 
 
 @contextmanager
 def temporary_files(engine: Engine, spark: SparkSession) -> Iterator[RunFiles]:
-    """The files of a run that are gone afterwards."""
+    """The files of a run, removed afterwards."""
     with scratch("run") as folder:
         files = files_of(engine, spark, folder / "run", f"changelog-studio-{uuid4().hex}")
         try:
@@ -343,7 +343,7 @@ def brought(files: RunFiles, output: EpochOutput) -> EpochOutput:
 
 
 def there(files: RunFiles, output: EpochOutput) -> EpochOutput:
-    """The other way round: what was brought here, as the workers see it."""
+    """The reverse: fetched files, by their paths for the workers."""
     return _placed(output, files.there)
 
 

@@ -1,7 +1,7 @@
-"""How workers get our code, which they need not find on their path: by value, pickled once for all that uses it.
+"""How workers receive the studio's code, which need not be on their path: by value, pickled once for all tasks.
 
-What a task is made of is pickled with each task, with names in place of our functions and classes, and what these
-names mean beside it. To pickle that anew as well took most of the CPU of a small run's own process.
+Each task is pickled with names in place of the studio's functions and classes, and the pickled definitions of these
+names beside it. Pickling those again for each task took most of the CPU time of a small run's own process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Batches = Iterator["pa.RecordBatch"]
 
 
 def sent(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow`, ready to be pickled however often Spark is asked about its frame."""
+    """A function for `mapInArrow` that is cheap to pickle, however often Spark is asked about its frame."""
     code, made_of = packed(task)
 
     def call(batches: Batches) -> Batches:
@@ -35,7 +35,7 @@ def sent(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
 
 
 def packed(task: Callable[..., Any]) -> tuple[bytes, bytes]:
-    """The code that a task uses, and what else it is made of. Raises PicklingError, TypeError."""
+    """The code that a task uses, and the rest of it. Raises PicklingError, TypeError."""
     with _LOCK:
         return _CODE.packed(task)
 
@@ -55,10 +55,10 @@ def _unpacked(code: bytes, made_of: bytes) -> Any:
 
 @dataclass
 class _Code:
-    """Our code in pickled parts, by what they have.
+    """The studio's code in pickled parts, by content.
 
-    seen: what our modules had when the parts were made. Where a name has come to mean something else, as a test or
-    somebody at a prompt may set it, all parts are made anew.
+    seen: the contents of the modules when the parts were made. If a name has been rebound, as by a test or at a prompt,
+    all parts are made again.
     """
 
     modules: dict[str, ModuleType] = field(default_factory=dict)
@@ -88,16 +88,16 @@ class _Code:
         code = self.parts.pop(part, None)
         if code is None:
             code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
-        # The last one that was used is the last one to go.
+        # The most recently used one is evicted last.
         self.parts[part] = code
         if len(self.parts) > _KEPT:
             del self.parts[next(iter(self.parts))]
         return code, made_of.getvalue()
 
     def _look(self) -> None:
-        """Note what there is now. What is new changes nothing of what is there.
+        """Note the current contents. Additions do not change existing entries.
 
-        This is asked for every task: whether all is as it was, Python compares by itself.
+        This runs for every task; Python itself compares whether all entries are unchanged.
         """
         is_loaded = all(sys.modules.get(name) is module for name, module in self.modules.items())
         if is_loaded and len(sys.modules) == self.count and all(map(eq, self.now, self.seen)):
@@ -111,7 +111,7 @@ class _Code:
 
 
 def _modules() -> dict[str, ModuleType]:
-    """Those that travel by value."""
+    """The modules that travel by value."""
     from pyspark.cloudpickle.cloudpickle import list_registry_pickle_by_value
 
     roots: set[str] = list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
@@ -120,7 +120,7 @@ def _modules() -> dict[str, ModuleType]:
 
 
 def _namespaces(module: ModuleType) -> Iterator[Any]:
-    """What a module has, and what its classes and containers have."""
+    """The contents of a module, and of its classes and containers."""
     yield vars(module)
     for name, value in list(vars(module).items()):
         if isinstance(value, type):
@@ -131,14 +131,14 @@ def _namespaces(module: ModuleType) -> Iterator[Any]:
 
 
 def _goes_on(now: Any, seen: Any) -> bool:
-    """Whether all that was there is there still."""
+    """Whether all former entries still exist unchanged."""
     if not isinstance(seen, dict):
         return bool(now == seen)
     return all(now.get(name, _GONE) is value for name, value in seen.items())
 
 
 def _named(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """A module's own functions and classes, and objects that are what they are."""
+    """A module's own functions and classes, and immutable objects."""
     for name, value in list(vars(module).items()):
         made_by = value if isinstance(value, type | FunctionType) else type(value)
         if made_by is object or made_by.__module__ == module.__name__:

@@ -1,15 +1,15 @@
-"""Spark Connect servers of our own: one for each engine on this machine, found again by every process of the user.
+"""The studio's own Spark Connect servers: one for each engine on this machine, shared by all processes of the user.
 
-    local[2], local[*], spark://host:port      a JVM here, and in it a Spark Connect server on the loopback interface
+    local[2], local[*], spark://host:port      a local JVM with a Spark Connect server on the loopback interface
 
-The first process that needs an engine starts its server; the next ones, a second app or the command line, find it. A
-server ends when nobody has used it for a while, and not with the process that started it: `engine.spark.keeper` sees to
-that. Its address and token are in a folder that only this user can read.
+The first process that needs an engine starts its server; later ones, such as a second app or the command line, find
+it. A server ends after an idle period, not with the process that started it (`engine.spark.keeper`). Its address and
+token are in a folder that only this user can read.
 
     servers/<digest>/lock           held while a server starts
                      server.json    address, token and processes of the server, once it answers
-                     used           its time of change is the last use
-                     log            what the JVM and Spark had to say
+                     used           modified on each use
+                     log            the output of the JVM and Spark
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-    # Texts are what they are: Spark replaces no `${env:...}` in one, and all quotes but backticks make texts.
+    # Texts stay unchanged: Spark substitutes no `${env:...}`, and all quotes except backticks delimit texts.
     **dict.fromkeys(("spark.sql.variable.substitute", "spark.sql.ansi.doubleQuotedIdentifiers"), "false"),
 }
-# Part of the name of the class archive: another collector, say, makes it another one.
+# Part of the class archive's name: another garbage collector, for example, needs another archive.
 #
 # C2 begins ten times later than by default: a first run costs 12 to 14 CPU seconds for 16 (Java 25: 12 for 15), and
 # large runs lose nothing: 4 M events through a shuffle, a sort, mapInArrow and Parquet 16 to 17 CPU seconds for 17 to
@@ -79,7 +79,7 @@ _FLAGS: Final = (
 
 @dataclass(frozen=True)
 class Server:
-    """A server that answered once. folder: where its files are. master: Spark's. keeper, jvm: process ids."""
+    """A server that has answered once. folder: of its files. master: Spark's. keeper, jvm: process ids."""
 
     folder: Path
     master: str
@@ -91,20 +91,20 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Its address for PySpark's client, which encrypts nothing on `localhost` and asks for TLS anywhere else.
+        """Its address for PySpark's client, which uses no encryption on `localhost` and requires TLS elsewhere.
 
-        All processes share one session: its Python workers are there, and what it has loaded.
+        All processes share one session, with its Python workers and loaded classes.
         """
         session = uuid5(NAMESPACE_OID, self.token)
         return f"sc://localhost:{self.port}/;token={self.token};user_id=studio;session_id={session}"
 
     def is_alive(self) -> bool:
-        """False once it has ended, by whatever."""
+        """False once it has ended, for any reason."""
         written = _written(self.folder)
         return written is not None and written["token"] == self.token and is_running(self.jvm)
 
     def last_words(self) -> str:
-        """Why it ended, as far as the JVM said so: `: java.lang.OutOfMemoryError: Java heap space`, say."""
+        """The reason for its end in the JVM's output, such as `: java.lang.OutOfMemoryError: Java heap space`."""
         try:
             log = (self.folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -113,18 +113,18 @@ class Server:
         return f": {errors[-1][:200]}" if errors else ""
 
     def use(self) -> None:
-        """Note a use: it is not idle."""
+        """Note a use, which restarts the idle period."""
         with contextlib.suppress(OSError):
             os.utime(self.folder / USED_FILE)
 
     def kill(self) -> None:
-        """End it now, whatever it is doing."""
+        """Kill it immediately."""
         with contextlib.suppress(OSError):
             os.kill(self.jvm, signal.SIGKILL)
         self._wait(10)
 
     def close(self, timeout_s: float) -> bool:
-        """Let it end in order, and wait for that. False where it had to be killed."""
+        """Let it end in order, and wait for that. False if it had to be killed."""
         with contextlib.suppress(OSError):
             os.kill(self.keeper, signal.SIGTERM)
         if self._wait(timeout_s):
@@ -154,7 +154,7 @@ def server_for(master: str) -> Server:
         except EngineUnavailable:
             if jvm_archive is None or not options:
                 raise
-            # Whatever is wrong with the archive, Spark starts without.
+            # If the archive is unusable, Spark starts without it.
             jvm_archive.discard()
             return start(master, folder, [], lock=lock)
 
@@ -167,7 +167,7 @@ def servers(parent: Path | None = None) -> list[Server]:
 
 
 def archive() -> ClassArchive | None:
-    """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
+    """The class archive for the Java that Spark uses here; it may not exist. Raises NoUsableJava."""
     return class_archive(Path(_java_home()), (*_FLAGS, heap()), cache_folders(os.environ)[0] / "changelog-studio")
 
 
@@ -202,7 +202,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 pass_fds=[each for each in (lock, held) if each is not None],
-                # No Ctrl+C of ours reaches it.
+                # Ctrl+C in this process does not reach it.
                 start_new_session=True,
             )
         assert keeper.stdin is not None
@@ -213,7 +213,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         raise EngineUnavailable(message) from error
     finally:
         if held is not None:
-            # The keeper has it to its end.
+            # The keeper holds the lock until it ends.
             os.close(held)
     end = time.monotonic() + _START_S
     while keeper.poll() is None and time.monotonic() < end:
@@ -231,7 +231,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
 
 
 def folder_of(master: str) -> Path:
-    """Where a server's files are; made, readable for this user only. Raises EngineUnavailable."""
+    """The folder of a server's files, created if missing, readable for this user only. Raises EngineUnavailable."""
     from pyspark import __version__
 
     facts = [master, sys.executable, __version__, heap(), os.environ.get("JAVA_HOME", ""), json.dumps(SETTINGS)]
@@ -251,7 +251,7 @@ def folder_of(master: str) -> Path:
 
 
 def _parents() -> list[Path]:
-    """Where the folders of all servers may be: tests have theirs to themselves."""
+    """The folders that may contain servers: tests have their own."""
     if given := os.environ.get(FOLDER_ENVIRONMENT):
         return [Path(given)]
     return [cache_folder / "changelog-studio" / "servers" for cache_folder in cache_folders(os.environ)]
@@ -259,10 +259,10 @@ def _parents() -> list[Path]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[int]:
-    """One process at a time starts a server; the others wait for it."""
+    """Only one process at a time starts a server; the others wait for it."""
     with (folder / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Closed, not unlocked: a keeper that still starts a server has it as well.
+        # Closed, not unlocked: a keeper that is still starting a server holds the lock as well.
         yield lock.fileno()
 
 
@@ -279,7 +279,7 @@ def _written(folder: Path) -> dict[str, Any] | None:
         written = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    # Another version of the studio may have written another note.
+    # Another version of the studio may have written a different note.
     return written if isinstance(written, dict) and written.keys() == _NOTED else None
 
 
@@ -292,7 +292,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         "appender.console.type = Console\nappender.console.name = console\nappender.console.target = SYSTEM_ERR\n"
         "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = %d %p %c{1}: %m%n%ex{1}\n"
         "logger.task.name = org.apache.spark\nlogger.task.level = off\n"
-        # It says on which port it listens.
+        # The server prints its port.
         "logger.server.name = org.apache.spark.sql.connect.service.SparkConnectServer\nlogger.server.level = info\n"
     )
     java_options = [
@@ -307,9 +307,9 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         "spark.app.name": "Changelog Studio",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
-        # The session of all ends with the server.
+        # The shared session ends with the server.
         "spark.connect.session.manager.defaultSessionTimeout": "3650d",
-        # Of a client that was killed, nothing goes on for long.
+        # Work for a client that was killed stops soon.
         "spark.connect.execute.manager.detachedTimeout": "60s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -319,7 +319,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
         "spark.driver.extraJavaOptions": shlex.join(java_options),
         "spark.python.worker.reuse": "true",
-        # Where in our code a column was made is nobody's question, and looking costs time.
+        # The code location of each column is not needed, and determining it is slow.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if _is_here(master):
@@ -330,7 +330,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         daemon = Path(__file__).with_name("worker_daemon.py")
         shutil.copy(daemon, scratch)
         settings["spark.python.daemon.module"] = daemon.stem
-        # Spark's own ports are on the loopback interface as well, where others on the machine could knock.
+        # Spark's own ports are on the loopback interface as well, where other users of the machine could connect.
         settings["spark.authenticate"] = "true"
     return [
         str(Path(_find_spark_home()) / "bin" / "spark-submit"),
@@ -344,7 +344,7 @@ def _environment(master: str, token: str, scratch: Path) -> dict[str, str]:
     from pyspark.find_spark_home import _find_spark_home
 
     given = {name: value for name, value in os.environ.items() if name not in _CLIENTS}
-    # The executors of a cluster call the driver back, from wherever they are.
+    # The executors of a cluster connect back to the driver, from anywhere.
     loopback = {"SPARK_LOCAL_IP": "127.0.0.1"} if _is_here(master) else {}
     return {
         **loopback,
@@ -360,17 +360,17 @@ def _environment(master: str, token: str, scratch: Path) -> dict[str, str]:
 
 
 def _is_here(master: str) -> bool:
-    """Whether all of an engine is on this machine."""
+    """Whether an engine runs entirely on this machine."""
     return master.startswith(("local", "spark://127.0.0.1", "spark://localhost"))
 
 
-# PySpark tells its own processes by these that they are clients; a server is none.
+# PySpark marks client processes with these variables; a server is not a client.
 _CLIENTS: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
 
 
 @cache
 def _java_home() -> str:
-    """Where the Java is. Looked for once: each candidate is started, and takes a third of a second."""
+    """The home of the Java. Cached: starting each candidate takes a third of a second."""
     return environment()["JAVA_HOME"]
 
 

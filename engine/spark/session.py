@@ -1,4 +1,4 @@
-"""Sessions, one for each engine, any number of engines side by side. All of them speak Spark Connect.
+"""Sessions, one for each engine, with any number of engines at once. All use Spark Connect.
 
 local[2], local[*], spark://host:port      a server of our own              (engine.spark.servers)
 sc://host:port/;token=...;use_ssl=true     the user's; no Java needed here
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER: Final = "local[*]"
-# A server that answered so lately is not asked again whether it is there.
+# A server that answered this recently is assumed to be alive.
 _TRUSTED_S: Final = 5.0
 _KNOCK_S: Final = 5.0
-# What PySpark's client says of a server that is gone, or that has forgotten the session.
+# Messages of PySpark's client for a server that is gone, or has forgotten the session.
 _LOST: Final = (
     "UNAVAILABLE",
     "INVALID_HANDLE.",
@@ -36,24 +36,24 @@ _LOST: Final = (
     "Connection reset",
     "RETRIES_EXCEEDED",
     "closed channel",
-    # The client's own word, once the server has told it that it knows of no such session.
+    # The client's own message, once the server has reported the session as unknown.
     "NO_ACTIVE_SESSION",
 )
 
 
 @dataclass
 class _Connection:
-    """A session, and the server where that is ours."""
+    """A session, and its server if it is one of the studio's own."""
 
     engine: Engine
     session: SparkSession
     server: Server | None
     answered: float = field(default_factory=time.monotonic)
-    # Of jobs that failed here and may go on there: a network that was cut told the server nothing.
+    # Tags of failed jobs that may still run there: after a network failure the server knows nothing of it.
     left: list[str] = field(default_factory=list)
 
     def is_alive(self) -> bool:
-        """Whether it answers still."""
+        """Whether it still answers."""
         if self.server is not None and not self.server.is_alive():
             return False
         if time.monotonic() - self.answered < _TRUSTED_S:
@@ -65,20 +65,20 @@ class _Connection:
                 _knock(self.engine)
             self.session.conf.get("spark.sql.session.timeZone")
         except (EngineUnavailable, PySparkException):
-            # It has forgotten this session, say: another one is needed.
+            # For example, the server has forgotten this session: a new one is needed.
             return False
         self.answered = time.monotonic()
         return True
 
     def interrupt_left(self) -> None:
-        """End what the server still does for jobs that failed: the next ones would wait behind them for minutes."""
+        """End what the server still does for failed jobs: new jobs would wait for minutes behind them."""
         while self.left:
-            # One that ended by itself is as good.
+            # A job that ended by itself needs nothing.
             with contextlib.suppress(Exception):
                 self.session.interruptTag(self.left.pop())
 
     def drop(self) -> None:
-        """End the session, so that whoever waits for it gets an error."""
+        """End the session, so that pending calls get an error."""
         if self.server is None:
             client: Any = self.session.client
             _left[self.engine.address].append(client._session_id)
@@ -87,14 +87,14 @@ class _Connection:
 
 _locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
 _connections: Final[dict[str, _Connection]] = {}
-# By address, sessions that were broken off at servers of the users, which may still work for them.
+# By address, abandoned sessions on the users' servers, which may still work for them.
 _left: Final[dict[str, list[str]]] = defaultdict(list)
 
 
 def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
-    """The session on an engine, by its name or its address; opened at the first call, and shared after.
+    """The session on an engine, by name or address; opened on the first call, and then shared.
 
-    One whose server has died, or was given up, is opened anew.
+    If its server has died, or was given up, a new session is opened.
     Raises EngineUnavailable with a sentence: no Java, nothing at that address, a wrong token.
     """
     wanted = engine_called(engine)
@@ -114,7 +114,7 @@ def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
 
 
 def disconnect(engine: str) -> None:
-    """End the session on an engine, where there is one. A server of ours goes on for others."""
+    """End the session on an engine, if there is one. One of the studio's own servers stays for others."""
     with _locks[engine]:
         connection = _connections.pop(engine, None)
     if connection is not None:
@@ -122,10 +122,10 @@ def disconnect(engine: str) -> None:
 
 
 def give_up(spark: SparkSession) -> None:
-    """End what no longer answers: whoever waits for it gets an error, the next caller a new session.
+    """End a session that no longer answers: pending calls get an error, the next caller a new session.
 
-    The one way to end what Spark does in planning: no cancelling reaches it. Of our own servers the JVM is ended; the
-    user's go on, but nobody waits for what they do.
+    This is the only way to end Spark's planning, which cannot be cancelled. The JVM of the studio's own server is
+    killed; a server of the user continues, but nobody waits for its result.
     """
     connection = _connection_of(spark)
     if connection is not None:
@@ -135,21 +135,21 @@ def give_up(spark: SparkSession) -> None:
 
 
 def leave(spark: SparkSession, tag: str) -> None:
-    """Note that jobs with this tag failed, and that the user's server may not know of it."""
+    """Note that jobs with this tag failed, and that the user's server may not know it."""
     connection = _connection_of(spark)
     if connection is not None and connection.server is None:
         connection.left.append(tag)
 
 
 def keep_alive(spark: SparkSession) -> None:
-    """Note that somebody is using the session's server."""
+    """Note that the session's server is in use."""
     connection = _connection_of(spark)
     if connection is not None and connection.server is not None:
         connection.server.use()
 
 
 def server_of(spark: SparkSession) -> Server | None:
-    """The server of a session, where it is ours."""
+    """The server of a session, if it is one of the studio's own."""
     connection = _connection_of(spark)
     return connection.server if connection is not None else None
 
@@ -164,14 +164,14 @@ def engine_of(spark: SparkSession) -> Engine:
 
 
 def connect(to: Engine, server: Server | None = None) -> SparkSession:
-    """A new session on an engine. server: ours, where it is. Raises EngineUnavailable."""
+    """A new session on an engine. server: the studio's own one, if any. Raises EngineUnavailable."""
     from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from engine.spark.retrying import patient
 
-    # Workers need not find our code on their path: it travels with the functions.
+    # Workers need not have the studio's code on their path: it is sent with the functions.
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
 
     if server is None:
@@ -186,7 +186,7 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
             for name, value in SETTINGS.items():
                 session.conf.set(name, value)
         if not to.address.startswith("local"):
-            # One task for each core, as far as that can be known. Spark's own default is 200.
+            # One task for each core, as far as the number is known. Spark's own default is 200.
             cores = session.range(0, 1 << 20).selectExpr("spark_partition_id() AS p").distinct().count()
             session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:
@@ -197,7 +197,7 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
 
 
 def loss_of(spark: SparkSession, error: Exception) -> str | None:
-    """What became of the engine, where that is why a job failed; None where the engine is there still.
+    """The state of the engine, if it caused a job's failure; None if the engine still works.
 
     The next caller gets a new session.
     """
@@ -218,7 +218,7 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
 
 
 def older_than_ours(spark: SparkSession) -> str | None:
-    """What to do about a server that is older than our client; None for one that is not."""
+    """Advice about a server that is older than the client; None for other servers."""
     from pyspark import __version__
 
     theirs = str(spark.version)
@@ -236,7 +236,7 @@ def release(version: str) -> tuple[int, ...]:
 
 
 def sentence_of_engine(engine: Engine, error: Exception) -> str:
-    """What is wrong with an engine, and what to do."""
+    """The problem with an engine, and what to do."""
     text = str(error)
     if "UNAUTHENTICATED" in text or "PERMISSION_DENIED" in text:
         return f"the Spark Connect server at {engine.address} refuses the token. Check the token of this engine."
@@ -257,16 +257,16 @@ def _open(engine: Engine) -> _Connection:
 
 
 def close(session: SparkSession) -> None:
-    """Break a session off: whoever waits for an answer in it gets an error."""
+    """Abandon a session: pending calls get an error."""
     client: Any = session.client
-    # Not `client.close`, which waits; marked, so that PySpark takes it for nobody's active session.
+    # Not `client.close`, which waits; marked, so that PySpark does not use it as the active session.
     client._closed = True
     with contextlib.suppress(Exception):
         client._channel.close()
 
 
 def _release_left(to: Engine, client: Any) -> None:
-    """Tell a server to end the sessions that were broken off, with what it still does for them."""
+    """Tell a server to end the abandoned sessions, with the work that it still does for them."""
     from pyspark.sql.connect.proto import ReleaseSessionRequest, UserContext
 
     while sessions := _left[to.address]:
@@ -274,7 +274,7 @@ def _release_left(to: Engine, client: Any) -> None:
         request = ReleaseSessionRequest(
             session_id=left, user_context=UserContext(user_id=client._user_id), client_type=client._builder.userAgent
         )
-        # One that it has forgotten is released as well.
+        # Sessions that the server has forgotten count as released.
         with contextlib.suppress(Exception):
             client._stub.ReleaseSession(request, metadata=client._builder.metadata(), timeout=_KNOCK_S)
 
@@ -284,7 +284,7 @@ def _connection_of(spark: SparkSession) -> _Connection | None:
 
 
 def _silence() -> None:
-    """PySpark tells stderr what the analyzer refuses, and that it tries again; ours are sentences for who asked."""
+    """PySpark logs analyzer errors and retries to stderr; the studio reports them to the caller as sentences."""
     import warnings
 
     from pyspark.logger import PySparkLogger
@@ -298,7 +298,7 @@ def _silence() -> None:
 
 
 def _knock(engine: Engine) -> None:
-    """Raise EngineUnavailable where nobody listens: the client itself would go on trying."""
+    """Raise EngineUnavailable if nothing listens at the address: the client itself would keep retrying."""
     url = urlsplit(engine.address)
     try:
         socket.create_connection((url.hostname or "", url.port or 15002), timeout=_KNOCK_S).close()

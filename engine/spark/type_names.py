@@ -1,4 +1,4 @@
-"""Spark's types by the names that schemas call them by."""
+"""Spark's types, under the names that schemas use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def type_name(type_: DataType) -> str:
-    """A type as Spark's DDL writes it; the names of fields in backticks, which Spark leaves out in its own texts."""
+    """A type in Spark's DDL; field names are in backticks, which Spark's own texts omit."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(type_, StructType):

@@ -1,14 +1,14 @@
-"""The process that Spark forks Python workers from, on our own servers: what every worker needs is imported here, once.
+"""The process from which Spark forks Python workers on the studio's own servers; it imports their packages once.
 
-Spark ends a worker that had nothing to do for a minute, and the next run forks new ones. Each would import these
-packages again: 0.6 CPU seconds.
+Spark ends a worker after a minute without work, and the next run forks new ones. Each would import these packages
+again, which takes 0.6 CPU seconds.
 """
 
 from __future__ import annotations
 
 import os
 
-# Set before numpy is imported: no thread may be running where this process forks.
+# Set before numpy is imported: no thread may be running when this process forks.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import pandas  # noqa: F401

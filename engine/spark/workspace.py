@@ -1,11 +1,11 @@
-"""Where an epoch leaves what lies between its stages: a folder or URI that all workers of an engine can write.
+"""The files between the stages of an epoch: a folder or URI that all workers of an engine can write.
 
     /tmp/run_7, /Volumes/...      a folder, as the workers see it
     s3a://..., abfss://...        whatever PyArrow's file systems open
 
-No code outside of this module opens a file of a run. It is what tasks use, in the workers; how the app gets at these
-files is a matter of `engine.spark.run_files`. A file gets its name once: a task that Spark repeats writes another one,
-and only files that a task has reported count.
+No code outside of this module opens a file of a run. Tasks use this module in the workers; `engine.spark.run_files`
+is the app's access to the files. File names are unique: a task that Spark repeats writes a new file, and only
+files that a task has reported count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.reading.files.storage import file_system, is_uri, open_file
 from engine.scratch import make_folder
 
 _ROW_GROUP: Final = 262_144
-# Few kinds and few paths below an event: these shrink to nothing. Numbers and keys do not, and looking costs time.
+# Kinds repeat, and so do paths below an event: dictionaries shrink them. For numbers and keys they only cost time.
 _REPEATED: Final = [KIND, STEP]
 
 
@@ -55,7 +55,7 @@ class Workspace:
         return path
 
     def load(self, path: str) -> Any:
-        """An array that was saved: mapped into memory, so that workers on one machine share it."""
+        """A saved array: mapped into memory, so that workers on one machine share it."""
         if is_uri(path):
             with open_file(path) as file:
                 return np.load(io.BytesIO(file.read()))
@@ -67,28 +67,28 @@ class Workspace:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
     def size(self, path: str) -> int:
-        """How many bytes a file has."""
+        """The size of a file in bytes."""
         if is_uri(path):
             system, inside = file_system(path)
             return int(system.get_file_info(inside).size)
         return Path(path).stat().st_size
 
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
-        """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
+        """The batches of a part file that is mapped into memory: columns that are not accessed are not read."""
         with open_file(path) if is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
 
     @property
     def around(self) -> Workspace:
-        """The folder in which it is: that of a live run, whose attempts are in it."""
+        """The parent folder: that of a live run, which contains its attempts."""
         return Workspace(self.root.rstrip("/").rpartition("/")[0])
 
     def inside(self, path: str) -> str:
-        """The path of a file in it, as seen from it."""
+        """The path of a file in it, relative to it."""
         return path.removeprefix(f"{self.root.rstrip('/')}/")
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Have files written to the disk, with their folders up to the one around; object stores need not be told."""
+        """Sync files, and their folders up to the parent, to disk; object stores need no sync."""
         files = [Path(path) for path in paths if not is_uri(path)]
         around = self.around.root
         folders = {folder for file in files for folder in file.parents if folder.is_relative_to(around)}
@@ -100,7 +100,7 @@ class Workspace:
                 os.close(place)
 
     def remove_all_but(self, kept: Iterable[str]) -> None:
-        """Delete its files, but for these, and folders that are empty then, itself too."""
+        """Delete its files except these, and then the empty folders, including itself."""
         if is_uri(self.root):
             system, inside = file_system(self.root)
             known = {f"{inside}/{self.inside(path)}" for path in kept}
@@ -113,14 +113,14 @@ class Workspace:
             for name in own:
                 path = os.path.join(folder, name)
                 if path not in names:
-                    # A task of a dead client may still be writing there; it is its own.
+                    # A task of a dead client may still be writing there, to files of its own.
                     with contextlib.suppress(OSError):
                         os.unlink(path)
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
 
     def exists(self) -> bool:
-        """Whether anything is there."""
+        """Whether any of it exists."""
         system, inside = file_system(self.root)
         return bool(system.get_file_info([inside])[0].type.value)
 
@@ -136,7 +136,7 @@ class Workspace:
 
 
 def writing(path: str) -> IO[bytes]:
-    """A new file of a workspace, to be written from start to end. Its folder is made, unless the run has ended."""
+    """A new file of a workspace, to write sequentially. Its folder is created, unless the run has ended."""
     if is_uri(path):
         system, inside = file_system(path)
         system.create_dir(inside.rpartition("/")[0], recursive=True)
@@ -146,9 +146,9 @@ def writing(path: str) -> IO[bytes]:
 
 
 class PartFile:
-    """A file that a task writes, batch by batch. It is made with its first rows; without any there is none.
+    """A file that a task writes in batches. It is created with its first rows; without rows there is no file.
 
-    is_mapped: not Parquet, but what `Workspace.mapped` reads: as large as it is in memory, and nothing to be decoded.
+    is_mapped: in the format for `Workspace.mapped` instead of Parquet: as large as in memory, without decoding.
     """
 
     def __init__(self, path: str, schema: pa.Schema, *, is_mapped: bool = False) -> None:
@@ -177,7 +177,7 @@ class PartFile:
             self.write(batch)
 
     def close(self) -> bool:
-        """Complete the file. True where there is one."""
+        """Complete the file. True if there is one."""
         if self._waiting:
             self._flush()
         if self._file is not None and self._stream is not None:
