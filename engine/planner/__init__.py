@@ -1,9 +1,9 @@
-"""The planner: before anything runs, every edge gets its schema, keys and changelog mode, every node its strategy.
+"""The planner: before a run, it determines the schema, keys and changelog mode of every edge, and each node's strategy.
 
-derive         from the sources down: what each node can produce
-normalise      between them: upsert sources whose readers need -U get a normaliser
-update_kinds   from the sinks up: what each consumer needs, and so where -U is produced
-plan           what was decided, as values; `engine.contract.explanation` has it in words
+derive         from the sources down: the output that each node can produce
+normalise      between them: upsert sources whose consumers need -U get a normaliser
+update_kinds   from the sinks up: the needs of each consumer, and so the nodes that produce -U
+plan           the decisions, as values; `engine.contract.explanation` has them in words
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["Check", "InputNeed", "NodePlan", "Plan", "check", "plan"]
 
 
 def plan(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
-    """The plan of a pipeline that is right. folder: what relative file names are relative to.
+    """The plan of a valid pipeline. folder: the base of relative file names.
 
-    Raises the first PipelineError or PlanRejected of one that is not.
+    Raises the first PipelineError or PlanRejected of an invalid one.
     """
     checked = check(pipeline, analyzer, folder)
     if checked.plan is None:
@@ -38,7 +38,7 @@ def plan(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
 
 
 def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
-    """Everything that is known of a pipeline, right or wrong, for people who are still typing."""
+    """All findings about a pipeline, valid or not, for editors."""
     try:
         return _check(pipeline, analyzer, folder)
     except RecursionError:
@@ -144,7 +144,7 @@ def _node_plan(
 
 
 def _given(source: DerivedNode, mode: ChangelogMode, need: UpdateKind) -> ChangelogMode:
-    """What a consumer gets: all that is emitted, or of a source of -U and +U no -U where it wants none."""
+    """The mode that a consumer receives: as emitted, or from a source of -U and +U, without -U if it needs none."""
     if isinstance(source.operator, Operator) or need is not UpdateKind.ONLY_UPDATE_AFTER:
         return mode
     return ChangelogMode(mode - {RowKind.UPDATE_BEFORE})

@@ -1,4 +1,4 @@
-"""How the sources interleave must make sense before anything is read."""
+"""Checks the order of arrival of the sources before anything is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.planner.plan import tables_of
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
-    """Raise PipelineError for an order that lists what is no source, or a merge by columns that cannot be compared."""
+    """Raise PipelineError for an order that lists a non-source, or a merge by columns that cannot be compared."""
     sources = {name: node.operator for name, node in nodes.items() if isinstance(node.operator, Source)}
     match pipeline.arrival.mode:
         case "listed":

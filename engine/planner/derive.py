@@ -1,4 +1,4 @@
-"""First pass, from the sources down: schema, keys and kinds of change of every output."""
+"""First pass, from the sources down: schema, keys and changelog mode of every output."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class DerivedNode:
     second: Mapping[str, Derived] = field(default_factory=dict)
 
     def output(self, port: str) -> Derived:
-        """What comes out of a port."""
+        """The output at a port."""
         return self.derived if port == OUT else self.second[port]
 
 
 def derive(
     pipeline: Pipeline, analyzer: Analyzer, folder: Path
 ) -> tuple[Mapping[str, DerivedNode], tuple[StudioError, ...]]:
-    """Derive every node whose inputs are fine. Gives what could be derived, and everything found wrong."""
+    """Derive every node with valid inputs. Returns the derived nodes, and all errors."""
     done: dict[str, DerivedNode] = {}
     problems: list[StudioError] = []
     for node in pipeline.sorted_nodes():
@@ -52,7 +52,7 @@ def derive(
 
 
 def _as_typed(error: StudioError, node: Node) -> StudioError:
-    """What is wrong with an expression, said of the text that the document has; the analyzer was asked of Spark SQL."""
+    """An expression error in terms of the document's text; the analyzer received Spark SQL."""
     if not isinstance(error, ExpressionError):
         return error
     typed: Any = node.parameters
@@ -77,7 +77,7 @@ def _derive_node(
     if isinstance(operator, Source):
         derived = replace(output_of(operator, node.id, folder, analyzer), above=node.id)
         if operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
-            # As above its normaliser, which is left out where nobody asks for -U.
+            # As above its normaliser, which is left out if no consumer needs -U.
             steady: Collection[str] = derived.shortest_key
         else:
             steady = derived.schema.names if derived.is_insert_only else ()
@@ -97,20 +97,20 @@ def _derive_node(
 
 
 def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
-    """What the watermark of an operator is made of: those of its inputs. Its own may be held back for those below."""
+    """The origin of an operator's watermark: its inputs, combined. Its output's watermark may be delayed further."""
     if not isinstance(operator, Operator):
         return node
     channels: list[Above] = []
     for input_ in inputs:
         above = input_.above
-        # A union right below another one is one with it, as in Flink.
+        # A union directly below another one is merged with it, as in Flink.
         is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
         channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
     return meeting(channels, is_union=operator.many_edges, node=node)
 
 
 def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) -> tuple[Edge, ...]:
-    """The input edges in the order of the ports. Raises PipelineError for a port without or with too many edges."""
+    """The input edges in port order. Raises PipelineError for a port with no edge or too many."""
     edges = pipeline.inputs(node.id)
     ports = operator.ports
     for edge in edges:

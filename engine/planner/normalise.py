@@ -1,9 +1,9 @@
-"""Between the passes: sources of upserts get a normaliser where somebody downstream needs -U.
+"""Between the passes: upsert sources get a normaliser if a consumer downstream needs -U.
 
-A condition right above such a source becomes the normaliser's own, so that a row that ceases to meet it is taken back
-even though no -U comes; one on the key alone stays below. Columns that a projection or an aggregate above leaves out
-are left out below already. With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is
-normalised too, whoever reads it.
+A condition directly above such a source becomes part of the normaliser, so that a row that no longer meets it is
+retracted even though no -U arrives; a condition on the key alone stays below. Columns that a projection or an
+aggregate above drops are dropped below the normaliser already. With `table.exec.source.cdc-events-duplicate`, a
+changelog with a primary key is always normalised too.
 Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule,
 FlinkMarkChangelogNormalizeProgram.
 """
@@ -45,7 +45,7 @@ def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline
 
 
 def without_idle(pipeline: Pipeline, original: Pipeline, chosen: Mapping[str, Chosen]) -> Pipeline:
-    """The pipeline without the normalisers that nobody asks for -U, and that no condition depends on."""
+    """The pipeline without the normalisers whose consumers need no -U, and that hold no condition."""
     known = {node.id for node in original.nodes}
     for node in pipeline.nodes:
         is_ours = node.id not in known and node.operator == ChangelogNormalize.operator
@@ -57,7 +57,7 @@ def without_idle(pipeline: Pipeline, original: Pipeline, chosen: Mapping[str, Ch
 
 
 def _without(pipeline: Pipeline, node: str) -> Pipeline:
-    """The pipeline without a node with one input, whose readers read that."""
+    """The pipeline without a node with one input, whose consumers read that input instead."""
     (into,) = pipeline.inputs(node)
     edges = tuple(
         edge.model_copy(update={"source": into.source}) if edge.source == node else edge
@@ -73,10 +73,10 @@ def _may_repeat(pipeline: Pipeline) -> bool:
 
 
 def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipeline:
-    """The pipeline with a normaliser for the readers of the source.
+    """The pipeline with a normaliser for the consumers of the source.
 
-    Readers that use different columns or conditions share a normaliser of whole rows; but above a watermark each has
-    one of its own, where Flink does not see that they read the same.
+    Consumers with different columns or conditions share a normaliser of whole rows; but above a watermark each has its
+    own, as Flink does not recognise there that they read the same rows.
     """
     schema = node.derived.schema
     key = node.derived.shortest_key or frozenset()
@@ -109,7 +109,7 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
 
 
 def _readers(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[Edge, ...]:
-    """Who reads a source, past conditions on its key: a row meets these always or never, so they stay below."""
+    """The consumers of a source, past conditions on its key: a row meets these always or never, so they stay below."""
     readers: list[Edge] = []
     for edge in pipeline.outputs(source):
         condition, above = _condition(pipeline, edge), pipeline.outputs(edge.target)
@@ -119,22 +119,22 @@ def _readers(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str
 
 
 def _condition(pipeline: Pipeline, reader: Edge) -> str | None:
-    """The condition right above a source; None where there is none."""
+    """The condition directly above a source; None for no condition."""
     operator = configured(pipeline.node(reader.target))
     return operator.condition if isinstance(operator, Filter) else None
 
 
 def _merged(pipeline: Pipeline, filter_: str, keys: Sequence[str], condition: str) -> Pipeline:
-    """The pipeline with a normaliser of this condition in the place of a filter."""
+    """The pipeline with a normaliser of this condition instead of a filter."""
     changed = {"operator": ChangelogNormalize.operator, "parameters": {"keys": keys, "condition": condition}}
     nodes = (node.model_copy(update=changed) if node.id == filter_ else node for node in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
 def _used(pipeline: Pipeline, reader: Edge, schema: Schema, key: frozenset[str]) -> frozenset[str]:
-    """The columns of a source that one of its readers uses, and the key: all but above a projection or an aggregate.
+    """The columns that a consumer of a source uses, and the key: all, unless it is a projection or an aggregate.
 
-    So an update of a column that nobody uses is none. A condition may stand between.
+    An update of unused columns alone is thus dropped. A condition may be in between.
     """
     used = key
     above = pipeline.node(reader.target)
@@ -156,7 +156,7 @@ def _used(pipeline: Pipeline, reader: Edge, schema: Schema, key: frozenset[str])
 
 
 def _inserted(pipeline: Pipeline, edge: Edge, made: Node) -> tuple[Pipeline, Edge]:
-    """The pipeline with a node in an edge, and the edge from that node on."""
+    """The pipeline with a node inserted into an edge, and the edge that leaves this node."""
     onward = edge.model_copy(update={"source": made.id, "source_port": OUT})
     into = Edge(source=edge.source, target=made.id)
     edges = tuple(onward if other is edge else other for other in pipeline.edges)
@@ -164,7 +164,7 @@ def _inserted(pipeline: Pipeline, edge: Edge, made: Node) -> tuple[Pipeline, Edg
 
 
 def _moved(pipeline: Pipeline, edge: Edge, source: str) -> Pipeline:
-    """The pipeline with an edge that comes from another node."""
+    """The pipeline with an edge that starts at another node."""
     moved = edge.model_copy(update={"source": source})
     return pipeline.model_copy(update={"edges": tuple(moved if other is edge else other for other in pipeline.edges)})
 

@@ -1,4 +1,4 @@
-"""What the planner decides of every node: the plan that is run, shown and explained."""
+"""The planner's decisions for every node: the plan that is run, shown and explained."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from engine.planner.derive import above_of
 
 @dataclass(frozen=True)
 class InputNeed:
-    """What a node needs of one input, in the terms of Flink and of the retraction document.
+    """The needs of a node for one input, in the terms of Flink and of the retraction document.
 
-    needs_retract: whether the input has to hand over what it takes back (-U). reason: why, in words.
+    needs_retract: whether the input has to emit retractions (-U). reason: the reason, in words.
     """
 
     source: str
@@ -32,7 +32,7 @@ class InputNeed:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """One node once everything is decided.
+    """One node with all decisions.
 
     rank: its place in the topological order. table_type: Append or Replace. accumulate_mode: Acc or
     AccRetract. Both are the retraction document's. second: its second outputs by port, which only insert.
@@ -62,12 +62,12 @@ class NodePlan:
 
     @property
     def above(self) -> Above:
-        """What the watermark is made of that its timers follow; of its output it may be held back."""
+        """The origin of the watermark for its timers; the output's watermark may be delayed."""
         return above_of(self.operator, self.id, [input_.derived for input_ in self.inputs])
 
     @property
     def row_key(self) -> tuple[str, ...] | None:
-        """The columns that tell the rows of its table apart, in order; None where only the whole row does."""
+        """The columns that identify the rows of its table, in order; None if only the whole row does."""
         key = self.derived.shortest_key
         if key is None:
             return None
@@ -80,19 +80,19 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """A pipeline that can run: its nodes, each after its inputs."""
+    """A valid pipeline: its nodes, each after its inputs."""
 
     pipeline: Pipeline
     nodes: tuple[NodePlan, ...]
 
     def node(self, node_id: str) -> NodePlan:
-        """The plan of a node. Raises PipelineError that lists those that exist."""
+        """The plan of a node. Raises PipelineError that lists the existing nodes."""
         self.pipeline.node(node_id)
         return next(node for node in self.nodes if node.id == node_id)
 
     @property
     def sources(self) -> tuple[NodePlan, ...]:
-        """The sources: those of tables that rows are looked up in, then the others, each in the document's order."""
+        """The sources: lookup tables first, then the others, each in the document's order."""
         order = [node.id for node in self.pipeline.nodes]
         tables = self.tables
         own = (node for node in self.nodes if node.role == "source")
@@ -100,18 +100,18 @@ class Plan:
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """The sources of tables that rows are looked up in, which come before all others of an epoch."""
+        """The lookup tables' sources, which precede all others in an epoch."""
         return tables_of((node.operator, [input_.derived for input_ in node.inputs]) for node in self.nodes)
 
     @property
     def sinks(self) -> tuple[NodePlan, ...]:
-        """The nodes whose output nobody consumes."""
+        """The nodes without consumers."""
         used = {edge.source for edge in self.pipeline.edges if edge.source_port == OUT}
         return tuple(node for node in self.nodes if node.id not in used)
 
 
 def tables_of(nodes: Iterable[tuple[Operator | Source, Sequence[Derived]]]) -> frozenset[str]:
-    """The sources above those inputs of operators that are tables to look up in."""
+    """The sources above the inputs of operators that are lookup tables."""
     return frozenset(
         source
         for operator, inputs in nodes
@@ -124,10 +124,10 @@ def tables_of(nodes: Iterable[tuple[Operator | Source, Sequence[Derived]]]) -> f
 
 @dataclass(frozen=True)
 class Check:
-    """What is known of a pipeline, right or wrong: everything found wrong, and what could be derived.
+    """The findings about a pipeline, valid or not: all errors, and the outputs that could be derived.
 
-    plan: the whole plan where nothing is wrong. derived: by node id, where the node itself is fine, so
-    that forms know their input's columns while something else is still wrong. second: the same of second outputs.
+    plan: the whole plan if there are no errors. derived: by node id, for valid nodes, so that forms know
+    their input's columns despite errors elsewhere. second: the same for second outputs.
     """
 
     plan: Plan | None
@@ -136,9 +136,9 @@ class Check:
     second: Mapping[tuple[str, str], Derived] = field(default_factory=dict)
 
     def output(self, node_id: str, port: str) -> Derived | None:
-        """What comes out of a port of a node, where that is known."""
+        """The output at a port of a node, if it is known."""
         return self.derived.get(node_id) if port == OUT else self.second.get((node_id, port))
 
     def of(self, node_id: str) -> tuple[StudioError, ...]:
-        """What is wrong at a node."""
+        """The errors at a node."""
         return tuple(problem for problem in self.problems if problem.node == node_id)

@@ -1,10 +1,10 @@
-"""Second pass, from the sinks up: who needs UPDATE_BEFORE, and so how every update is written.
+"""Second pass, from the sinks up: determines who needs UPDATE_BEFORE, and so how every node writes updates.
 
-A node is asked to write its updates in a certain way; it answers with the ways in which it can
-(`Operator.offers`, the cheapest first), each of which asks its inputs for something in turn. The first
-way that holds all the way up to the sources is taken, as Flink's SatisfyUpdateKindTraitVisitor does. A
-node with several consumers writes -U as soon as one of them needs it. What a source writes nobody can change;
-who wants no -U of it does not get them (Flink: DropUpdateBefore).
+A node is asked to write its updates in a certain way; its answers are its offers (`Operator.offers`, the
+cheapest first), each of which in turn has requirements for the node's inputs. The first offer that holds all
+the way up to the sources is chosen, as in Flink's SatisfyUpdateKindTraitVisitor. A node with several consumers
+writes -U if one of them needs it. The output of a source is fixed; consumers that need no -U do not
+receive it (Flink: DropUpdateBefore).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from engine.planner.derive import DerivedNode
 
 @dataclass(frozen=True)
 class Chosen:
-    """How a node writes updates, and the offer by which it does."""
+    """How a node writes updates, and the chosen offer."""
 
     update_kind: UpdateKind
     offer: Offer
 
 
 def choose_update_kinds(nodes: Mapping[str, DerivedNode]) -> Mapping[str, Chosen]:
-    """Decide every node. Raises PlanRejected where no way holds."""
+    """Decide every node. Raises PlanRejected if no choice is possible."""
     consumers: dict[str, list[str]] = {name: [] for name in nodes}
     for name, node in nodes.items():
         for edge in node.edges:
@@ -51,7 +51,7 @@ def choose_update_kinds(nodes: Mapping[str, DerivedNode]) -> Mapping[str, Chosen
 
 
 def _asked(nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Mapping[str, set[UpdateKind]]:
-    """What the consumers of each node with updates ask of it."""
+    """The requirements of the consumers of each node with updates."""
     asked: dict[str, set[UpdateKind]] = {}
     for name, node in nodes.items():
         for edge, need in zip(node.edges, chosen[name].offer.needs, strict=True):
@@ -65,16 +65,16 @@ _Question = tuple[str, UpdateKind]
 
 
 class _Way(NamedTuple):
-    """How a node can write what was asked of it. below: what that asks of its inputs."""
+    """A way for a node to write updates as requested. below: its requirements for the inputs."""
 
     chosen: Chosen
     below: tuple[_Question, ...]
 
 
 class _Search:
-    """One depth-first search from the sinks up, in which no question is answered twice.
+    """One depth-first search from the sinks up that answers each question once.
 
-    pinned: shared nodes whose way is already decided. The stack is a list: chains may be longer than Python's own.
+    pinned: shared nodes that are already decided. The stack is a list: chains may exceed Python's recursion limit.
     """
 
     def __init__(self, nodes: Mapping[str, DerivedNode], pinned: Mapping[str, UpdateKind]) -> None:
@@ -84,7 +84,7 @@ class _Search:
         self._known: dict[_Question, _Way | None] = {}
 
     def choose_sink(self, name: str) -> None:
-        """A node without consumers: a sink asks for what suits it; elsewhere we look on, with -U and +U."""
+        """Decide a node without consumers: a sink has its own preference; other nodes show -U and +U."""
         node = self.nodes[name]
         wanted = self._clip(name, UpdateKind.BEFORE_AND_AFTER)
         choices = self._satisfy(name, wanted)
@@ -103,7 +103,7 @@ class _Search:
         return wanted if self.nodes[name].derived.has_updates else UpdateKind.NONE
 
     def _satisfy(self, name: str, wanted: UpdateKind) -> dict[str, Chosen] | None:
-        """Everything above `name` decided so that it writes updates as wanted, or None."""
+        """The decisions for everything above `name` so that it writes updates as wanted, or None."""
         first = (name, self._clip(name, wanted))
         stack = [(first, self._way(*first))]
         answer: _Way | None = None
@@ -121,7 +121,7 @@ class _Search:
         return self._gathered(first) if answer is not None else None
 
     def _way(self, name: str, wanted: UpdateKind) -> Generator[_Question, _Way | None, _Way | None]:
-        """How a node can write updates as wanted. Yields what it asks of its inputs, and is sent how they can."""
+        """How a node can write updates as wanted. Yields the questions to its inputs, and is sent their answers."""
         if wanted is not UpdateKind.NONE and wanted is not self.pinned.get(name, wanted):
             return None
         node = self.nodes[name]
@@ -134,7 +134,7 @@ class _Search:
             below: list[_Question] = []
             for edge, need in zip(node.edges, offer.needs, strict=True):
                 if edge.source_port != OUT:
-                    # Second outputs only insert; what their node does is decided from its first one.
+                    # Second outputs only insert; the first output determines the node's behaviour.
                     continue
                 asked = (edge.source, self._clip(edge.source, need))
                 if (yield asked) is None:
@@ -145,7 +145,7 @@ class _Search:
         return None
 
     def _gathered(self, first: _Question) -> dict[str, Chosen]:
-        """What was decided for a question and all below it; of a node that two asked, the answer to the later one."""
+        """The decisions for a question and all below it; for a node with two questions, the later answer counts."""
         found: dict[str, Chosen] = {}
         seen: set[_Question] = set()
         waiting = [first]
