@@ -1,4 +1,4 @@
-"""The studio's memory: one DuckDB file. Knows nothing of `ui`, and of `engine` only its types."""
+"""The studio's storage: one DuckDB file. It does not import `ui`, and of `engine` only types."""
 
 from storage.store import Store, default_path
 

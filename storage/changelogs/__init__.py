@@ -1,1 +1,1 @@
-"""What edges carried: pages, tables as of an event, lineage, retraction flows, differences of two runs."""
+"""The changelogs of edges: pages, tables as of an event, lineage, retraction flows, differences of two runs."""

@@ -14,9 +14,9 @@ from storage.database.sql import identifier
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes, Lives
 
-# Sorting more rows than this by their key would be felt.
+# Sorting more rows than this by key would be noticeably slow.
 _SORTED_BY_KEY: Final = 200_000
-# One event rarely changes more; a window over millions of keys does, and then nobody reads what was removed.
+# One event rarely changes more; a window over millions of keys does, but nobody reads that many removed rows.
 _CHANGES_SHOWN: Final = 10_000
 
 Order = Literal["key", "position", "newest"]
@@ -32,7 +32,7 @@ class TablesAsOf:
     def table(self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | None) -> TableAsOf:
         """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
         where, values = conditions(edge, Filter(text=wanted.text, equals=wanted.equals))
-        # An insert-only edge has no lifetimes, and asks for none.
+        # An insert-only edge has no lifetimes, and needs none.
         lives = Lives("", None) if edge.is_insert_only else self._lifetimes.around(edge, seq)
         total = self._total(edge, seq, lives, where, values)
         if order is None:
@@ -44,7 +44,7 @@ class TablesAsOf:
         table_rows = tuple(_judge(edge, seq, row, before) for row in rows)
         removed = []
         for old in taken:
-            # As often as an equal row was put back, it is not gone.
+            # A removed row that was added again, the same number of times, is not gone.
             if after[key_of(edge, old)] > 0:
                 after[key_of(edge, old)] -= 1
             else:
@@ -82,7 +82,7 @@ class TablesAsOf:
                     f"SELECT {columns} FROM {records_of(edge)} c WHERE c.seq <= {int(seq)} "
                     f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
                 )
-            # Lifetimes are in position order too: take the page there, fetch a hundred rows here.
+            # Lifetimes are in position order too: select the page there, and fetch only its hundred rows here.
             return self._database.rows(
                 f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
                 f"SELECT opened FROM {lives.relation} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid",
@@ -97,7 +97,7 @@ class TablesAsOf:
         )
 
     def _changes(self, edge: Edge, seq: int, lives: Lives) -> list[list[Values]]:
-        """The rows that the event took out, and those that it put in."""
+        """The rows that the event removed, and those that it added."""
         if edge.is_insert_only:
             return [[], []]
         columns = select_columns(edge.columns, "c")

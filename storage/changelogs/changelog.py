@@ -1,7 +1,7 @@
-"""What an edge carried: pages, counts, cascades and exports of changelogs.
+"""The changelogs of edges: pages, counts, cascades and exports.
 
-Rows are stored in position order, so that rowid is a record's place: a page without a filter is a range of rowids,
-and a page with one stops reading as soon as it is full.
+Rows are stored in position order, so that rowid is a record's index: a page without a filter is a range of rowids,
+and a page with a filter stops reading as soon as it is full.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KNOWN_COUNTS: Final = 512
 class Changelogs:
     """The changelogs of all runs. An edge is a run, a node and a port.
 
-    Every method raises UnknownRun and UnknownEdge, and UnknownColumn where a filter names one.
+    Every method raises UnknownRun and UnknownEdge, and UnknownColumn for an unknown column in a filter.
     """
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
@@ -77,7 +77,7 @@ class Changelogs:
         return ChangePage(page.columns, changes, page.total, page.offset, page.next_after)
 
     def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
-        """How many records pass the filter. Free without one; cached with one."""
+        """The number of records that pass the filter. Free without a filter; cached with one."""
         return self._count(self._runs.edge(run_id, node, port), filter)
 
     def table_as_of(
@@ -102,14 +102,14 @@ class Changelogs:
         return self._as_of.table(edge, seq, filter, offset, limit, order)
 
     def cascade(self, run_id: int, seq: int, *, limit: int = 1000) -> tuple[CascadeRecord, ...]:
-        """All records that one event caused, on all edges, in the order of emission; `limit` per edge."""
+        """All records that one event caused, on all edges, in order of emission; `limit` per edge."""
         records: list[CascadeRecord] = []
         for edge in self._runs.edges(run_id):
             if edge.total:
                 sql = f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.seq = $seq LIMIT $limit"
                 rows = self._database.rows(sql, {"seq": seq, "limit": limit})
                 records += [CascadeRecord(edge, to_record(row)) for row in rows]
-        # Edges come in topological order and the sort is stable: equal steps stay in it.
+        # Edges are in topological order and the sort is stable: equal steps keep this order.
         return tuple(sorted(records, key=lambda entry: entry.record.step))
 
     def next_seq(
@@ -141,7 +141,7 @@ class Changelogs:
         format: Format = "csv",
         for_spreadsheets: bool = True,
     ) -> int:
-        """Write the records that pass the filter to a file, and say how many. Raises ExportFailed.
+        """Write the records that pass the filter to a file, and return their number. Raises ExportFailed.
 
         for_spreadsheets: texts of a CSV that look like formulas get an apostrophe. `storage.changelogs.exports` has
         the formats.
@@ -160,7 +160,7 @@ class Changelogs:
         format: Format = "csv",
         for_spreadsheets: bool = True,
     ) -> int:
-        """Write the table after event `seq` to a file, by its upsert key, and say how many rows it has.
+        """Write the table after event `seq` to a file, ordered by its upsert key, and return the number of rows.
 
         Raises ExportFailed.
         """
@@ -187,7 +187,7 @@ class Changelogs:
         return Page(edge.names, records, self._count(edge, wanted), offset, next_after)
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
-        """These rows as records, and which of them pass the filter."""
+        """These rows as records, and the rows that pass the filter."""
         if not rows:
             return {}, frozenset()
         where, values = conditions(edge, wanted)
@@ -203,7 +203,7 @@ class Changelogs:
         by_kind = wanted == Filter(kinds=wanted.kinds)
         if by_kind:
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
-        # A filter may hold values that cannot be hashed, so its text is the key.
+        # A filter may hold values that cannot be hashed, so its text is the cache key.
         key = (edge.run_id, edge.node, edge.port, edge.total, repr(wanted))
         return self._counts.get(key, lambda: self._count_anew(edge, wanted))
 

@@ -54,7 +54,7 @@ def _column(edge: Edge, name: str) -> EdgeColumn:
 
 
 def _can_contain(column: EdgeColumn, text: str) -> bool:
-    """False where the text cannot be in the column's values: casting millions of numbers to text is slow."""
+    """False if the text cannot occur in the column's values: casting millions of numbers to text is slow."""
     if column.duckdb_type in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"):
         return _NUMERIC.fullmatch(text) is not None
     if column.duckdb_type.startswith("DECIMAL") and column.duckdb_type.endswith(")"):

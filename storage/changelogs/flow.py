@@ -1,4 +1,4 @@
-"""The retractions of a whole run: along the wires, by key, by second of event time, and those without effect.
+"""The retractions of a whole run: per edge, by key, by second of event time, and those without effect.
 
 Keys, pairs and seconds are counted in the changelogs, once per run. Each takes 300 ms on ten million records.
 """
@@ -28,7 +28,7 @@ _KEPT: Final = 50
 
 @dataclass(frozen=True)
 class Wire:
-    """What one node hands to another, by kind. target is empty for what leaves the pipeline."""
+    """The records that one node sends to another, by kind. target is empty for output that leaves the pipeline."""
 
     source: str
     target: str
@@ -202,7 +202,7 @@ class Flows:
         return Cancelled(edge, updates, inserts, tuple((records[row], records[row + 1]) for row in rows[:limit]))
 
     def _count_pairs(self, edge: Edge, most: int) -> tuple[int, int, list[int]]:
-        """How many pairs of updates and of inserts, and the rows of the first."""
+        """The number of pairs of updates and of inserts, and the rows of the first pairs."""
         row = self._database.row(
             f"SELECT count(*) FILTER (kind = '-U'), count(*) FILTER (kind = '+I'), min(row, {most}) "
             f"FROM ({_cancelling(edge)})"

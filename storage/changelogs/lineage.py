@@ -96,7 +96,7 @@ class Lineages:
         return root
 
     def _causes(self, entries: Sequence[Ancestor], input_edge: Edge) -> list[Ancestor]:
-        """The one record that each was computed from: the last whose step is a prefix of its own."""
+        """The one record that each was computed from: the last one whose step is a prefix of its own."""
         seqs = sorted({entry.record.seq for entry in entries})
         rows = self._database.rows(
             f"SELECT {record_columns(input_edge)} FROM {records_of(input_edge)} c "
@@ -153,7 +153,7 @@ class Lineages:
 
 
 def _caused(cause: Record, record: Record) -> bool:
-    """Whether one record led to another. What a watermark fires is not the doing of the record that moved it."""
+    """Whether one record led to another. A record that advances a watermark does not cause what it fires."""
     if cause.seq != record.seq or not record.step.startswith(cause.step):
         return False
     return not (cause.step == b"" and record.step.startswith(TIMER))

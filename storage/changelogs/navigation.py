@@ -21,7 +21,7 @@ _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 
 @dataclass(frozen=True)
 class Lane:
-    """An edge's records around an event, in order of position. is_cut: there are more than are here."""
+    """An edge's records around an event, in order of position. is_cut: there are further records."""
 
     edge: Edge
     records: tuple[Record, ...]
@@ -30,7 +30,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Around:
-    """What happened near an event. late: (edge's node, seq) of records that came too late; fires: (node, seq)."""
+    """The records near an event. late: (edge's node, seq) of late records; fires: (node, seq)."""
 
     from_seq: int
     to_seq: int
@@ -47,12 +47,12 @@ class Navigation:
         self._runs = runs
 
     def next_retraction(self, run_id: int, seq: int) -> int | None:
-        """The first event after `seq` for which anything was taken back, on whatever edge."""
+        """The first event after `seq` that caused a retraction on any edge."""
         first_seq: int | None = None
         for edge in self._runs.edges(run_id):
             if any(edge.counts.get(kind) for kind in _TAKING):
                 where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=first_seq))
-                # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first.
+                # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first row.
                 row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
                 first_seq = int(row[0]) if row else first_seq
         return first_seq
@@ -62,13 +62,13 @@ class Navigation:
         return self._next(run_id, FIRES, seq)
 
     def next_late(self, run_id: int, seq: int) -> int | None:
-        """The first event after `seq` that brought a record too late."""
+        """The first event after `seq` with a late record."""
         return self._next(run_id, LATE, seq)
 
     def around(self, run_id: int, seq: int, *, events: int = 10, most: int = 300) -> Around:
-        """What each edge carried from so many events before one to as many after. most: records of an edge."""
+        """The records of each edge from so many events before one to as many after. most: records of an edge."""
         run = self._runs.stored(run_id)
-        # At both ends of a run the window stays as wide, as far as there are events.
+        # At both ends of a run the window keeps its width, as far as there are events.
         first = max(1, min(seq - events, run.last_seq - 2 * events))
         last = max(min(run.last_seq, max(seq + events, 1 + 2 * events)), first)
         if not run.is_begun:
@@ -93,7 +93,7 @@ class Navigation:
         return int(row[0]) if row and row[0] is not None else None
 
     def _lane(self, edge: Edge, first: int, seq: int, last: int, most: int) -> Lane:
-        """The records before, of and after the event, each part bounded, so that a flood hides none of the others."""
+        """The records before, of and after the event, each part bounded, so that a flood does not hide the others."""
         records: list[Record] = []
         is_cut = False
         for start, end in ((first, seq - 1), (seq, seq), (seq + 1, last)):

@@ -1,7 +1,7 @@
-"""Where two runs differ: in their plans, counters, watermarks, late ledgers and changelogs, differences only.
+"""The differences of two runs: in their plans, counters, watermarks, late ledgers and changelogs.
 
-Records are told apart by their position, so two runs over the same input line up event by event. Changelogs are stored
-in position order: the first row that is not the same in both is found by reading both once, side by side.
+Records are identified by position, so two runs over the same input line up event by event. Changelogs are stored in
+position order: reading both once, side by side, finds the first row that differs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SELECT source, max(watermark_ms) FILTER (watermark_ms < {end}), count(event_time
 """
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
 _BLOCK: Final = 1 << 16
-# A record may miss several windows: each is an entry of its own.
+# A record may miss several windows: each is a separate entry.
 _LATE_PAIRS: Final = """
 SELECT coalesce(a.node, b.node) AS node, coalesce(a.seq, b.seq) AS seq,
     coalesce(a.window_start_ms, b.window_start_ms) AS window_start_ms,
@@ -42,7 +42,7 @@ FROM {left} a FULL JOIN {right} b ON a.node = b.node AND a.port = b.port AND a.s
 
 @dataclass(frozen=True)
 class PlanDifference:
-    """What is not the same in two plans: of which node, what, and how it is in each; empty where it is not there."""
+    """A difference of two plans: the node, the property, and its value in each; empty where it is absent."""
 
     node: str
     what: str
@@ -52,7 +52,7 @@ class PlanDifference:
 
 @dataclass(frozen=True)
 class CounterPair:
-    """A node's counters in both runs; None where a run has no such node."""
+    """A node's counters in both runs; None if a run has no such node."""
 
     node: str
     left: NodeCounters | None
@@ -66,7 +66,7 @@ class CounterPair:
 
 @dataclass(frozen=True)
 class TimePair:
-    """Event time in both runs: of a source its last watermark and late records, of an operator its windows."""
+    """Event time in both runs: the last watermark and late records of a source, the windows of an operator."""
 
     name: str
     what: str
@@ -76,7 +76,7 @@ class TimePair:
 
 @dataclass(frozen=True)
 class LatePair:
-    """A late record that is late in one of the runs only, or by another amount."""
+    """A late record that is late in only one of the runs, or by a different amount."""
 
     node: str
     seq: int
@@ -101,7 +101,7 @@ class LateDifferences:
 
 @dataclass(frozen=True)
 class RecordPair:
-    """The records at one position of both changelogs; None where there is none."""
+    """The records at one position of both changelogs; None for no record."""
 
     left: Record | None
     right: Record | None
@@ -123,7 +123,7 @@ class RunDifferences:
         self._cache = cache
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
-        """Parameters, wiring and the planner's decisions that are not the same."""
+        """Parameters, wiring and the planner's decisions that differ."""
         differences: list[PlanDifference] = []
         for what, a, b in (
             ("parameters", _parameters(left), _parameters(right)),
@@ -151,7 +151,7 @@ class RunDifferences:
         return tuple(sorted(pairs, key=lambda pair: pair.left == pair.right))
 
     def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
-        """The late records that only one of the runs has."""
+        """The late records of only one of the runs."""
         left, right = self._runs.stored(left_run), self._runs.stored(right_run)
         if not left.is_begun or not right.is_begun:
             return LateDifferences(0, 0, 0, ())
@@ -167,7 +167,7 @@ class RunDifferences:
         return LateDifferences(only_left, only_right, both, tuple(LatePair(*row) for row in rows))
 
     def first_different_event(self, left_run: int, right_run: int, node: str, port: str = "out") -> int | None:
-        """The event at which the changelogs of an edge first differ; None where they are the same.
+        """The event at which the changelogs of an edge first differ; None if they are equal.
 
         Raises UnknownEdge.
         """
@@ -175,7 +175,7 @@ class RunDifferences:
         types = [[column.duckdb_type for column in edge.columns] for edge in (left, right)]
         start, stop = 0, max(left.total, right.total)
         if types[0] == types[1]:
-            # Hashes of blocks: a fifth of the time of comparing every row, and then one block is left to compare.
+            # Hashing blocks takes a fifth of the time of comparing every row, and leaves one block to compare.
             pairs = zip_longest(self.hashes(left), self.hashes(right))
             block = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
             if block is None:
@@ -197,7 +197,7 @@ class RunDifferences:
             f"SELECT sum(hash(seq, step, kind{columns}))::VARCHAR FROM {records_of(edge)} "
             f"GROUP BY rowid // {_BLOCK} ORDER BY rowid // {_BLOCK}"
         )
-        # Another DuckDB may hash in another way.
+        # Another version of DuckDB may hash differently.
         question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
         block_hashes: list[str] = self._cache.get(
             edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
@@ -221,7 +221,7 @@ class RunDifferences:
                 by_position.setdefault((record.seq, record.step), [None, None])[at] = record
             if len(records) == limit:
                 ends.append((records[-1].seq, records[-1].step))
-        # Beyond the end of the shorter page nobody knows what the other run has.
+        # Beyond the end of the shorter page, the other run's records are unknown.
         known = [position for position in sorted(by_position) if not ends or position <= min(ends)]
         return tuple(RecordPair(*by_position[position]) for position in known)
 
@@ -286,7 +286,7 @@ def _text(value: Any) -> str:
 
 def _rows(edge: Edge, start: int, stop: int) -> str:
     columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
-    # Two enums of the same words are two types: compared as text.
+    # Two enums with the same words are different types: compare them as text.
     return (
         f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
         f"WHERE rowid >= {start} AND rowid < {stop})"

@@ -1,4 +1,4 @@
-"""Where the tables of two changelogs differ: by upsert key where both have the same one, else by whole row."""
+"""The differences of two changelogs' tables: by upsert key if both have the same one, else by whole row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN: Final = 200
 
 @dataclass(frozen=True)
 class DifferentRow:
-    """A row that is not the same in both tables; None where one of them has none such."""
+    """A row that differs between the tables; None if a table has no such row."""
 
     left: Values | None
     right: Values | None
@@ -25,7 +25,7 @@ class DifferentRow:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """Two tables beside each other. equal: the rows that are in both. rows: the first of those that differ."""
+    """Two tables side by side. equal: the number of rows in both. rows: the first of those that differ."""
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
@@ -37,7 +37,7 @@ class TableComparison:
 
     @property
     def is_same(self) -> bool:
-        """True where the two are the same table."""
+        """True if the tables are equal."""
         return self.different == 0
 
 
@@ -52,7 +52,7 @@ class TableDifferences:
     def between(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, limit: int = _SHOWN
     ) -> TableComparison:
-        """Compare the final tables of one output in two runs. Columns are compared by their place.
+        """Compare the final tables of one output in two runs. Columns are compared by index.
 
         Raises UnknownRun, UnknownEdge.
         """
@@ -89,7 +89,7 @@ class TableDifferences:
 
     def _pairs(self, left: Edge, right: Edge, keys: list[int], *, is_key: bool) -> str:
         """Each row of one table beside that of the other: a0.. and b0.., in_a, in_b."""
-        # Equal rows without a key are told apart by their number, so that each meets one of the other table.
+        # Equal rows without a key are numbered, so that each pairs with one row of the other table.
         nth = f"row_number() OVER (PARTITION BY {', '.join(f'x{at}' for at in keys)})" if keys and not is_key else "1"
         on = " AND ".join([*(f"a.x{at} IS NOT DISTINCT FROM b.x{at}" for at in keys), "a.nth = b.nth"])
         names = range(len(left.columns))
@@ -101,7 +101,7 @@ class TableDifferences:
         )
 
     def _rows(self, edge: Edge) -> str:
-        """The rows that are there at the end, as x0, x1 and so on."""
+        """The rows of the final table, as x0, x1 and so on."""
         columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
         if edge.is_insert_only:
             return f"SELECT true AS is_there{columns} FROM {records_of(edge)} c"

@@ -38,8 +38,8 @@ def pair_updates(
 def is_pair(edge: Edge, known: Mapping[int, Record], row: int) -> bool:
     """Whether the records at `row` and `row + 1` are the two halves of one update.
 
-    They are a -U and a +U of one event with the same upsert key. Without an upsert key (a join) only a -U and a
-    +U that stand alone are a pair: in -U -U +U +U nobody can tell which belongs to which.
+    They are a -U and a +U of one event with the same upsert key. Without an upsert key (a join), only an isolated -U
+    and +U are a pair: in -U -U +U +U the pairs are ambiguous.
     """
     before, after = known.get(row), known.get(row + 1)
     if before is None or after is None or before.seq != after.seq:
@@ -56,14 +56,14 @@ def is_pair(edge: Edge, known: Mapping[int, Record], row: int) -> bool:
 
 
 def changed_columns(names: Sequence[str], before: Record | None, after: Record | None) -> tuple[str, ...]:
-    """The columns in which two records differ; none where one of them is missing."""
+    """The columns in which two records differ; none if one of them is missing."""
     if before is None or after is None:
         return ()
     return differing(names, before.values, after.values)
 
 
 def key_of(edge: Edge, values: Values) -> tuple[str, ...]:
-    """What identifies a row: its upsert key, or all of it. As text, since lists and maps cannot be hashed."""
+    """The identity of a row: its upsert key, or all of it. As text, since lists and maps cannot be hashed."""
     if not edge.upsert_key:
         return tuple(map(repr, values))
     return tuple(repr(value) for name, value in zip(edge.names, values, strict=True) if name in edge.upsert_key)

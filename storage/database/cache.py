@@ -22,7 +22,7 @@ _RUN_ANSWERS: Final = 256
 
 
 class MemoryCache(Generic[T]):
-    """The answers that were used last, at most `size` of them. Safe to use from several threads."""
+    """The most recently used answers, at most `size` of them. Thread-safe."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -30,7 +30,7 @@ class MemoryCache(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The answer with this key, computed where it is missing."""
+        """The answer with this key, computed if it is missing."""
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
@@ -57,7 +57,7 @@ class RunCache:
         self._memory: MemoryCache[Any] = MemoryCache(_RUN_ANSWERS)
 
     def get(self, run_id: int, question: str, version: tuple[int, ...], compute: Callable[[], Any]) -> Any:
-        """The answer to a question about a run, with lists in place of tuples; computed where it is missing.
+        """The answer to a question about a run, with lists instead of tuples; computed if it is missing.
 
         version: the state of the run that the answer is for. Its first number is the number of records.
         """
@@ -65,7 +65,7 @@ class RunCache:
         return self._memory.get(key, lambda: self._stored(run_id, question, version, compute))
 
     def clear_memory(self) -> None:
-        """Forget what is in memory. What the file has stays."""
+        """Clear the cache in memory. The answers in the file stay."""
         self._memory.clear()
 
     def _stored(self, run_id: int, question: str, version: tuple[int, ...], compute: Callable[[], Any]) -> Any:

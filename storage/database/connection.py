@@ -43,9 +43,9 @@ SETTINGS: Final = (
     # DuckDB 2.0.0: a filter on rowid with LIMIT and OFFSET ends in an internal error in this optimizer.
     "SET GLOBAL disabled_optimizers = 'late_materialization'",
 )
-# A log of this size makes a checkpoint: as DuckDB has it, and while another process reads the file.
+# The sizes of the log that trigger a checkpoint: DuckDB's default, and while another process reads the file.
 _LOG_SIZES: Final = ("16MiB", "256MiB")
-# So long an answer is waited for when the file is closed.
+# The time to wait for running queries when the file is closed.
 _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 0.01
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
@@ -76,12 +76,12 @@ class Database:
                 config={
                     "memory_limit": f"{memory_limit_mib()}MiB",
                     "temp_directory": f"{self.path}.tmp",
-                    # No store and no query reaches out to the network.
+                    # Neither the store nor a query accesses the network.
                     "autoinstall_known_extensions": False,
                     "autoload_known_extensions": False,
                 },
             )
-            # Nothing has been spilled yet: what is there was left by a process that was killed.
+            # Nothing has been spilled yet: existing files were left by a process that was killed.
             shutil.rmtree(f"{self.path}.tmp", ignore_errors=True)
             for setting in SETTINGS:
                 connection.execute(setting)
@@ -104,7 +104,7 @@ class Database:
         return duckdb.__version__
 
     def cursor(self) -> Cursor:
-        """A cursor of its own for this thread. Reopens the file where a fatal error had shut it."""
+        """A separate cursor for this thread. Reopens the file if a fatal error had closed it."""
         with self._lock:
             if self._connection is None:
                 self._connection = self._connect()
@@ -114,7 +114,7 @@ class Database:
             return cursor
 
     def interrupt(self, thread: int | None) -> None:
-        """End what this thread is asking, with an error in that thread."""
+        """Interrupt the query of this thread, which gets an error."""
         cursor = self._latest.get(thread) if thread is not None else None
         if cursor is not None:
             with contextlib.suppress(duckdb.Error):
@@ -123,7 +123,7 @@ class Database:
     def rows(
         self, sql: str, parameters: Parameters = None, *, tables: Mapping[str, pa.Table] | None = None
     ) -> list[Row]:
-        """The result of a query as tuples. tables: tables that it reads besides those of the file, by name."""
+        """The result of a query as tuples. tables: additional tables that it reads, by name."""
         with self._reading() as cursor:
             for name, table in (tables or {}).items():
                 cursor.register(name, table)
@@ -182,7 +182,7 @@ class Database:
 
     @contextmanager
     def no_checkpoints(self) -> Iterator[None]:
-        """While another process reads the file, its blocks stay where they are, unless very much is written."""
+        """While another process reads the file, its blocks stay in place, unless very much is written."""
         self._read_beside(1)
         try:
             yield
@@ -194,17 +194,17 @@ class Database:
             self._beside += more
             if self._connection is None:
                 return
-            # It is no more than a courtesy: whoever reads beside notices a checkpoint.
+            # Best effort: a process that reads the file notices a checkpoint.
             with contextlib.suppress(duckdb.Error):
                 self._connection.execute(f"SET GLOBAL checkpoint_threshold = '{_LOG_SIZES[self._beside > 0]}'")
 
     def checkpoint(self) -> None:
-        """Write the log into the file, where nobody else writes just now: what was freed is used from then on."""
+        """Write the log into the file, unless another process reads it: freed space can then be reused."""
         with self.cursor() as cursor, contextlib.suppress(duckdb.Error):
             cursor.execute("CHECKPOINT")
 
     def close(self) -> None:
-        """Close the file once all queries have ended; those that take long are interrupted. A later one reopens it."""
+        """Close the file after all queries have ended; long ones are interrupted. A later query reopens it."""
         with self._lock:
             until = time.monotonic() + _PATIENCE_S
             for each in (*self._cursors, self._connection):
@@ -213,7 +213,7 @@ class Database:
             self._connection = None
 
     def _keep_private(self) -> None:
-        """Whoever may not read the file may not read its log either, which DuckDB makes anew from time to time."""
+        """Users without access to the file must not read its log either, which DuckDB recreates from time to time."""
         with contextlib.suppress(OSError):
             mode = self.path.stat().st_mode & 0o777
             log = self.path.with_name(f"{self.path.name}.wal")
@@ -225,17 +225,17 @@ class Database:
         try:
             cursor.execute("ROLLBACK")
         except duckdb.Error:
-            # DuckDB has already aborted the transaction by itself, or shut the file: nothing is left to undo.
+            # DuckDB has already aborted the transaction by itself, or closed the file: nothing is left to undo.
             return
 
     def _reopen_after(self, error: duckdb.Error) -> None:
-        """After a failed write of its log DuckDB refuses every statement until the file is opened anew."""
+        """After a failed write of its log, DuckDB refuses every statement until the file is opened again."""
         if isinstance(error, duckdb.FatalException) or "invalidated" in str(error):
             self.close()
 
 
 def _close(connection: Cursor, until: float) -> None:
-    """Close a connection that another thread may be asking: DuckDB refuses to until it has answered."""
+    """Close a connection that another thread may be using: DuckDB refuses to until the query has ended."""
     while True:
         try:
             connection.close()

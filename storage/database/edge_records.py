@@ -19,7 +19,7 @@ ENGINE_POSITION: Final = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND
 def records_of(edge: Edge) -> str:
     """The relation with an edge's records: rowid (the place in the changelog), seq, step, kind, the columns.
 
-    Filters on rowid and seq reach the table, of a view too.
+    Filters on rowid and seq are pushed down to the table, also for a view.
     """
     if edge.view is None:
         return edge.tables.named(edge.table)
@@ -27,12 +27,12 @@ def records_of(edge: Edge) -> str:
 
 
 def stored_in(edge: Edge) -> str:
-    """The table that has an edge's records: its own, or the one that its view shows."""
+    """The table with an edge's records: its own, or the one behind its view."""
     return edge.table if edge.view is None else edge.view.table
 
 
 def view_query(edge: Edge, view: StoredView, first: str) -> str:
-    """The query of an edge that is a view. first: what it selects before step."""
+    """The query of an edge that is a view. first: the columns before step."""
     step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
     pairs = zip(view.columns, edge.columns, strict=True)
     columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
@@ -50,7 +50,7 @@ def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
 
 
 def stored_value(column: EdgeColumn) -> str:
-    """A column as the engine reads it: Spark tells instants from times without a zone; the store keeps both as UTC."""
+    """A column in the engine's form: Spark separates instants from times without zones; the store has both in UTC."""
     place = f"c.{identifier(column.stored_as)}"
     return f"({place} AT TIME ZONE 'UTC')" if column.type == "timestamp" else place
 
@@ -66,7 +66,7 @@ def to_record(row: tuple[Any, ...]) -> Record:
 
 
 def records_at(database: Database, edge: Edge, rows: Collection[int]) -> dict[int, Record]:
-    """The records at these places in an edge's changelog, by place. A place without a record is missing."""
+    """The records at these indexes in an edge's changelog, by index. Missing records are left out."""
     if not rows:
         return {}
     stored = database.rows(
@@ -77,8 +77,8 @@ def records_at(database: Database, edge: Edge, rows: Collection[int]) -> dict[in
 
 
 def values_of_events(database: Database, edge: Edge, seqs: Collection[int]) -> dict[int, Values]:
-    """The values that a source's edge has of these events, by event."""
-    # The bounds skip row groups; the list alone would be looked for in all of them.
+    """The values of these events on a source's edge, by event."""
+    # The bounds skip row groups; the list alone would be searched in all of them.
     stored = database.rows(
         f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
         "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",

@@ -1,4 +1,4 @@
-"""Where a store's file is: the one that a path leads to, where that can be a file at all."""
+"""The file of a store: the one that a path leads to, if it can be a file at all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def home_of(path: Path) -> Path:
 
 
 def place_of(path: Path) -> Path:
-    """The file that a path leads to, which need not exist. Raises StoreUnreadable for what can be no file.
+    """The file that a path leads to, which need not exist. Raises StoreUnreadable for anything that cannot be a file.
 
-    DuckDB would wait for whoever writes to a pipe, and write to a device.
+    DuckDB would wait for the writer of a pipe, and write to a device.
     """
     try:
         str(path).encode()

@@ -64,7 +64,7 @@ class RunTables:
 
     @property
     def idle(self) -> str:
-        """The sources that became idle, or were so no more. Runs of older versions have no such table."""
+        """The sources that became idle or active again. Runs of older versions have no such table."""
         return self.named(IDLE)
 
     def named(self, table: str) -> str:
@@ -72,7 +72,7 @@ class RunTables:
         return identifier(self.schema, table)
 
     def lifetimes(self, table: str) -> str:
-        """From which to which event each row of an updating edge's table is alive."""
+        """The lifetime of each row of an updating edge's table, from one event to another."""
         return self.named(f"_lifetimes {table}")
 
     def as_of(self, table: str) -> str:
