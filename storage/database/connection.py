@@ -199,7 +199,7 @@ class Database:
                 self._connection.execute(f"SET GLOBAL checkpoint_threshold = '{_LOG_SIZES[self._beside > 0]}'")
 
     def checkpoint(self) -> None:
-        """Write the log into the file, unless another process reads it: freed space can then be reused."""
+        """Write the log into the file, unless another transaction is writing: freed space can then be reused."""
         with self.cursor() as cursor, contextlib.suppress(duckdb.Error):
             cursor.execute("CHECKPOINT")
 
