@@ -1,1 +1,1 @@
-"""Event-time windows: which a row is in, what is kept of them, plain and columnar kernels, the batch answer."""
+"""Event-time windows: assigners, window state, plain and columnar kernels, the batch answer."""

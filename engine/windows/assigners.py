@@ -1,4 +1,4 @@
-"""Event-time windows: which windows [start, end) a timestamp falls into, and how Flink SQL writes them.
+"""Event-time windows: the windows [start, end) that a timestamp falls into, and their Flink SQL.
 
     TUMBLE     size                     |----|----|----|
     HOP        size, slide              |----|
@@ -6,10 +6,10 @@
     CUMULATE   size, step               |-|
                                         |---|
                                         |-----|
-    SESSION    gap                      [first, last + gap), where a gap of exactly that length merges
+    SESSION    gap                      [first, last + gap); events exactly one gap apart merge
 
-Time: epoch ms. Windows start at offset_ms and at every multiple of the size (HOP: of the slide) from
-there, before 1970 as well: the remainder is Python's, which is never negative.
+Time: epoch ms. Windows start at offset_ms plus every multiple of the size (HOP: of the slide), before 1970 as
+well: Python's remainder is never negative.
 Source: Flink TimeWindow.getWindowStartWithOffset, SliceAssigners.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-# More than anybody means; a record is kept once in each of its windows.
+# No sensible query needs more; a record is kept once in each of its windows.
 MOST_WINDOWS: Final = 100_000
 
 Window = tuple[int, int]
@@ -38,10 +38,10 @@ class WindowKind(Enum):
 
 @dataclass(frozen=True)
 class Windowing:
-    """A way to cut time into windows.
+    """The division of time into windows.
 
-    size_ms: the length; of CUMULATE the longest, of SESSION the gap. slide_ms: HOP's slide or CUMULATE's
-    step, of which the size is a multiple. Raises ValueError with a sentence.
+    size_ms: the length; for CUMULATE the maximum, for SESSION the gap. slide_ms: HOP's slide or CUMULATE's
+    step; the size is a multiple of it. Raises ValueError with a sentence.
     """
 
     kind: WindowKind
@@ -54,7 +54,7 @@ class Windowing:
             message = f"a window needs a length above 0 ms, but got {self.size_ms}."
             raise ValueError(message)
         if self.kind is WindowKind.TUMBLE and abs(self.offset_ms) >= self.size_ms:
-            # Flink refuses it, of tumbling windows only; the same windows have an offset below the size.
+            # Flink rejects this for tumbling windows only; an offset below the size gives the same windows.
             message = (
                 f"tumble needs an offset shorter than its size, but got {self.offset_ms} ms and {self.size_ms} ms. "
                 f"Use {self.offset_ms % self.size_ms} ms, which gives the same windows."
@@ -79,7 +79,7 @@ class Windowing:
                 raise ValueError(message)
 
     def assigner(self) -> Assign:
-        """The function from a timestamp to its windows, by their ends. Raises ValueError for SESSION."""
+        """The function from a timestamp to its windows, sorted by end. Raises ValueError for SESSION."""
         match self.kind:
             case WindowKind.TUMBLE:
                 return tumbling(self.size_ms, self.offset_ms)
@@ -138,7 +138,7 @@ def tumbling(size_ms: int, offset_ms: int = 0) -> Assign:
 
 
 def hopping(size_ms: int, slide_ms: int, offset_ms: int = 0) -> Assign:
-    """Every timestamp falls into size / slide windows, the one that ends first in front."""
+    """Every timestamp falls into size / slide windows; the one that ends first comes first."""
 
     def assign(time_ms: int) -> Sequence[Window]:
         last = time_ms - (time_ms - offset_ms) % slide_ms
@@ -162,7 +162,7 @@ _UNITS = ((86_400_000, "d", "DAY"), (3_600_000, "h", "HOUR"), (60_000, "min", "M
 
 
 def duration(ms: int) -> str:
-    """A length of time for people: 10 s, 1 h, 1500 ms."""
+    """A duration for people: 10 s, 1 h, 1500 ms."""
     for unit_ms, name, _ in _UNITS:
         if ms and ms % unit_ms == 0:
             return f"{ms // unit_ms} {name}"
@@ -170,13 +170,13 @@ def duration(ms: int) -> str:
 
 
 def interval(ms: int) -> str:
-    """A length of time in Flink SQL: INTERVAL '10' SECOND, or from days to milliseconds where one unit will not do."""
+    """A duration in Flink SQL: INTERVAL '10' SECOND, or days to milliseconds if no single unit fits."""
     sign = "-" if ms < 0 else ""
     length = abs(ms)
     if not length:
         return "INTERVAL '0' SECOND"
     for unit_ms, _, name in _UNITS:
-        # Two digits are what a unit takes without a precision, and Flink does not support all precisions.
+        # Without a precision, a unit takes two digits, and Flink does not support all precisions.
         if length % unit_ms == 0 and length // unit_ms < 100:
             return f"INTERVAL {sign}'{length // unit_ms}' {name}"
     (days, rest), digits = divmod(length, 86_400_000), ""

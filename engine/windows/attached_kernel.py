@@ -1,7 +1,7 @@
-"""The kernel of windows that rows have already.
+"""The kernel of attached windows: each row already has its window.
 
 Rows: the window's start and end in ms, then the values that the calls refer to.
-Source: Flink SlicingWindowOperator, for windows that a table function or another aggregation has attached.
+Source: Flink SlicingWindowOperator, for windows that a table function or another aggregation attached.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
 
 
 class AttachedWindowKernel(WindowKernel):
-    """Windows that rows of one key have already: (start ms, end ms, values).
+    """The attached windows of one key. A row is (start ms, end ms, values).
 
-    State: per window its accumulator and, where it fires more than once, the last result.
+    State: per window its accumulator and, if it fires more than once, the last result.
     """
 
     def __init__(self, calls: Sequence[AggregateCall], **settings: Any) -> None:
@@ -65,7 +65,7 @@ class AttachedWindowKernel(WindowKernel):
         return self._windows or None
 
     def describe(self, names: Names) -> Description:
-        """The windows, and the results that went out of those that stay open."""
+        """The windows, and the results already emitted for open ones."""
         open_ = [(*window, acc) for window, (acc, _) in sorted(self._windows.items())]
         sent = {window: result for window, (_, result) in self._windows.items() if result is not None}
         return (*windows(open_, self._accumulators.kept, names, "window"), *results(sent, names))

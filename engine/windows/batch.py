@@ -1,4 +1,4 @@
-"""Which windows the rows of a table fall into, in Spark SQL, and which of them had missed theirs."""
+"""The windows of a table's rows in Spark SQL, without those for which a row is late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOW = (START_MS, END_MS)
 
 
 def in_windows(records: DataFrame, late: DataFrame | None, time_ms: str, windowing: Windowing) -> DataFrame:
-    """Each record once per window [START_MS, END_MS) that it came in time for; not for sessions."""
+    """Each record once per window [START_MS, END_MS) for which it is not late; not for sessions."""
     size, slide, offset = windowing.size_ms, windowing.slide_ms, windowing.offset_ms
     timed = records.selectExpr("*", f"{time_ms} AS __t")
     start = f"__t - pmod(__t - ({offset}), {size})"
@@ -34,14 +34,14 @@ def in_windows(records: DataFrame, late: DataFrame | None, time_ms: str, windowi
 
 
 def in_their_windows(records: DataFrame, late: DataFrame | None, bounds_ms: tuple[str, ...]) -> DataFrame:
-    """Each record that has a window with its bounds in ms, unless it came too late for it."""
+    """Each record that has an attached window, with its bounds in ms, unless the record is late for it."""
     start, end = bounds_ms
     bound = records.selectExpr("*", f"{start} AS {START_MS}", f"{end} AS {END_MS}")
     return not_late(bound.where(f"{START_MS} IS NOT NULL AND {END_MS} IS NOT NULL"), late, by_window=True)
 
 
 def not_late(records: DataFrame, late: DataFrame | None, *, by_window: bool = False) -> DataFrame:
-    """The records without those of the late ledger; by_window: only from the windows that they missed."""
+    """The records without those of the late ledger. by_window: late records are removed from missed windows only."""
     if late is None:
         return records
     places = [*PLACED, *(WINDOW if by_window else ())]
@@ -49,7 +49,7 @@ def not_late(records: DataFrame, late: DataFrame | None, *, by_window: bool = Fa
 
 
 def bounds(*, with_time: bool) -> tuple[str, ...]:
-    """A window's start, end and, where asked for, last millisecond, as timestamps."""
+    """A window's start, end and, with_time, last millisecond, as timestamps."""
     times = (f"timestamp_millis({START_MS})", f"timestamp_millis({END_MS})")
     return (*times, f"timestamp_millis({END_MS} - 1)") if with_time else times
 
@@ -63,10 +63,10 @@ def in_sessions(
     keys: Sequence[str],
     allowed_lateness_ms: int,
 ) -> DataFrame:
-    """Each record with the session [START_MS, END_MS) of its key that it came in time for. keys: as SQL.
+    """Each record that is not late, with the session [START_MS, END_MS) of its key. keys: as SQL.
 
-    A session ends where no record came for longer than the gap. One that has gone when a record comes begins anew,
-    and a record that was taken back later had joined it all the same.
+    A session ends if no record follows within the gap. A record that arrives after the session was removed begins a
+    new one. A record that is retracted later still extends its session.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -80,7 +80,7 @@ def in_sessions(
     own = f.struct(*PLACED)
     is_first = f.lag(own).over(in_time) > own
     gone = f.coalesce(f.col(WATERMARK_MS) >= before + gap_ms - 1 + allowed_lateness_ms, f.lit(False))
-    # Somebody between whom the record comes to stand had kept the session open.
+    # The neighbours of the record in time were within one gap already, which kept the session open.
     bridged = f.coalesce((f.lead(own).over(in_time) < own) & (after - before <= gap_ms), f.lit(False))
     joins = (f.col("__t") - before <= gap_ms) & (is_first | ~gone | bridged)
     begins = (~f.coalesce(joins, f.lit(False))).cast("int")

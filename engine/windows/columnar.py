@@ -1,14 +1,14 @@
-"""Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
+"""Window aggregation on whole batches: windows that fire once, over slices or attached to the rows.
 
 Its specification: `engine.windows.sliced_kernel` and `engine.windows.attached_kernel`, for tumbling,
-hopping and cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of
-integers.
+hopping and cumulating windows without allowed lateness and early firing. The calls are COUNT, SUM, AVG, MIN and MAX
+of integers.
 
-    records -> runs of one window -> cells, with those kept -> windows that the watermark reaches -> output
-                                          |                                                    |
-                                          +-> late entries                                     +-> what stays: state
+    records -> runs of one window -> cells, with the state's -> windows that the watermark reaches -> output
+                                          |                                                     |
+                                          +-> late entries                                      +-> open windows: state
 
-A window fires when the watermark reaches end - 1; its path says which record began it.
+A window fires when the watermark reaches end - 1; the path of its output contains the position of its first record.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _WORDS: Final = {
 
 
 class WindowColumns:
-    """The rule. windowing: how windows are made of the event time; None where rows have theirs, as start and end in ms.
+    """The kernel. windowing: assigns windows by event time; None for attached windows, with start and end in ms.
 
-    State: cells (see `window_cells`) with the position of the first record of each.
+    State: cells (see `engine.windows.columnar_cells`), each with the position of its first record.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class WindowColumns:
         self._kind = windowing.kind if windowing is not None else None
         self._size = windowing.size_ms if windowing is not None else 0
         self._offset = windowing.offset_ms if windowing is not None else 0
-        # A window of its own ends where it ends: any slide will do.
+        # The cell of an attached window has no other window: any slide works.
         self._slide = (windowing.slide_ms or windowing.size_ms) if windowing is not None else 1
         bounds = {None: ("start_ms", "end_ms"), WindowKind.TUMBLE: ("end_ms",)}
         self._bounds = bounds.get(self._kind, ("first_end_ms", "last_end_ms"))
@@ -91,13 +91,13 @@ class WindowColumns:
         )
 
     def due_ms(self, state: pa.RecordBatch) -> Longs:
-        """A window fires with its last ms, the first of a cell's before the others."""
+        """The last ms of each cell's first window: it fires there, before the cell's other windows."""
         first_end = state.column("end_ms" if "end_ms" in self._bounds else "first_end_ms")
         ends: Longs = first_end.to_numpy()
         return ends - 1
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Put the records into their windows and fire those that the watermark reaches."""
+        """Assign the records to their windows and fire the windows that the watermark reaches."""
         records = chunk.records
         kept, seqs, steps = self._kept(chunk.state)
         added, lates = self._added(records, len(kept))
@@ -117,7 +117,7 @@ class WindowColumns:
     def _kept(self, state: pa.RecordBatch) -> tuple[Cells, Longs, pa.Array]:
         """The cells of the state, and the positions of their origins, in order of position."""
         if self._kind in (WindowKind.HOP, WindowKind.CUMULATE) and state.num_rows > 1:
-            # Two cells can begin one window: the earlier origin is the window's.
+            # Two cells can contribute to one window: its origin is the earlier one.
             state = state.sort_by([(GROUP, "ascending"), ("origin_seq", "ascending"), ("origin_step", "ascending")])
         group, *columns = state.columns
         bounds = [column.to_numpy() for column in columns[: len(self._bounds)]]
@@ -133,7 +133,7 @@ class WindowColumns:
         return cells, seqs.to_numpy(), steps
 
     def _added(self, records: Records, before: int) -> tuple[Cells, Lates | None]:
-        """A cell per run of records that count in the same windows, and the entries of those that are late."""
+        """One cell per run of records with the same windows, and the entries of late records."""
         assert records.watermarks is not None
         row = records.values[0]
         starts: Longs | None = None
@@ -185,7 +185,7 @@ class WindowColumns:
                 return starts + (inside - inside % self._slide + self._slide), starts + self._size
 
     def _missed(self, at: Longs, records: Records, firsts: Longs, lasts: Longs) -> tuple[Longs, Lates]:
-        """How many windows the records at these places miss, and an entry for each, by their ends."""
+        """The number of windows that each record at these places misses, and an entry per missed window, by end."""
         assert records.watermarks is not None
         marks, first, last = records.watermarks[at], firsts[at], lasts[at]
         missed = (np.minimum(marks, last - 1) - (first - 1)) // self._slide + 1
@@ -202,15 +202,15 @@ class WindowColumns:
         return missed, entries
 
     def _starts(self, ends: Longs, lasts: Longs) -> Longs:
-        """Where windows start, of their end and that of the last of their cell."""
+        """The starts of windows, given their ends and those of the last windows of their cells."""
         return (lasts if self._kind is WindowKind.CUMULATE else ends) - self._size
 
     def _windows(self, cells: Cells, fires: Longs) -> Cells:
-        """The windows that fire, each as a cell of its own. fires: how many of each cell do."""
+        """The windows that fire, each as a cell of its own. fires: their number per cell."""
         if self._kind in (None, WindowKind.TUMBLE):
             return cells if bool(fires.all()) else cells.at(fires > 0)
         if self._kind is WindowKind.CUMULATE:
-            # Each window is what the cells up to it have come to: it repeats until the next cell begins.
+            # A window merges all cells up to its end: its accumulator is the same until the next cell begins.
             until = cells.firsts + fires * self._slide
             nexts = np.append(cells.firsts[1:], 0)
             goes_on = np.append((cells.groups[1:] == cells.groups[:-1]) & (cells.lasts[1:] == cells.lasts[:-1]), False)
@@ -235,11 +235,11 @@ class WindowColumns:
         at, once = _due(timeline, ends, self._slide)
         fired = Fired(at[once], starts[once], ends[once])
         if self._parts.counts_rows:
-            # All of its rows were taken back.
+            # Windows whose rows were all retracted have no result.
             full = windows.parts[0] != 0
             if not full.all():
                 windows, ends, starts, at = windows.at(full), ends[full], starts[full], at[full]
-        # Nobody asks for an order, but whoever sorts what is nearly in it has less to do.
+        # No order is required, but sorting the output later is faster if it is nearly sorted.
         order, _ = in_order(ends - (int(ends.min()) if len(ends) else 0), seqs[windows.origins])
         if order is not None:
             windows, ends, starts, at = windows.at(order), ends[order], starts[order], at[order]
@@ -277,7 +277,7 @@ def columnar_windows(
     lateness_ms: int,
     window_time: bool,
 ) -> Columnar:
-    """The planner's choice. windowing: None for windows that rows have already."""
+    """The planner's choice of kernel. windowing: None for attached windows."""
     reason = without_columns(calls, retracting=retracting)
     if lateness_ms:
         reason = "allowed lateness keeps windows open after they fired"
@@ -299,7 +299,7 @@ def _windows(
 
 
 def _runs_of(*columns: Longs | None) -> Runs:
-    """Neighbours that agree in all columns."""
+    """The runs of neighbours that are equal in all columns."""
     present = [column for column in columns if column is not None]
     firsts: Flags = np.zeros(len(present[0]), np.bool_)
     firsts[:1] = True
@@ -309,11 +309,11 @@ def _runs_of(*columns: Longs | None) -> Runs:
 
 
 def _horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
-    """Up to which watermark the windows of each cell fire, by its group."""
+    """The watermark up to which the windows of each cell fire, by its group."""
     top = int(timeline.marks[-1]) if len(timeline.marks) else MIN_WATERMARK
     horizon = np.full(len(groups), top, np.int64)
     if chunk.goes_on:
-        # A record to come, maybe of the last record's event, still counts in what has not fired before that event.
+        # A later record, maybe of the last record's event, still counts in windows that did not fire before that event.
         known, records = MIN_WATERMARK, chunk.records
         if len(records) and records.groups[-1] == chunk.groups - 1:
             passed = int(np.searchsorted(timeline.seqs, records.seqs[-1]))
@@ -323,14 +323,14 @@ def _horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
 
 
 def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | slice]:
-    """The events that fire windows with these ends, all of which the watermark reaches; and windows with all the ends,
-    where that is known without sorting each only once.
+    """The events that fire windows with these ends, all of which the watermark reaches; then windows that cover all
+    these ends, with each end only once if that needs no sorting.
     """
     least, most = (int(ends.min()), int(ends.max())) if len(ends) else (0, 0)
     distinct = (most - least) // slide_ms + 1
     if slide_ms == 1 or distinct > len(ends):
         return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)], slice(None)
-    # Few ends for many windows: each is looked up once.
+    # Many windows share few ends: each end is looked up once.
     known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
     places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)
     numbers = (ends - least) // slide_ms
@@ -340,6 +340,6 @@ def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs |
 
 
 def _windows_until(horizon: Longs, cells: Cells, slide_ms: int) -> Longs:
-    """How many windows of each cell the horizon reaches: those with end - 1 at or before it."""
+    """The number of windows of each cell that the horizon reaches: those with end - 1 at or before it."""
     reached = np.clip(horizon, cells.firsts - 1 - slide_ms, cells.lasts - 1)
     return (reached + 1 - cells.firsts) // slide_ms + 1

@@ -1,14 +1,14 @@
-"""Cells: rows of one key that count in the same windows, and the windows that cells make.
+"""Cells: the rows of one key that count in the same windows, and the windows that cells are merged into.
 
-    first   the end of the first window that they count in; the windows before it had closed when they came
-    last    the end of the last one; between them a window ends every slide
+    first   the end of the rows' first window; earlier windows were closed when the rows arrived
+    last    the end of their last window; between the two, a window ends every slide
 
     TUMBLE     one window: first = last
-    HOP        windows 10, 12, .. 18 of a row at 9; of one that came when 10 had closed: 12, .. 18
-    CUMULATE   last is the end of the longest window: what counts in one counts in all that end later
-    attached   one window, of which the start has to be kept too
+    HOP        a row at 9 is in the windows 10, 12, .. 18; if 10 was closed when the row arrived, in 12, .. 18
+    CUMULATE   last is the end of the longest window: a row in one window is in all that end later
+    attached   one window, whose start is kept too
 
-What is kept of a key between epochs are its cells, without the windows that have fired.
+The state of a key between epochs is its cells, without the windows that have fired.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _ROOM: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Cells:
-    """Columns, an element per cell. starts: where the window starts, where its end does not say it.
+    """Columns with one element per cell. starts: the start of the window, if its end does not determine it.
 
-    origins: the first row, as a place among the positions of a chunk's state and records. parts: see `WindowParts`.
+    origins: the first row, as an index into the positions of a chunk's state and records. parts: see `WindowParts`.
     """
 
     groups: Longs
@@ -44,7 +44,7 @@ class Cells:
         return len(self.groups)
 
     def at(self, places: Longs | Flags) -> Cells:
-        """These cells."""
+        """The cells at these places."""
         return Cells(
             self.groups[places],
             self.firsts[places],
@@ -55,7 +55,7 @@ class Cells:
         )
 
     def below(self, other: Cells) -> Cells:
-        """These cells under others."""
+        """The other cells, then these."""
         if not len(other):
             return self
         starts = None
@@ -71,7 +71,7 @@ class Cells:
         )
 
     def merged(self, parts: WindowParts, slide_ms: int) -> Cells:
-        """One cell for those of a group that count in the same windows, by group, last and first."""
+        """The cells of a group with the same windows merged into one, sorted by group, last and first."""
         if self.starts is not None:
             order, runs = in_order(self.groups, self.lasts, self.starts)
         else:
@@ -87,17 +87,17 @@ class Cells:
         return replace(first_cells, origins=origins, parts=parts.merged(self.parts, runs))
 
     def running(self, parts: WindowParts) -> Cells:
-        """Each cell with those of the same last that stand before it: of cells by group, last and first."""
+        """Each cell merged with the previous ones of the same last; cells are sorted by group, last and first."""
         _, runs = in_order(self.groups, self.lasts)
         if len(runs) == len(self):
             return self
-        # The origin of a group's later cell may be an earlier row.
+        # A later cell of a group may have the earlier origin.
         origins = running_least(runs, self.origins)
         return replace(self, origins=origins, parts=parts.running(self.parts, runs))
 
 
 def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
-    """The order by these columns (None: as they are), and the runs of what is equal in all of them, in that order."""
+    """The order by these columns (None: already sorted), and the runs of rows equal in all of them, in that order."""
     if not len(columns[0]):
         return None, Runs(np.zeros(0, np.int64), 0)
     packed = _packed(columns)
@@ -114,7 +114,7 @@ def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
 
 
 def _packed(columns: Sequence[Longs]) -> Longs | None:
-    """The columns as one that sorts as they do; None where they do not fit."""
+    """One column with the sort order of all these; None if they do not fit into 62 bits."""
     packed, room = columns[0], int(columns[0].max()) + 1
     for column in columns[1:]:
         least, most = int(column.min()), int(column.max())

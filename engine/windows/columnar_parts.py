@@ -1,10 +1,10 @@
-"""What aggregate calls keep of the rows of a window, as columns of integers, a row per window or part of one.
+"""The accumulators of aggregate calls over windows, as columns of integers with a row per window or part of one.
 
     SUM(v), AVG(v), MAX(w)                         three calls
-    sum of v, number of v, largest w, number of w  four columns, each with the ufunc that makes one of two
+    sum of v, number of v, largest w, number of w  four columns, each with the ufunc that merges two values
 
-The columns are those of plain aggregates (`engine.aggregates.columnar_parts`), and beside each extreme the number of
-its values, by which a column can do without NULLs.
+The columns are those of group aggregates (`engine.aggregates.columnar_parts`), plus the number of values for each
+extreme, so that no column needs NULLs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _LEAST: Final = np.int64(-(1 << 63))
 
 
 class WindowParts:
-    """The columns for some calls: made of records, merged, read as results.
+    """The columns for some calls: computed from records, merged, read as results.
 
-    counts_rows: whether rows can be taken back; then the first column is the number of rows.
+    counts_rows: whether rows can be retracted; then the first column is the number of rows.
     """
 
     def __init__(self, calls: Sequence[AggregateCall], *, retracting: bool) -> None:
@@ -44,13 +44,13 @@ class WindowParts:
 
     @property
     def fields(self) -> list[pa.Field]:
-        """The columns as they are kept in the state."""
+        """The columns of the state."""
         return [pa.field(f"part{at}", pa.int64(), nullable=False) for at in range(len(self._parts))]
 
     def of_runs(
         self, runs: Runs, kinds: Kinds, row: Sequence[pa.Array], places: Longs | None = None
     ) -> tuple[Longs, ...]:
-        """What the records of each run come to. places: those of the records in the row's columns; None: all."""
+        """The columns over the records of each run. places: the records' indexes in the row's columns; None: all."""
         if places is not None:
             chosen = pa.array(places)
             used = {at for part in self._parts for at in (part.argument, part.filter) if at is not None}
@@ -72,7 +72,7 @@ class WindowParts:
         return tuple(merge.reduceat(column, runs.starts) for merge, column in zip(self._merges, columns, strict=True))
 
     def running(self, columns: Sequence[Longs], runs: Runs) -> tuple[Longs, ...]:
-        """Each row with those of its run that stand before it."""
+        """Each row merged with the previous ones of its run."""
         return tuple(_running(part)(runs, column) for part, column in zip(self._parts, columns, strict=True))
 
     def results(self, columns: Sequence[Longs], types: Sequence[pa.DataType]) -> tuple[pa.Array, ...]:
@@ -99,7 +99,7 @@ def _running(part: Part) -> Callable[[Runs, Longs], Longs]:
 
 
 def _of_runs(part: Part, runs: Runs, row: Sequence[pa.Array], counted: Flags | None, signs: Longs | None) -> Longs:
-    """counted: which records count; None: all."""
+    """counted: the records that count; None: all."""
     if not len(runs):
         return np.zeros(0, np.int64)
     reduced: Longs
@@ -113,7 +113,7 @@ def _of_runs(part: Part, runs: Runs, row: Sequence[pa.Array], counted: Flags | N
     terms = signs
     if isinstance(part, Sum):
         assert part.argument is not None
-        # What is NULL is 0 already.
+        # NULLs are 0 already.
         values, _ = longs(row[part.argument])
         terms = values if signs is None else values * signs
         counted = None if part.filter is None else counted

@@ -1,7 +1,7 @@
-"""The parameters by which operators say which windows their rows are in.
+"""The window parameters of operators.
 
-MadeWindows     windows made here, of the rows' event time: a kind and its lengths
-GivenWindows    the same, or the windows that rows have already, as two of their columns (in Flink: attached)
+MadeWindows     windows assigned here by the rows' event time: a kind and its lengths
+GivenWindows    the same, or attached windows: two columns of the rows hold the bounds
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Offset = Annotated[
 
 
 class MadeWindows(RoutesLate):
-    """Windows of the event time."""
+    """Windows assigned by event time."""
 
     kind: WindowKind = Field(
         WindowKind.TUMBLE,
@@ -113,7 +113,7 @@ class MadeWindows(RoutesLate):
 
     @property
     def windowing(self) -> Windowing:
-        """The windows. Raises ValueError where the size is no multiple of slide or step."""
+        """The windows. Raises ValueError if the size is not a multiple of the slide or step."""
         size_ms = self.gap_ms if self.kind is WindowKind.SESSION else self.size_ms
         assert size_ms is not None
         return Windowing(self.kind, size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)
@@ -123,11 +123,11 @@ class MadeWindows(RoutesLate):
         return windows_over(self.windowing, table, schema, partition_by)
 
     def late_rule(self) -> LateRule | None:
-        """A record is late once its first window has closed. About for sessions, which grow together."""
+        """A record is late once its first window has closed; approximate for sessions, which can merge."""
         return LateRule(EndOfWindow(self.windowing), is_exact=self.kind is not WindowKind.SESSION)
 
     def require_event_time(self, node: str, schema: Schema) -> None:
-        """Raise PlanRejected where there is no event time to make windows of."""
+        """Raise PlanRejected if the input has no event time."""
         if schema.event_time is None:
             message = (
                 "a window needs an event time, but its input has none. Choose one in the source. Updating results, "
@@ -137,7 +137,7 @@ class MadeWindows(RoutesLate):
 
 
 class GivenWindows(MadeWindows):
-    """Windows made here, or those that rows have already."""
+    """Windows assigned here, or attached ones."""
 
     window_start: str | None = Field(
         None,
@@ -151,7 +151,7 @@ class GivenWindows(MadeWindows):
 
     @property
     def window_columns(self) -> tuple[str, ...]:
-        """The columns with the bounds of a row's window, where it has one already; else ()."""
+        """The columns with the bounds of attached windows; () if windows are assigned here."""
         return () if self.window_start is None or self.window_end is None else (self.window_start, self.window_end)
 
     def _check_windows(self) -> None:
@@ -170,11 +170,11 @@ class GivenWindows(MadeWindows):
             raise ValueError(message)
 
     def late_rule(self) -> LateRule | None:
-        """That of the windows made here. Nothing is known of windows that rows have already."""
+        """The rule of windows assigned here; None for attached windows."""
         return None if self.window_columns else super().late_rule()
 
     def require_windows(self, node: str, schema: Schema) -> None:
-        """Raise where neither the event time nor the columns are there."""
+        """Raise if neither the event time nor the columns exist."""
         if self.window_columns:
             require_bounds(node, schema, ("window_start", "window_end"), self.window_columns)
             return
@@ -191,7 +191,7 @@ class GivenWindows(MadeWindows):
 def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by: Sequence[str] = ()) -> str:
     """A window table function over the event time of a table, in Flink SQL.
 
-    Bounds of other windows in the table are called otherwise there: the function's own have the same names.
+    Bounds of other windows in the table are renamed there, since the function's own columns have the same names.
     """
     time = schema.event_time
     assert time is not None
@@ -204,7 +204,7 @@ def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by:
 
 
 def group_window_over(windowing: Windowing, schema: Schema) -> str:
-    """What a group window in GROUP BY is given, in Flink SQL: its time and its lengths."""
+    """The arguments of a group window in GROUP BY, in Flink SQL: its time and its lengths."""
     time = schema.event_time
     assert time is not None
     slide = [interval(windowing.slide_ms)] if windowing.kind is WindowKind.HOP else []
@@ -212,7 +212,7 @@ def group_window_over(windowing: Windowing, schema: Schema) -> str:
 
 
 def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise UnknownColumn, and PipelineError where a bound is no time."""
+    """Raise UnknownColumn, or PipelineError if a bound is not a time."""
     for field, name in zip(fields, columns, strict=True):
         column = schema.column(name, node, field)
         if not column.type.startswith("timestamp"):
@@ -221,7 +221,7 @@ def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Se
 
 
 def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple[Column, ...]:
-    """The columns window_start, window_end and window_time, which is the event time from here on."""
+    """The columns window_start, window_end and window_time, which is the event time downstream."""
     columns = list(taken)
     for name in BOUNDS if window_time else BOUNDS[:2]:
         time = TimeUnit.TIMESTAMP if name == "window_time" else None
@@ -230,7 +230,7 @@ def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple
 
 
 def milliseconds(columns: Sequence[str]) -> tuple[str, ...]:
-    """Bounds that are columns, in epoch ms, as Spark SQL."""
+    """Bound columns in epoch ms, as Spark SQL."""
     return tuple(f"unix_millis(CAST({quote(name)} AS TIMESTAMP))" for name in columns)
 
 

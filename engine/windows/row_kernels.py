@@ -1,6 +1,6 @@
-"""Kernels that keep rows by window until it closes: which windows a row is in, and which of them it misses.
+"""Kernels that keep rows by window until it closes: the windows of a row, and those for which it is late.
 
-The windows are made here, or the rows have them already. Source: Flink WindowJoinOperator, WindowRankOperator.
+The windows are assigned here, or attached to the rows. Source: Flink WindowJoinOperator, WindowRankOperator.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ class WindowRowsKernel(Kernel):
 
     def __init__(self, windowing: Windowing | None) -> None:
         self.assign = windowing.assigner() if windowing is not None else None
-        # The values of a row before its columns.
+        # The number of values before a row's columns.
         self.skip = 1 if windowing is not None else 2
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put the row into each of its windows that is still open."""
+        """Add the row to each of its windows that is still open."""
         if self.assign is None:
             windows: Sequence[Window] = ((row[0], row[1]),)
             columns, time_ms = row[2:], row[1] - 1
         else:
             windows = self.assign(row[0])
             columns, time_ms = row[1:], row[0]
-        # They come by their ends: where the last has closed, all have.
+        # Windows are sorted by end: if the last one has closed, all have.
         is_lost = windows[-1][1] - 1 <= out.watermark_ms
         for window in windows:
             lateness_ms = out.watermark_ms - (window[1] - 1)
@@ -43,9 +43,9 @@ class WindowRowsKernel(Kernel):
 
     @abstractmethod
     def _add(self, window: Window, row: Row, out: Output) -> None:
-        """Keep a row's columns; the first row of a window sets the timer of its end, named as the window."""
+        """Keep a row's columns. The first row of a window sets the timer at its end, named after the window."""
 
     def _bounds(self, window: Window) -> Row:
-        """Start, end and time in microseconds, which end the rows of a window that was made here."""
+        """Start, end and window time in microseconds, appended to rows if windows are assigned here; else ()."""
         start_ms, end_ms = window
         return () if self.assign is None else (start_ms * 1000, end_ms * 1000, (end_ms - 1) * 1000)

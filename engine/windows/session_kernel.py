@@ -1,4 +1,4 @@
-"""The kernel of session windows, which records merge: what is late for them, and when they fire.
+"""The kernel of session windows, which records can merge: lateness and firing.
 
 Rows: the event time in ms, then the values that the calls refer to.
 Source: Flink UnslicingWindowOperator, MergingWindowSet.
@@ -19,16 +19,16 @@ from engine.windows.assigners import Windowing
 from engine.windows.state import results, windows
 from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
 
-# A session in the state: start, end, the position of its first record, its accumulator, the result that went out.
+# A session in the state: start, end, the position of its first record, its accumulator, the last emitted result.
 _START, _END, _ORIGIN, SESSION_ACC, _RESULT = range(5)
 _start_of = itemgetter(_START)
 
 
 class SessionWindowKernel(WindowKernel):
-    """Sessions of one key: a record within the gap of one extends it, and joins two that it connects.
+    """Sessions of one key: a record within the gap of a session extends it, and merges two that it connects.
 
-    A session that has gone out and then changes its bounds is deleted and inserted anew.
-    State: per session its bounds, first record, accumulator and last result, in the order of time.
+    If the bounds of an emitted session change, its result is deleted and inserted again.
+    State: per session its bounds, first record, accumulator and last result, in order of time.
     """
 
     def __init__(self, windowing: Windowing, calls: Sequence[AggregateCall], **settings: Any) -> None:
@@ -58,7 +58,7 @@ class SessionWindowKernel(WindowKernel):
         what, start, end = name
         at = bisect_left(self._sessions, start, key=_start_of)
         if at == len(self._sessions) or self._sessions[at][:_ORIGIN] != [start, end]:
-            # It was to fire early, and has grown since.
+            # An early firing of a session that has grown since.
             return
         if what != CLOSE:
             self._fire(self._sessions[at], out, on_time=what == FIRE)
@@ -69,20 +69,20 @@ class SessionWindowKernel(WindowKernel):
         return self._sessions or None
 
     def describe(self, names: Names) -> Description:
-        """The sessions, and the results that went out of those that stay open."""
+        """The sessions, and the results already emitted for open ones."""
         open_ = [(session[_START], session[_END], session[SESSION_ACC]) for session in self._sessions]
         sent = {session[_START]: session[_RESULT] for session in self._sessions if session[_RESULT] is not None}
         return (*windows(open_, self._accumulators.kept, names, "session"), *results(sent, names))
 
     def _touched(self, start: int, end: int) -> list[list[Any]]:
-        """The sessions that [start, end) meets: at most two, since no session is shorter than the gap."""
+        """The sessions that [start, end) touches: at most two, since no session is shorter than the gap."""
         sessions = self._sessions
         at = bisect_left(sessions, start, key=_start_of)
         near = sessions[max(at - 1, 0) : at + 1]
         return [session for session in near if session[_START] <= end and start <= session[_END]]
 
     def _grown(self, start: int, end: int, touched: list[list[Any]], out: Output) -> list[Any]:
-        """The one session that holds the new record and all that it touches."""
+        """The one session that contains the new record and all touched sessions."""
         if not touched:
             session = [start, end, (out.seq, out.step), self._create(), None]
             self._sessions.insert(bisect_left(self._sessions, start, key=_start_of), session)
@@ -95,7 +95,7 @@ class SessionWindowKernel(WindowKernel):
             self._forget_timers(old, out)
             if old[_RESULT] is not None:
                 out.emit(DELETE, old[_RESULT])
-        # Of two in one bucket the later one comes first: Flink looks at it first.
+        # Of two sessions in one bucket the later one is first: Flink visits it first.
         first, *others = sorted(reversed(touched), key=lambda old: _bucket(old[_START], old[_END]))
         for other in others:
             self._merge(first[SESSION_ACC], other[SESSION_ACC])
@@ -146,9 +146,9 @@ class SessionWindowKernel(WindowKernel):
 
 
 def _bucket(start: int, end: int) -> int:
-    """Where Java's HashSet puts a Flink TimeWindow: the first of two sessions takes the other one in.
+    """The bucket of a Flink TimeWindow in Java's HashSet: the first of two sessions absorbs the other one.
 
-    It decides the order of a collected list, and nothing else.
+    This determines the order of a collected list, and nothing else.
     """
     mask = 0xFFFFFFFF
     odd = ((end << 1) + 1) & mask

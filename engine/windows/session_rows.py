@@ -1,4 +1,4 @@
-"""The kernel of sessions whose rows go out as they are, once the session has ended.
+"""The kernel of sessions whose rows are emitted unchanged once the session has ended.
 
 Rows: the event time in ms, then the row's columns.
 Source: Flink UnalignedWindowTableFunctionOperator.

@@ -22,14 +22,14 @@ from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
 class SlicedWindowKernel(WindowKernel):
     """Tumbling, hopping and cumulating windows of one key.
 
-    State: an accumulator per slice; where windows fire more than once, the last result per window.
+    State: an accumulator per slice; if windows fire more than once, also the last result per window.
     """
 
     def __init__(self, windowing: Windowing, calls: Sequence[AggregateCall], **settings: Any) -> None:
         super().__init__(calls, **settings)
         self._slicing = slicing(windowing, self._accumulators, fires_once=self._fires_once)
         self._slice_of = self._slicing.slice_of
-        # Flink goes through hopping windows from the latest to the earliest.
+        # Flink visits hopping windows from the latest to the earliest.
         self._latest_first = windowing.kind is WindowKind.HOP
         self._slices: Slices = {}
         self._results: dict[int, Row] = {}
@@ -66,12 +66,12 @@ class SlicedWindowKernel(WindowKernel):
         return (self._slices, self._results) if self._slices or self._results else None
 
     def describe(self, names: Names) -> Description:
-        """The slices that hold rows, and the results that went out of windows that stay open."""
+        """The slices with rows, and the results already emitted for open windows."""
         open_ = [(*self._slicing.slice_bounds(end), acc) for end, acc in sorted(self._slices.items())]
         return (*windows(open_, self._accumulators.kept, names, self._slicing.what), *results(self._results, names))
 
     def _is_open(self, slice_end: int, time_ms: int, out: Output) -> bool:
-        """Note every window for which the record is late. True where there is one for which it is not."""
+        """Report every window for which the record is late. True if there is one for which it is not."""
         closed_ms = out.watermark_ms - self._lateness
         late = [end for end in self._slicing.windows_of(slice_end) if end - 1 <= closed_ms]
         is_open = len(late) < len(self._slicing.windows_of(slice_end))

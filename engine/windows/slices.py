@@ -1,10 +1,10 @@
-"""Windows cut into slices that do not overlap, so that a record is accumulated once, however many windows it is in.
+"""Windows divided into disjoint slices, so that a record is accumulated once, however many windows it is in.
 
     TUMBLE     a slice is a window
     HOP        slices of one slide; a window is size / slide of them, merged from the last to the first
     CUMULATE   slices of one step; a window is the first slice and all up to its end, merged in order
 
-A slice or window is named by its end. The orders of merging are Flink's: a collected list shows them.
+A slice or window is identified by its end. The merge orders are Flink's: they are visible in a collected list.
 Source: Flink SliceAssigners, SliceSharedWindowAggProcessor.
 """
 
@@ -20,12 +20,12 @@ Slices = dict[int, list[Any]]
 
 
 class Slicing(Protocol):
-    """How windows are made of slices. what: what a slice is called."""
+    """The composition of windows from slices. what: the word for a slice."""
 
     what: str
 
     def slice_bounds(self, slice_end: int) -> tuple[int, int]:
-        """Where a slice starts and ends."""
+        """The start and end of a slice."""
 
     def slice_of(self, time_ms: int) -> int:
         """The slice of a timestamp; its end is also the end of the first window that it belongs to."""
@@ -34,16 +34,16 @@ class Slicing(Protocol):
         """The windows of a slice, by their ends."""
 
     def start_of(self, window_end: int) -> int:
-        """Where a window starts."""
+        """The start of a window."""
 
     def target_of(self, slice_end: int, is_closed: Callable[[int], bool]) -> int:
-        """The slice that takes a record, where the first window of the record's own slice may be closed."""
+        """The slice that a record is added to: its own, or another if the first window of its own may be closed."""
 
     def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
-        """The accumulator of a window, or None where it has no rows. Not to be changed."""
+        """The accumulator of a window, or None if it has no rows. Must not be changed."""
 
     def close(self, slices: Slices, window_end: int) -> None:
-        """Forget what no other window needs. Windows close in the order of their ends."""
+        """Remove the slices that no other window needs. Windows close in order of their ends."""
 
 
 def slicing(windowing: Windowing, accumulators: Accumulators, *, fires_once: bool) -> Slicing:
@@ -152,7 +152,7 @@ class _Cumulate:
     def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
         first = self.start_of(window_end) + self.step
         if self.fires_once:
-            # Nobody will ask for a shorter window again: the first slice takes the others in for good.
+            # No shorter window is read again: the other slices are merged into the first one for good.
             self._take_in(slices, first, window_end)
             return slices.get(first)
         ends = range(first, window_end + 1, self.step)

@@ -1,4 +1,4 @@
-"""What window kernels keep, for a person: an accumulator per window, slice or session, and what went out already."""
+"""The state of window kernels for people: an accumulator per window, slice or session, and the emitted results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def windows(
 
 
 def results(sent: Mapping[Any, Row], names: Names) -> Description:
-    """The rows that went out and may still be replaced, by window."""
+    """The emitted rows that may still be replaced, by window."""
     if not sent:
         return ()
     rows = [

@@ -1,10 +1,10 @@
-"""What the kernels of window aggregation share: when a window fires, and how its result replaces an earlier one.
+"""The base of the window aggregation kernels: when a window fires, and how its result replaces an earlier one.
 
-A window fires when the watermark reaches its last millisecond, end - 1; a record is late for it when the
-watermark had reached end - 1 + allowed lateness before. With an allowed lateness a window stays after it
-has fired, and each record that comes late, but not too late, updates its result at once. With early firing
-the result so far goes out with each record, or whenever the watermark crosses a multiple of early_fire_every_ms
-from the window's start, if records came since.
+A window fires when the watermark reaches its last millisecond, end - 1. A record is late for it if the watermark
+had already reached end - 1 + allowed lateness. With an allowed lateness, a window is kept after it has fired, and
+each further record within the lateness updates its result at once. With early firing, the current result is emitted
+with each record, or whenever the watermark crosses a multiple of early_fire_every_ms from the window's start, if
+records arrived since.
 
 Rows: the event time in ms (or the window's start and end), then the values that the calls refer to.
 """
@@ -28,7 +28,7 @@ FIRE, CLOSE, EARLY = 0, 1, 2
 
 
 class WindowKernel(Kernel):
-    """What the kernels share: compiled calls, and how a result replaces the one that went out before."""
+    """The base kernel: compiled calls, and the replacement of an emitted result by a new one."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class WindowKernel(Kernel):
         """A window fires, fires early, or closes."""
 
     def _result(self, acc: list[Any] | None, window: Window) -> Row | None:
-        """The row of a window as it is now, None where it has no rows (left)."""
+        """The current result row of a window; None if it has no rows (left)."""
         compiled = self._accumulators
         if acc is None or (compiled.rows is not None and acc[compiled.rows] == 0):
             return None
@@ -87,7 +87,7 @@ class WindowKernel(Kernel):
             self._accumulators.accumulate(acc, row)
 
     def _early_ms(self, window: Window, watermark_ms: int) -> int | None:
-        """When a window that got a record now fires early next; None where it fires for good before."""
+        """The next early firing time of a window that gets a record now; None if it fires on time before."""
         start, end = window
         passed = max(watermark_ms + 1, start) - start
         next_ms = start + (passed // self._early + 1) * self._early - 1
