@@ -1,8 +1,8 @@
-"""What an accumulator is made of: parts that keep something of the values that they are given.
+"""The parts of an accumulator: each keeps some aggregate of the values that it receives.
 
-A part owns one or more slots of the accumulator, a plain list, and changes them by a value (NULL only where the
-function sees NULLs) or by the slots of another accumulator, which it leaves as it is. Parts of several functions stand
-here, the others beside their function.
+A part owns one or more slots of the accumulator, a plain list. It updates them with a value (NULL only if the
+function sees NULLs) or with the slots of another accumulator, which stays unchanged. Parts that several functions
+share are here, the others next to their function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EXACT: Final = Context(prec=100)
 
 
 class Part(NamedTuple):
-    """accumulate and retract take a value, merge another accumulator."""
+    """accumulate and retract take a value, merge takes another accumulator."""
 
     accumulate: Step
     retract: Step
@@ -37,11 +37,11 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Slots:
-    """Slots of an accumulator, as a function asks for them. Functions over the same values share those of one name.
+    """Slots of an accumulator, as a function requests them. Functions over the same values share slots of one name.
 
-    initial: what they hold of no values; a type stands for a new container of that type. part: made of the first
-    slot's place. words: what they hold, for a person. holds: names of slots that can be read here too, and how far from
-    the first one.
+    initial: the contents without values; a type stands for a new container of that type. part: creates the part,
+    given the first slot's index. words: the contents, for people. holds: names of other slots that can be read here
+    too, with their offsets from the first one.
     """
 
     name: str
@@ -74,7 +74,7 @@ NUMBER: Final = Slots("number", (0,), _counting, (Word("number"),))
 
 
 def sum_and_number(type_: str) -> Slots:
-    """The sum of the values, and in the next slot their number."""
+    """The sum of the values; the next slot holds their number."""
     words = (Word("sum"), Word("number", 1))
     if decimal_scale(type_) is not None:
         exact = partial(_summing_with, add=_EXACT.add, subtract=_EXACT.subtract)
@@ -124,7 +124,7 @@ def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[
 
 
 def sorted_values(*, is_float: bool) -> Slots:
-    """How often each value is there, and in the next slot the distinct values in order."""
+    """The count of each value; the next slot holds the distinct values in order."""
     words = (Word("values and how often", is_value=True, read=partial(_in_order, is_float=is_float)),)
     return Slots("multiset", (dict, list), partial(_multiset, is_float=is_float), words)
 
@@ -158,7 +158,7 @@ def _multiset(slot: int, is_float: bool) -> Part:
 
 
 def _counted(counts: dict[Any, int], key: Any, times: int) -> int:
-    """Count copies of a value: 1 where the first one has come, -1 where the last one has gone, else 0."""
+    """Count copies of a value. Returns 1 for the first copy, -1 if the last one is retracted, else 0."""
     before = counts.get(key, 0)
     after = before + times
     if after:
@@ -169,7 +169,7 @@ def _counted(counts: dict[Any, int], key: Any, times: int) -> int:
 
 
 def end_of(slot: int, *, largest: bool, is_float: bool) -> Read:
-    """The reader of the first or last of the sorted values. slot: that of the values in order."""
+    """The reader of the first or last of the sorted values. slot: the one with the values in order."""
     at = -1 if largest else 0
     if is_float:
         return lambda acc: unordered(acc[slot][at][at]) if acc[slot] else None
@@ -186,7 +186,7 @@ def unordered(key: tuple[bool, float]) -> float:
 
 
 def _listing(slot: int) -> Part:
-    """What is not there cannot be taken out."""
+    """A retraction of an unknown value does nothing."""
 
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot].append(value)
@@ -206,7 +206,7 @@ VALUES: Final = Slots("values", (list,), _listing, (Word("values", is_value=True
 
 
 def distinct_once(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
-    """Hands each value on once; of an input that never retracts. The slot holds the values seen."""
+    """Passes each value on once, for an input that never retracts. The slot holds the values seen."""
 
     def once(acc: Acc, value: Any) -> None:
         key = _distinct_key(value) if is_float else value
@@ -222,7 +222,7 @@ def distinct_once(slot: int, accumulate: Step, retract: Step, is_float: bool) ->
 
 
 def distinct_counted(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
-    """Hands a value on when its first copy comes, and back when its last one goes. The slot holds the counts."""
+    """Accumulates a value with its first copy, and retracts it with its last one. The slot holds the counts."""
 
     def add(acc: Acc, value: Any, times: int) -> None:
         key = _distinct_key(value) if is_float else value
@@ -249,5 +249,5 @@ def _distinct_value(key: Any) -> Any:
 
 
 def held(slot: int) -> Read:
-    """The reader of a slot as it is."""
+    """The reader of a slot's plain content."""
     return lambda acc: acc[slot]

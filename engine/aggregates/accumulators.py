@@ -1,13 +1,13 @@
 """Calls of aggregate functions as accumulate, retract and merge on a small list of plain values.
 
     SUM(v), AVG(v), COUNT(*), MAX(v)     four calls
-    scope v: sum, multiset               what is kept, shared between the calls of one argument
+    scope v: sum, multiset               the kept parts, shared between the calls of one argument
     acc = [rows, sum, number, {..}, ..]  the state of one group: a list, one or more slots per part
 
 `compile_calls` turns calls into a few closures once per partition, as Flink generates its AggsHandler
-once per job; a record then costs one call per scope, and whether something retracts, filters or is
-distinct is decided beforehand. NULLs are skipped by all functions but those that say otherwise. DISTINCT keeps a
-set without retraction, counts with it. Counts may be negative for a while: a retraction may come first.
+once per job. A record then costs one call per scope: retraction, filters and DISTINCT are resolved in
+advance. All functions skip NULLs unless they declare otherwise. DISTINCT keeps a set without retraction,
+counts with it. Counts may be negative temporarily: a retraction may arrive first.
 
 Source: Flink AggsHandlerCodeGenerator, DistinctAggCodeGen.
 """
@@ -41,12 +41,12 @@ Merge = Callable[[Acc, Acc], None]
 class Accumulators:
     """The compiled calls.
 
-    create gives an empty accumulator; accumulate and retract change it by a row, merge by another one,
-    which stays as it is. value reads the results; where `present` is set it reads what is compared to
-    find out whether a result changed, and present makes the results of it: Flink computes variances in
-    a projection above the aggregate, so that an equal variance of other rows is still an update.
-    rows: the slot that counts rows, set where the input retracts. clock: holds the position of the
-    current record where uses_clock; FIRST_VALUE and LAST_VALUE order by it. kept: what the slots hold, in words.
+    create returns an empty accumulator; accumulate and retract update it with a row, merge with another one,
+    which stays unchanged. value reads the results. If `present` is set, value reads intermediate values, which
+    are compared to detect a change, and present converts them to results: Flink computes variances in a
+    projection above the aggregate, so an equal variance of other rows is still an update.
+    rows: the slot that counts rows, set if the input retracts. clock: holds the position of the current
+    record if uses_clock; FIRST_VALUE and LAST_VALUE order by it. kept: the slots' contents, in words.
     """
 
     create: Callable[[], Acc]
@@ -62,7 +62,7 @@ class Accumulators:
 
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
-    """The closures for these calls. retracting: whether rows may be taken back."""
+    """The closures for these calls. retracting: whether rows may be retracted."""
     calls = [replace(call, distinct=call.distinct and not call.function.ignores_distinct) for call in calls]
     builder = _Builder(calls, retracting)
     rows = builder.scope(_ALL_ROWS).keep(NUMBER) if retracting else None
@@ -85,13 +85,13 @@ def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumu
 
 @dataclass
 class _Layout:
-    """Which slot holds what: initial values, and makers for those that are containers."""
+    """The layout of the slots: initial values, and constructors for containers."""
 
     template: list[Any] = field(default_factory=list)
     makers: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
 
     def add(self, *initial: Any) -> int:
-        """The first of some new slots. A type stands for a new container of that type."""
+        """Add slots; returns the index of the first. A type stands for a new container of that type."""
         slot = len(self.template)
         for value in initial:
             if isinstance(value, type):
@@ -109,7 +109,7 @@ class _Layout:
 
 
 class _Key(NamedTuple):
-    """What the calls of one scope have in common."""
+    """The properties that the calls of one scope share."""
 
     argument: int | None
     filter: int | None
@@ -118,7 +118,7 @@ class _Key(NamedTuple):
 
     @classmethod
     def of(cls, call: AggregateCall) -> _Key:
-        """That of a call."""
+        """The key of a call."""
         return cls(call.argument, call.filter, call.distinct, call.function.sees_nulls)
 
 
@@ -134,7 +134,7 @@ class _Builder:
         self.clock: list[Any] = [None]
 
     def scope(self, key: _Key) -> _Scope:
-        """Where the values of these calls are seen."""
+        """The scope that receives the values of these calls."""
         if key not in self.scopes:
             calls = [call for call in self.calls if _Key.of(call) == key]
             wanted = [call.function.keeps(self.values(call)) for call in calls]
@@ -143,7 +143,7 @@ class _Builder:
         return self.scopes[key]
 
     def values(self, call: AggregateCall) -> Values:
-        """What a call is over."""
+        """The values that a call aggregates."""
         retracting = self.retracting and not call.never_retracts
         return Values(
             call.type,
@@ -157,16 +157,16 @@ class _Builder:
         )
 
     def reader(self, call: AggregateCall) -> Reader:
-        """How the result of a call is read from the accumulator."""
+        """The reader of a call's result in the accumulator."""
         values = self.values(call)
         slot = self.scope(_Key.of(call)).keep(call.function.keeps(values))
         return call.function.reader(values, slot)
 
 
 class _Scope:
-    """The values of one argument that pass one filter, and the parts that look at them.
+    """The values of one argument that pass one filter, and the parts that receive them.
 
-    wanted: all that its calls keep, so that one of these can stand in for another.
+    wanted: the slots of all its calls, so that one of these can replace another.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class _Scope:
 
     @property
     def described(self) -> tuple[Kept, ...]:
-        """What its slots hold, in words."""
+        """The contents of its slots, in words."""
         argument, condition = self.key.argument, self.key.filter
         kept = [
             Kept(word, slot + word.at, argument, condition, self.key.distinct)
@@ -192,7 +192,7 @@ class _Scope:
         return (*kept, *(() if self.seen is None else (Kept(VALUES_SEEN, self.seen, argument, condition),)))
 
     def keep(self, slots: Slots) -> int:
-        """The place of these slots: their own, or one where another call keeps the same."""
+        """The index of these slots: their own, or that of another call's slots with the same contents."""
         for other in self.wanted:
             if slots.name in other.holds:
                 return self.keep(other) + other.holds[slots.name]
@@ -243,7 +243,7 @@ def _where(condition: int, step: RowStep) -> RowStep:
 
 
 def _all(steps: Sequence[Callable[[Acc, Any], None]]) -> Callable[[Acc, Any], None]:
-    """One after the other; unrolled for few, which is what queries have."""
+    """All steps in order; unrolled for small numbers, the usual case in queries."""
     match steps:
         case []:
             return _nothing

@@ -1,7 +1,7 @@
-"""Aggregate functions as Spark SQL, typed as Flink types them: over the rows of groups, or over frames.
+"""Aggregate functions in Spark SQL with Flink's types: over the rows of groups, or over frames.
 
-What depends on the order of arrival goes by position. Where rows are taken back, such a function loses the oldest equal
-value, which only the changelog tells; everything else is asked of the table.
+Functions that depend on the order of arrival order by position. A retraction removes their oldest equal value, which
+only the changelog shows; all other functions read the table.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def grouped(
 ) -> DataFrame:
     """One row per group that has rows: the keys, then the results.
 
-    keys: SQL expressions by the names of their columns. changes: the changelog of an input that takes rows back.
-    steady: the results that no retraction changes, which are of all rows that ever were.
+    keys: SQL expressions by the names of their columns. changes: the changelog of an input that retracts.
+    steady: the results that no retraction changes, computed over all rows that ever existed.
     """
     from pyspark.sql import functions as f
 
@@ -68,7 +68,7 @@ def grouped(
 
 
 def _with_results(groups: DataFrame, aggregates: Sequence[Aggregate], schema: Schema) -> DataFrame:
-    """The groups, where functions in Python have made results of their values."""
+    """The groups, with the results of functions in Python computed from their values."""
     from engine.python_functions.on_spark import with_fold
 
     for call in aggregates:

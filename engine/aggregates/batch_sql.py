@@ -1,4 +1,4 @@
-"""A call of an aggregate function as the batch answer sees it, and the pieces of Spark SQL that functions share."""
+"""A call of an aggregate function in the batch answer, and Spark SQL fragments that functions share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engine.model.schema import INTEGER_BITS
 class BatchCall:
     """A call over the rows of a group or a frame.
 
-    value: the argument, NULL where the condition is not met. type: the result's. beside: the functions called over the
+    value: the argument, NULL if the condition is not met. type: the result's. beside: the functions called over the
     same values, by name. over: the frame, ` OVER (PARTITION BY ...)`. takes_back: the rows are records of a changelog,
-    some of which take others back. has_frequency: the value is a row of what counts, `v`, and how often, `n`.
+    some of which retract others. has_frequency: the value is a row of a counted value, `v`, and its frequency, `n`.
     """
 
     value: str
@@ -31,7 +31,7 @@ class BatchCall:
     has_frequency: bool = False
 
     def of(self, function: str, value: str | None = None) -> str:
-        """One of Spark's aggregate functions over the values, or over what is made of each."""
+        """One of Spark's aggregate functions over the values, or over an expression of each."""
         distinct = "DISTINCT " if self.is_distinct and not self.over else ""
         return f"{function}({distinct}{self.value if value is None else value}){self.over}"
 
@@ -67,7 +67,7 @@ def sum_of_distinct(call: BatchCall, *, divided: bool = False) -> str:
 
 
 def values_by_arrival(call: BatchCall, item_type: str = "", *, with_nulls: bool = False) -> str:
-    """The values in order of arrival as a list. item_type: of one of them; empty: not known."""
+    """The values in order of arrival as a list. item_type: the type of one value; empty: not known."""
     wanted = "true" if with_nulls else f"({call.value}) IS NOT NULL"
     if call.condition is not None:
         wanted = f"({wanted}) AND ({call.condition})"

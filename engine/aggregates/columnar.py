@@ -1,12 +1,12 @@
 """The aggregate without windows on whole batches: `engine.operators.aggregate.AggregateKernel`.
 
     kinds    +I +I -D -D | -U +I     of one group
-    rows      1  2  1  0 |  .  1     a -U that finds no group is left out; at 0 the group ends, and may be born again
+    rows      1  2  1  0 |  .  1     a -U without a group is ignored; at 0 the group ends, and may begin again
     lives    |---------- |    |--
     emitted  +I -U -U -D      +I
                 +U +U
 
-What a group is after each record is a running sum, or a running extreme, over its life.
+The results of a group after each record are running sums, or running extremes, over its lifetime.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.model.timeline import Timeline
 
 
 class AggregateColumns:
-    """Groups with calls that have columns (`columnar_calls`). State: a row of sums and extremes per group."""
+    """Groups with calls that have columns (`columnar_calls`). State: one row of sums and extremes per group."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class AggregateColumns:
         self.state_schema = pa.schema([(f"part{at}", pa.int64()) for at in range(len(self._parts))])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """What every record makes of its group."""
+        """Compute the result of its group after every record."""
         records, state = chunk.records, chunk.state
         known: list[Found] = [longs(column) for column in state.columns[1:]]
         row_of_group = row_of_groups(state, chunk.groups)
@@ -80,7 +80,7 @@ class AggregateColumns:
     def _emitted(
         self, chunk: Chunk, records: Records, born: Longs, dead: Flags | None, after: list[Found], before: list[Found]
     ) -> Emitted:
-        """The results that go out, then those that are taken back. born: the records that begin a group."""
+        """The emitted results, then the retracted ones. born: the records that begin a group."""
         changes = _changes(after, before, len(records)) if not self._emit_unchanged else np.ones(len(records), np.bool_)
         changes[born] = True
         if dead is not None:
@@ -117,7 +117,7 @@ class AggregateColumns:
     def _state(
         self, records: Records, runs: Runs, dead: Flags | None, chunk: Chunk, accumulators: list[Found]
     ) -> pa.RecordBatch:
-        """What groups with records have come to, if they still are; groups without records stay as they are."""
+        """The state of groups with records, if they still exist; groups without records stay unchanged."""
         last = runs.ends - 1
         others = rows_of_others(chunk.state, records.groups[last], chunk.groups)
         if dead is not None:
@@ -127,12 +127,12 @@ class AggregateColumns:
 
 
 def _signs(kinds: Kinds) -> Longs:
-    """1 for what adds a row, -1 for what takes one back."""
+    """1 for records that add a row, -1 for those that retract one."""
     return np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), np.int64(-1), np.int64(1))
 
 
 def _of_rows(values: Longs, rows: Longs) -> Longs:
-    """The state's values by row; 0 where there is no row."""
+    """The state's values by row; 0 if there is no row."""
     stored = np.zeros(len(rows), np.int64)
     there = rows >= 0
     stored[there] = values[rows[there]]
@@ -140,13 +140,13 @@ def _of_rows(values: Longs, rows: Longs) -> Longs:
 
 
 def _unknown(runs: Runs, rows: Longs) -> Flags:
-    """The retractions that find no group: those that bring the number of rows to a new low below zero."""
+    """The retractions without a group: they bring the number of rows to a new minimum below zero."""
     low = np.minimum(running_least(runs, rows), 0)
     return low < shifted(runs, low, 0)
 
 
 def _lives(runs: Runs, row_of_run: Longs, dead: Flags | None) -> tuple[Runs, Longs]:
-    """The lives of the groups, and the state's row that each goes on from, or -1."""
+    """The lifetimes of the groups, and the state's row that each continues, or -1."""
     if dead is None:
         return runs, row_of_run
     firsts = np.zeros(runs.size, np.bool_)
@@ -159,7 +159,7 @@ def _lives(runs: Runs, row_of_run: Longs, dead: Flags | None) -> tuple[Runs, Lon
 
 
 def _before(lives: Runs, row_of_life: Longs, after: Found, stored: Found) -> Found:
-    """Each record's result before it; what begins a life has none, and nobody asks for it."""
+    """The result before each record; the first record of a lifetime has none, and it is never read."""
     values, there = after
     stored_values, stored_there = stored
     earlier = shifted(lives, values, _of_rows(stored_values, row_of_life))
@@ -171,7 +171,7 @@ def _before(lives: Runs, row_of_life: Longs, after: Found, stored: Found) -> Fou
 
 
 def _changes(after: list[Found], before: list[Found], size: int) -> Flags:
-    """The records that change a result. Values that are not there are all 0."""
+    """The records that change a result. Missing values are all 0."""
     changes = np.zeros(size, np.bool_)
     for (values, there), (old_values, was_there) in zip(after, before, strict=True):
         changes |= values != old_values
@@ -193,7 +193,7 @@ def _records(records: Records, places: Longs) -> Records:
 
 
 def _at(values: Longs, places: Longs) -> Longs:
-    # Often all records are meant, and then there is nothing to copy.
+    # Often these are all records, and nothing has to be copied.
     return values if len(places) == len(values) else values[places]
 
 

@@ -1,4 +1,4 @@
-"""Calls on whole batches: whether there are columns for them, and which."""
+"""Calls on whole batches: their columns, or the reason why they have none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.aggregates.function import AggregateCall, functions_beside
 
 
 def without_columns(calls: Sequence[AggregateCall], *, retracting: bool) -> str | None:
-    """Why there are no columns for these calls; None where there are."""
+    """Why there are no columns for these calls; None if there are."""
     for call in calls:
         function = call.function
         if function.columnar is None:

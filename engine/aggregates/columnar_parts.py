@@ -1,7 +1,7 @@
-"""What is kept of a group on whole batches, a column each. Each function says which columns, and how it reads them.
+"""The parts of a group's accumulator on whole batches, a column each. Each function declares and reads its columns.
 
-Sums of integers wrap in 64 bits and, when read, in their own type: which gives what exact sums give that wrap when
-read. Where the plain kernel fails since an average does not fit its type, this fails alike.
+Sums of integers wrap in 64 bits and, when read, in their own type. This gives the same values as exact sums that wrap
+when read. Where the plain kernel fails because an average does not fit its type, these columns fail in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.columnar.runs import Flags, Runs, last_place, running_most, running_
 from engine.contract.columnar_kernel import Longs
 
 Found = tuple[Longs, Flags | None]
-"""Values, 0 where there is none, and which are there (None: all)."""
+"""Values, 0 for missing ones, and flags of those that exist (None: all)."""
 
 LEAST: Final = np.int64(-(1 << 63))
 SIZES: Final = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
@@ -33,7 +33,7 @@ class Part(ABC):
     filter: int | None
 
     def taking_part(self, columns: Columns) -> Flags | None:
-        """Which records count; None: all."""
+        """The records that count; None: all."""
         there = None if self.argument is None else valid(columns[self.argument])
         if self.filter is None:
             return there
@@ -60,7 +60,7 @@ class Number(Part):
 class Sum(Part):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         assert self.argument is not None
-        # What is NULL is 0 already.
+        # NULLs are 0 already.
         values, _ = longs(columns[self.argument])
         if self.filter is not None:
             values = values * flags(columns[self.filter])
@@ -71,7 +71,7 @@ class Sum(Part):
 
 @dataclass(frozen=True)
 class Extreme(Part):
-    """The smallest or largest value that was ever there: no retraction changes it."""
+    """The smallest or largest value that ever existed: no retraction changes it."""
 
     largest: bool
 
@@ -112,12 +112,12 @@ def _initial(known: Found, row_of_life: Longs) -> Longs:
 
 Parts = tuple[Part, ...]
 Keep = Callable[[Part], int]
-"""Asks for a column of the state and gives its place; calls share those that are equal."""
+"""Requests a column of the state and returns its index; calls share equal columns."""
 Read = Callable[[Sequence[Found], Flags | None], Found]
-"""A result after each record, from the columns of the state; dead: whose results nobody asks for."""
+"""A result after each record, from the columns of the state; dead: the records whose results are never read."""
 Reads = tuple[Read, ...]
 
 
 def column(place: int) -> Read:
-    """The reader of a column as it is."""
+    """The reader of a plain column."""
     return lambda found, dead: found[place]

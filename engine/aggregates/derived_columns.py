@@ -1,4 +1,4 @@
-"""The columns that aggregates give, and what cannot be: wrong types, unknown columns, misplaced functions."""
+"""The output columns of aggregates, and the checks: wrong types, unknown columns, misplaced functions."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def derive_columns(
     merging: bool = False,
     ordered: bool = False,
 ) -> Columns:
-    """Type everything. always_grouped: a group is never empty, even without group columns (windows).
+    """Derive all types. always_grouped: a group is never empty, even without group columns (windows).
 
-    leaving: rows leave their frame again. merging: accumulators are put together of several. ordered: the rows come in
-    an order, one by one.
-    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
-    function that cannot be used here.
+    leaving: rows leave their frame again. merging: accumulators are merged. ordered: the rows arrive in an order, one
+    by one.
+    Raises PipelineError and its subclasses: unknown columns, wrong types, a name that is used twice; PlanRejected for
+    a function that cannot be used here.
     """
     schema = input_.schema
     groups: list[Column] = []
@@ -72,7 +72,7 @@ def derive_columns(
 
 
 def check_names(node: str, columns: Iterable[Column]) -> None:
-    """Raise PipelineError where two output columns have one name."""
+    """Raise PipelineError if two output columns have the same name."""
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -134,7 +134,7 @@ def _check(
 
 
 def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> None:
-    """Raise PipelineError where a function in Python does not fit what it is given."""
+    """Raise PipelineError if a function in Python does not fit its arguments."""
     if not isinstance(aggregate.function, PythonFunction):
         if aggregate.others:
             message = f"{field}: {aggregate.function.name} takes one argument. Leave the others out."
@@ -160,7 +160,7 @@ def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema,
 def _check_place(
     node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool, ordered: bool
 ) -> None:
-    """Raise PlanRejected where the function cannot be computed."""
+    """Raise PlanRejected if the function cannot be computed here."""
     name = aggregate.function.name
     if aggregate.function.needs_order and not ordered:
         message = f"{name} is for all rows so far, in their order: use it in an over aggregate."

@@ -1,15 +1,15 @@
-"""The contract of an aggregate function: one file in `engine/aggregates/functions/` holds everything that it is.
+"""The contract of an aggregate function: one file in `engine/aggregates/functions/` defines it completely.
 
-    name, place                     what SQL and pipelines call it, and where forms list it
-    check_argument                  what is wrong with an argument, in words
+    name, place                     its name in SQL and pipelines, and its place in forms
+    check_argument                  the error of an argument, in words
     result_type, kept_type          the type of the result, and the type in which it is computed
-    keeps                           the slots that it keeps of a group: accumulate, retract, merge, and what they hold
-    reader                          how the result is read from these slots
+    keeps                           the slots that it keeps per group: accumulate, retract, merge, and their contents
+    reader                          reads the result from these slots
     batch                           the same in Spark SQL
     columnar                        the same on whole batches; None: the plain kernel runs
 
-The rest says where the function may stand and what the planner knows of its result. All of it has a default.
-Here is also what a kernel is given: its calls of functions.
+The other attributes declare where the function can be used, and properties of its result for the planner. All of
+them have defaults. The calls of functions, as kernels receive them, are defined here too.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _HAS_MANY: Final = re.compile(r"\b(array|map)<")
 
 @dataclass(frozen=True)
 class Values:
-    """What a call is over: the values of its argument that pass its filter.
+    """The values that a call aggregates: those of its argument that pass its filter.
 
-    type: theirs, as `kept_type` has it. retracting: whether values may be taken back. clock: holds the position of the
-    current record where the function `uses_clock`. beside: the functions called over the same values, by name.
+    type: their type, from `kept_type`. retracting: whether values may be retracted. clock: holds the position of the
+    current record if the function `uses_clock`. beside: the functions called over the same values, by name.
     arguments: the types of all arguments of a function in Python.
     """
 
@@ -51,14 +51,14 @@ class Values:
 
     @property
     def is_float(self) -> bool:
-        """Whether NaN may be among them."""
+        """Whether the values may contain NaN."""
         return self.type in FLOATS
 
 
 class Reader(NamedTuple):
-    """How a result is read from an accumulator.
+    """Reads a result from an accumulator.
 
-    present: makes the result of what was read, where that is compared to find out whether the result changed.
+    present: converts the read value to the result, if the read value is compared to detect a change.
     """
 
     value: ReadAcc
@@ -67,10 +67,10 @@ class Reader(NamedTuple):
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's.
+    """One call over the rows of a kernel. argument, filter: indexes into the row; type: the argument's.
 
-    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only. arguments: the
-    types of all arguments of a function in Python; where there are several, the value at the argument's place is a row.
+    never_retracts: a MIN or MAX that no retraction changes, because its argument is monotonic. arguments: the types
+    of all arguments of a function in Python; if there are several, the value at the argument's index is a row.
     """
 
     function: AggregateFunction
@@ -86,71 +86,71 @@ class AggregateCall:
 
 
 class ColumnarFunction(ABC):
-    """How a function works on whole batches, where it does."""
+    """A function's implementation on whole batches, if it has one."""
 
     of_any_type: bool = False
-    """Whether the type of the values does not matter, as they are only counted."""
+    """Whether values of any type are allowed, since they are only counted."""
 
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        """Why the plain kernel runs, in words; None where this does. DISTINCT has no columns at all."""
+        """Why the plain kernel runs, in words; None if this one does. DISTINCT is never columnar."""
         return None
 
     @abstractmethod
     def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
-        """How the result is read. beside: the functions called over the same values, by name."""
+        """The reader of the result. beside: the functions called over the same values, by name."""
 
 
 class AggregateFunction(ABC):
-    """One function. It has no state of its own; two of Flink's with one name are the same."""
+    """One function. It has no state of its own; two functions of Flink with the same name are equal."""
 
     name: str
-    """As SQL and pipelines write it."""
+    """The name in SQL and pipelines."""
     place: ClassVar[int] = 1000
     """Forms list functions by place, then by name."""
     replaces: ClassVar[Mapping[str, str]] = {}
-    """Functions of other dialects, and the call to write instead."""
+    """Functions of other dialects, with the call that replaces each."""
 
     counts_rows: ClassVar[bool] = False
-    """Whether it can be called without an argument, for all rows: it does not look at values."""
+    """Whether it can be called without an argument, over all rows: it does not read values."""
     sees_nulls: ClassVar[bool] = False
-    """Whether it takes NULLs too."""
+    """Whether it also receives NULLs."""
     never_null: ClassVar[bool] = False
-    """Whether it has a result without values."""
+    """Whether its result without values is not NULL."""
     has_separator: ClassVar[bool] = False
     """Whether a text can follow the argument."""
     has_offset: ClassVar[bool] = False
     """Whether a number of rows can follow the argument."""
     has_percentage: ClassVar[bool] = False
-    """Whether shares follow the argument, and maybe how often each value counts."""
+    """Whether shares can follow the argument, and optionally the frequency of each value."""
     ignores_distinct: ClassVar[bool] = False
     """Whether DISTINCT changes nothing."""
     needs_order: ClassVar[bool] = False
-    """Whether it only means something over rows in an order: in OVER, with a frame of all rows so far."""
+    """Whether it requires ordered rows: in OVER, with a frame of all rows so far."""
 
     goes_by_arrival: ClassVar[bool] = False
-    """Whether the order of arrival decides: the batch answer then asks the changelog, not the table."""
+    """Whether its result depends on the order of arrival: the batch answer then reads the changelog, not the table."""
     uses_clock: ClassVar[bool] = False
-    """Whether it keeps when values came, so that merging two accumulators keeps their order."""
+    """Whether it keeps the positions of values, so that merging two accumulators preserves their order."""
     folds_bundles: ClassVar[bool] = True
-    """Whether a mini-batch folds the records of a key before they are counted into bundles."""
+    """Whether a mini-batch folds the records of a key before it counts them into bundles."""
 
     is_python: ClassVar[bool] = False
-    """Whether it is somebody's own, written in Python."""
+    """Whether it is user-defined, written in Python."""
 
     can_retract: bool = True
-    """Whether a value can be taken back: of an updating input, or when it leaves a frame."""
+    """Whether a value can be retracted: by an updating input, or when it leaves a frame."""
     can_merge: bool = True
-    """Whether two accumulators can become one: those of slices or sessions."""
+    """Whether two accumulators can be merged: those of slices or sessions."""
 
     is_its_argument: ClassVar[bool] = False
     """Whether the result over a single row is the argument."""
     is_between_arguments: ClassVar[bool] = False
     """Whether the result over equal values is that value."""
     steady_move: ClassVar[Monotonicity | None] = None
-    """A result that moves this way changes by no retraction: a larger MAX has taken its place."""
+    """No retraction changes a result that moves in this direction: a larger MAX has already replaced the value."""
 
     columnar: ClassVar[ColumnarFunction | None] = None
-    """How whole batches are aggregated; None: the plain kernel runs."""
+    """The implementation on whole batches; None: the plain kernel runs."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AggregateFunction) and other.name == self.name
@@ -162,7 +162,7 @@ class AggregateFunction(ABC):
         return self.name
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
-        """What is wrong with an argument of this type, after the words `SUM(name)`; None where nothing is."""
+        """The error of an argument of this type, to follow the words `SUM(name)`; None if it is valid."""
         return None
 
     def result_type(self, type_: str) -> str:
@@ -170,32 +170,32 @@ class AggregateFunction(ABC):
         return type_
 
     def kept_type(self, argument: str | None, result: str) -> str | None:
-        """The type of the values. argument: its column's, None for an expression. None: any will do."""
+        """The type of the values. argument: its column's type, None for an expression. None: any type works."""
         return argument or result
 
     @abstractmethod
     def keeps(self, values: Values) -> Slots:
-        """What it keeps of these values. Functions over the same values share slots of one name."""
+        """The slots that it keeps for these values. Functions over the same values share slots of one name."""
 
     @abstractmethod
     def reader(self, values: Values, slot: int) -> Reader:
-        """How the result is read. slot: the first of those that it keeps."""
+        """The reader of the result. slot: the first of the slots that it keeps."""
 
     @abstractmethod
     def batch(self, call: BatchCall) -> str:
         """The result in Spark SQL."""
 
     def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
-        """How the result moves while rows are only added. is_non_negative: whether no value is below zero."""
+        """The monotonicity of the result while rows are only added. is_non_negative: whether no value is below zero."""
         return None
 
     def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        """Whether the result is never below zero. argument: whether no value is."""
+        """Whether the result is never below zero. argument: whether no value is below zero."""
         return False
 
 
 class NumericFunction(AggregateFunction):
-    """A function of numbers. A DECIMAL has 38 digits, and at least 6 of them after the point."""
+    """A function of numbers. A DECIMAL result has 38 digits, at least 6 of them after the decimal point."""
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
         """Numbers only."""
@@ -207,19 +207,19 @@ class NumericFunction(AggregateFunction):
         return type_ if scale is None else f"decimal(38,{max(6, scale)})"
 
     def kept_type(self, argument: str | None, result: str) -> str | None:
-        """The result's: the argument's, but for the digits of a DECIMAL."""
+        """The type of the result: that of the argument, except for the digits of a DECIMAL."""
         return result
 
 
 def comparable_needed(type_: str) -> str | None:
-    """What is wrong with a type whose values have to be compared, in words."""
+    """The error of a type whose values must be comparable, in words; None if they are."""
     if not type_.startswith(("array", "map", "struct")):
         return None
     return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
 
 
 def hashable_needed(type_: str) -> str | None:
-    """What is wrong with a type whose values have to be told apart, in words; rows of plain values can be."""
+    """The error of a type whose values must be hashable, in words; None if they are, as rows of plain values."""
     return None if is_row(type_) and not _HAS_MANY.search(type_) else comparable_needed(type_)
 
 
@@ -240,6 +240,6 @@ class _Call(Protocol):
 
 
 def functions_beside(call: _Call, calls: Iterable[_Call]) -> frozenset[str]:
-    """The functions called over the same values, by name, that of the call itself among them."""
+    """The functions called over the same values, by name, including the call's own."""
     values = (call.argument, call.filter, call.distinct)
     return frozenset(other.function.name for other in calls if (other.argument, other.filter, other.distinct) == values)

@@ -1,4 +1,4 @@
-"""How the results of aggregates move from update to update, and which are never below zero, for the planner."""
+"""The monotonicity of aggregate results, and the results that are never below zero, for the planner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.expressions import Expression
 
 
 def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
-    """How the columns move from update to update; nothing is known where a row can change its group.
+    """The monotonicity of the columns from update to update; unknown if a row can change its group.
 
     Source: Flink FlinkRelMdModifiedMonotonicity.
     """
@@ -36,7 +36,7 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
 
 
 def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> bool:
-    """Whether Flink takes the rows of an aggregate for added ones: of what it reads nothing moves."""
+    """Whether Flink assumes that rows are only added to an aggregate: none of the columns that it reads moves."""
     if input_.never_moves:
         return True
     calls = [text for call in aggregates for text in call.reads]
@@ -49,7 +49,7 @@ def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Deri
 
 
 def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
-    """How a result moves while rows are only added."""
+    """The monotonicity of a result while rows are only added."""
 
     def is_non_negative() -> bool:
         condition = Expression.parse(call.filter) if call.filter else None
@@ -71,7 +71,7 @@ def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
 
 
 def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str] = ()) -> bool:
-    """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
+    """Whether the argument is never below zero. required: columns that the call's condition keeps non-negative."""
     if call.argument is None:
         return False
     argument = Expression.parse(expression_of(call.argument, input_.schema))
@@ -79,7 +79,7 @@ def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str]
 
 
 def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
-    """The results that no retraction can change: a MAX that only grows, a MIN that only falls."""
+    """The results that no retraction can change: a MAX that only rises, a MIN that only falls."""
     return frozenset(
         call.output_name
         for call in aggregates

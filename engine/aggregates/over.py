@@ -1,8 +1,8 @@
-"""The kernels of over aggregation: each row with aggregates over itself and rows before it.
+"""The kernels of over aggregation: each row with aggregates over itself and preceding rows.
 
-By event time rows wait until the watermark reaches them and then go through in the order of their times, so
-that nothing has to be taken back. Rows of one time are peers: RANGE takes them together, ROWS one by one in
-the order in which they came.
+By event time, rows are buffered until the watermark reaches them and are then processed in order of time, so
+nothing has to be retracted. Rows of the same time are peers: RANGE processes them together, ROWS one by one in
+order of arrival.
 
 Rows: the output's columns (width of them), the event time in ms at time_at, and what the calls refer to.
 Source: Flink RowTimeUnboundedPrecedingOverFunctionV2, RowTimeRowsBoundedPrecedingFunction,
@@ -29,10 +29,10 @@ LATE_PASSED = "rows of its time or later had been emitted"
 
 
 class OverKernel(Kernel):
-    """What all share: the accumulator of the rows in the frame, and the rows themselves where they leave it.
+    """The base: the accumulator of the rows in the frame, and the rows themselves if they leave it later.
 
-    preceding_rows: how many rows before the current one are in the frame; None: all.
-    State: (accumulator, the frame's rows, how many rows there were), and what the kernel adds.
+    preceding_rows: the number of rows before the current one in the frame; None: all.
+    State: (accumulator, the frame's rows, the number of rows so far), and the kernel's own state.
     """
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, *, leaving: bool) -> None:
@@ -47,7 +47,7 @@ class OverKernel(Kernel):
         self.width = width
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Begin with a partition."""
+        """Begin a partition."""
         acc, rows, count, more = state or (None, (), 0, None)
         self.count: int = count
         self.acc: list[Any] = self.create() if acc is None else acc
@@ -55,19 +55,19 @@ class OverKernel(Kernel):
         self.resume(more)
 
     def resume(self, more: Any | None) -> None:
-        """Take up what the kernel itself keeps."""
+        """Restore the kernel's own state."""
 
     def kept(self) -> Any | None:
-        """What the kernel itself keeps."""
+        """The kernel's own state."""
         return None
 
     def finish(self) -> Any | None:
-        """The accumulator, the rows of the frame and the rows that wait."""
+        """The accumulator, the rows of the frame and the buffered rows."""
         more = self.kept()
         return (self.acc, list(self.frame), self.count, more) if self.count or more else None
 
     def describe(self, names: Names) -> Description:
-        """The accumulator of the frame, the rows that will leave it, and what the kernel itself keeps."""
+        """The accumulator of the frame, the rows that will leave it, and the kernel's own state."""
         tables = accumulator(self.acc, self.described, names) if self.count else ()
         if self.frame:
             columns = names.columns()[: self.width]
@@ -76,51 +76,51 @@ class OverKernel(Kernel):
         return (*tables, *self.describe_more(names))
 
     def describe_more(self, names: Names) -> Description:
-        """What the kernel itself keeps."""
+        """The kernel's own state."""
         return ()
 
     def enter(self, row: Row) -> None:
-        """A row comes into the frame. Functions that go by the order of arrival see the order of the frame."""
+        """Add a row to the frame. Functions that depend on the order of arrival see the order of the frame."""
         self.count += 1
         self.clock[0] = self.count
         self.add(self.acc, row)
 
     def leave(self, row: Row) -> None:
-        """A row is out of the frame."""
+        """Remove a row from the frame."""
         self.take_out(self.acc, row)
 
     def emit(self, row: Row, out: Output) -> None:
-        """The row with the results of the frame as it is."""
+        """Emit the row with the results of the current frame."""
         out.emit(INSERT, row[: self.width] + self.result())
 
     def result(self) -> Row:
-        """The results of the frame as it is."""
+        """The results of the current frame."""
         values = self.value(self.acc)
         return values if self.present is None else self.present(values)
 
 
 class OverArrivalKernel(OverKernel):
-    """By arrival: every row at once, with the rows before it, all or the last so many."""
+    """By arrival: every row is emitted at once, with all rows before it, or the last preceding_rows."""
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, preceding_rows: int | None) -> None:
         super().__init__(calls, width, leaving=preceding_rows is not None)
         self.preceding_rows = preceding_rows
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """The row goes out with its results."""
+        """Emit the row with its results."""
         step_by_row(self, row, self.preceding_rows)
         self.emit(row, out)
 
 
 class OverTimeKernel(OverKernel):
-    """By event time: what all three share, the rows that wait by time."""
+    """By event time: the base of the three kernels, with the buffered rows by time."""
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, leaving: bool) -> None:
         super().__init__(calls, width, leaving=leaving)
         self.time_at = time_at
 
     def wait(self, row: Row, passed_ms: int, reason: str, out: Output) -> None:
-        """Keep a row until its time has come. One whose time has passed is too late to be put in order."""
+        """Buffer a row until its time. A row whose time has passed is late: it can no longer be put in order."""
         time_ms = row[self.time_at]
         if time_ms <= passed_ms:
             out.late(time_ms, out.watermark_ms - time_ms, reason)
@@ -129,15 +129,15 @@ class OverTimeKernel(OverKernel):
         self.waiting.setdefault(time_ms, []).append(row)
 
     def resume(self, more: Any | None) -> None:
-        """Take up the rows that wait."""
+        """Restore the buffered rows."""
         self.waiting: dict[int, list[Row]] = dict(more or ())
 
     def kept(self) -> Any | None:
-        """The rows that wait."""
+        """The buffered rows."""
         return list(self.waiting.items()) or None
 
     def describe_more(self, names: Names) -> Description:
-        """The rows that wait, by their times."""
+        """The buffered rows, by time."""
         if not self.waiting:
             return ()
         rows = (
@@ -150,18 +150,18 @@ class OverTimeKernel(OverKernel):
 
     @abstractmethod
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Rows have waited long enough."""
+        """Process the buffered rows of this time."""
 
 
 class OverUnboundedKernel(OverTimeKernel):
-    """All rows before: a row is late as soon as the watermark has reached its time."""
+    """All preceding rows: a row is late once the watermark has reached its time."""
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, peers: bool) -> None:
         super().__init__(calls, width, time_at, leaving=False)
         self.peers = peers
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Let it wait."""
+        """Buffer the row."""
         self.wait(row, out.watermark_ms, LATE_WATERMARK, out)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
@@ -179,26 +179,26 @@ class OverUnboundedKernel(OverTimeKernel):
 
 
 class OverBoundedKernel(OverTimeKernel):
-    """The last rows before: a row is late when rows of its key that are not before it have gone out.
+    """A bounded frame: a row is late if rows of its key with the same or a later time have been emitted.
 
-    State: the time up to which rows have gone out.
+    State: the time up to which rows have been emitted.
     """
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int) -> None:
         super().__init__(calls, width, time_at, leaving=True)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Let it wait; where its time has passed, until the watermark moves."""
+        """Buffer the row; if the watermark has passed its time, until the next watermark."""
         self.wait(row, self.passed_ms, LATE_PASSED, out)
 
     def resume(self, more: Any | None) -> None:
-        """Take up the rows that wait, and the time."""
+        """Restore the buffered rows, and the time."""
         waiting, passed_ms = more or (None, MIN_WATERMARK)
         self.passed_ms: int = passed_ms
         super().resume(waiting)
 
     def describe_more(self, names: Names) -> Description:
-        """The rows that wait, and the time."""
+        """The buffered rows, and the time."""
         waiting = super().describe_more(names)
         if self.passed_ms == MIN_WATERMARK:
             return waiting
@@ -206,13 +206,13 @@ class OverBoundedKernel(OverTimeKernel):
         return (*waiting, passed)
 
     def kept(self) -> Any | None:
-        """The rows that wait, and the time."""
+        """The buffered rows, and the time."""
         waiting = super().kept()
         return None if waiting is None and self.passed_ms == MIN_WATERMARK else (waiting, self.passed_ms)
 
 
 class OverRowsKernel(OverBoundedKernel):
-    """The last so many rows, one by one."""
+    """The last preceding_rows rows, one by one."""
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_rows: int) -> None:
         super().__init__(calls, width, time_at)
@@ -227,10 +227,10 @@ class OverRowsKernel(OverBoundedKernel):
 
 
 class OverRangeKernel(OverBoundedKernel):
-    """The rows of the last so many ms, peers together; all is forgotten when no row can need it.
+    """The rows of the last preceding_ms, peers together; the state is cleared when no row can need it.
 
-    That is between one and one and a half times the length of the frame after its last row, and frees the
-    key to take rows that would have been late.
+    This happens between one and one and a half frame lengths after the last row of the key. From then on,
+    the key accepts rows that would have been late.
     """
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_ms: int) -> None:
@@ -239,7 +239,7 @@ class OverRangeKernel(OverBoundedKernel):
         self.forget_ms: int | None = None
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Let it wait, and see to it that it is forgotten."""
+        """Buffer the row, and set the timer that clears the state."""
         time_ms = row[self.time_at]
         super().on_record(kind, row, out)
         if time_ms > self.passed_ms and (self.forget_ms is None or self.forget_ms < time_ms + self.preceding_ms + 1):
@@ -247,7 +247,7 @@ class OverRangeKernel(OverBoundedKernel):
             out.set_timer(self.forget_ms)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Send the rows of this time, or forget everything."""
+        """Emit the rows of this time, or clear the state."""
         if self.forget_ms is not None and self.forget_ms <= time_ms:
             self.start((), None)
             return
@@ -264,17 +264,17 @@ class OverRangeKernel(OverBoundedKernel):
         self.passed_ms = time_ms
 
     def resume(self, more: Any | None) -> None:
-        """Take up the time at which all is forgotten, too."""
+        """Restore also the time at which the state is cleared."""
         more, self.forget_ms = more or (None, None)
         super().resume(more)
 
     def kept(self) -> Any | None:
-        """The time at which all is forgotten, too."""
+        """Adds the time at which the state is cleared."""
         return None if self.forget_ms is None else (super().kept(), self.forget_ms)
 
 
 def step_by_row(kernel: OverKernel, row: Row, preceding_rows: int | None) -> None:
-    """Move the frame on by one row."""
+    """Advance the frame by one row."""
     if preceding_rows is not None:
         if len(kernel.frame) > preceding_rows:
             kernel.leave(kernel.frame.popleft())

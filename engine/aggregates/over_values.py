@@ -1,7 +1,7 @@
-"""Over aggregation in the order of a column that is no time: a row that comes or goes changes those behind it.
+"""Over aggregation ordered by a column that is not a time: adding or removing a row changes the rows after it.
 
-Rows are kept in order, equal ones as they came. ROWS goes one by one; RANGE takes equal rows together, so that they
-change too. Every row behind is emitted anew, also where its result stays the same.
+Rows are kept in order, equal ones in order of arrival. ROWS processes them one by one; RANGE processes equal rows
+together, so they change too. Every later row is emitted again, even if its result stays the same.
 
 Rows: the output's columns (width of them), and what the calls refer to.
 Source: Flink NonTimeRangeUnboundedPrecedingFunction, NonTimeRowsUnboundedPrecedingFunction.
@@ -22,7 +22,7 @@ from engine.ranking.sort_keys import SortColumn, SortKey, sort_key_of
 
 
 class OverValuesKernel(Kernel):
-    """The rows of one partition in order, each with its results. order_at: what orders them, ascending."""
+    """The rows of one partition in order, with their results. order_at: the index of the ordering column, ascending."""
 
     def __init__(
         self, calls: Sequence[AggregateCall], width: int, order: SortColumn, *, peers: bool, update_before: bool
@@ -39,14 +39,14 @@ class OverValuesKernel(Kernel):
         self.update_before = update_before
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows and their results."""
+        """Restore the rows and their results."""
         self.rows: list[Row]
         self.results: list[Row]
         self.rows, self.results = state or ([], [])
         self.keys: list[SortKey] = [self.sort_key(row) for row in self.rows]
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """A row comes in behind those equal to it, or goes."""
+        """Add a row after its equals, or remove one."""
         key = self.sort_key(row)
         first = bisect_left(self.keys, key)
         if kind in (INSERT, UPDATE_AFTER):
@@ -61,7 +61,7 @@ class OverValuesKernel(Kernel):
             return
         last = bisect_right(self.keys, key)
         places = [at for at in range(first, last) if self.rows[at] == row]
-        # Of equal rows Flink takes the last one in RANGE, and the first one in ROWS.
+        # Of equal rows, Flink removes the last one in RANGE, and the first one in ROWS.
         place = places[-1 if self.peers else 0] if places else last
         if place == last:
             return
@@ -69,7 +69,7 @@ class OverValuesKernel(Kernel):
         for kept in (self.keys, self.rows, self.results):
             del kept[place]
         before, self.results = self.results, self.ranked_results()
-        # A row goes at its place among its equals: those that came before it change first.
+        # The row is removed at its place among its equals: those that arrived before it change first.
         self._update(before, first if self.peers else place, place, out)
         out.emit(DELETE, gone)
         self._update(before, place, len(self.rows), out)
@@ -100,7 +100,7 @@ class OverValuesKernel(Kernel):
         return (state_table("Rows in order", columns, rows),) if rows else ()
 
     def _update(self, before: Sequence[Row], first: int, end: int, out: Output) -> None:
-        """Emit the rows of these places with what they have become, also where that is the same."""
+        """Emit the rows at these places with their new results, even if these are the same."""
         for at in range(first, end):
             columns = self.rows[at][: self.width]
             if self.update_before:

@@ -1,4 +1,4 @@
-"""What aggregates ask for, with and without windows: group columns and calls, as parameters, types and SQL."""
+"""Group columns and calls of aggregates with and without windows, as parameters, types and SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 def _shares_of(value: object) -> object:
-    """What was typed: 0.5, or [0.25, 0.75]."""
+    """The typed text as shares: 0.5, or [0.25, 0.75]."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -32,7 +32,7 @@ Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 
 
 class Argument(Parameters):
-    """What a function is given."""
+    """An argument of a function."""
 
     expression: str = Field(
         min_length=1,
@@ -97,13 +97,13 @@ class Aggregate(Parameters):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """All that the function is given."""
+        """All arguments of the function."""
         first = () if self.argument is None else (self.argument,)
         return (*first, *(other.expression for other in self.others))
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """All its expressions."""
+        """All expressions of the call."""
         return (*self.arguments, *(text for text in (self.filter, self.frequency) if text))
 
     def result_type(self, type_: str) -> str:
@@ -129,9 +129,9 @@ def plan_calls(
     places_before: int = 0,
     steady: Collection[str] = (),
 ) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
-    """The expressions that a kernel is given, each once, and the calls that refer to them by place.
+    """The input expressions of a kernel, each once, and the calls that refer to them by index.
 
-    places_before: how many values of the kernel's row come before these. steady: results that never retract.
+    places_before: the number of values before these in the kernel's row. steady: results that never retract.
     """
     places: dict[str, int] = {}
 
@@ -158,9 +158,9 @@ def plan_calls(
 
 
 def value_of(aggregate: Aggregate, schema: Schema) -> str:
-    """What a call is over, in Spark SQL: its argument, or all its arguments as a row.
+    """The values of a call in Spark SQL: its argument, or all its arguments as a row.
 
-    With a frequency a row of both, where the value counts at all.
+    With a frequency, a row of value and frequency, if the value counts at all.
     """
     arguments = [expression_of(argument, schema) for argument in aggregate.arguments]
     if aggregate.frequency is not None:
@@ -170,17 +170,17 @@ def value_of(aggregate: Aggregate, schema: Schema) -> str:
         return f"CASE WHEN {counts} THEN named_struct('v', CAST({value} AS DOUBLE), 'n', {times}) END"
     if len(arguments) == 1:
         return arguments[0]
-    # Arrow wants a name of its own for each field.
+    # Arrow requires a unique name for each field.
     fields = ", ".join(f"'a{at}', {argument}" for at, argument in enumerate(arguments))
     return f"named_struct({fields})"
 
 
 def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:
-    """The types of a call's arguments, as far as it matters to a function in Python: of columns, which may be maps."""
+    """The types of a call's arguments, if a function in Python needs them: those of columns, which may be maps."""
     return tuple(schema.column(each).type if each in schema else _ANY_TYPE for each in aggregate.arguments)
 
 
-# What counts an expression alone need not know its type; that of a double takes care of NaN.
+# A function that only counts an expression does not need its type; DOUBLE also handles NaN.
 _ANY_TYPE = "double"
 _WEIGHTED = row_type((("v", "double"), ("n", "bigint")))
 
@@ -195,7 +195,7 @@ def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Sch
 
 
 def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
-    """The type of the values, as far as the columns of input and output tell it."""
+    """The type of the values, if the columns of input and output determine it."""
     if aggregate.frequency is not None:
         return _WEIGHTED
     is_column = aggregate.argument is not None and aggregate.argument in schema
@@ -215,7 +215,7 @@ def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Coll
 
 
 def group_origin(group_by: GroupBy, output: Sequence[str], window: tuple[str, str] | None = None) -> Origin:
-    """What a result was made of: the rows that agree in the group's columns, which stand first in the output."""
+    """The origin of a result: the rows that match in the group columns, which are first in the output."""
     columns = tuple((item, output[at]) for at, item in enumerate(group_by) if isinstance(item, str))
     return Origin(columns, window, is_partial=len(columns) < len(group_by))
 
@@ -246,6 +246,6 @@ def call_sql(aggregate: Aggregate, schema: Schema) -> str:
 
 
 def expression_of(argument: str | None, schema: Schema) -> str:
-    """A column's name is quoted, so that any name will do; anything else is an expression."""
+    """The argument as an expression. A column's name is quoted, so that any name is allowed."""
     assert argument is not None
     return quote(argument) if argument in schema else argument

@@ -1,7 +1,7 @@
-"""Aggregate functions in Python: an operator's code declares them, its calls name them beside Flink's own.
+"""Aggregate functions in Python: an operator's code declares them, and its calls name them like Flink's own.
 
-A function sees NULLs, and takes any number of arguments. Rows are taken back from it where it has `retract`, and its
-accumulators are put together where it has `merge`.
+A function sees NULLs, and takes any number of arguments. It supports retraction if it has `retract`, and merging of
+accumulators if it has `merge`.
 
 Source: Flink PythonAggregateFunction, pyflink.fn_execution.table.aggregate_slow.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PythonFunction(AggregateFunction):
-    """One function of a text. declared: None where it has no such function, or cannot be read, as `problem` says."""
+    """One function of some code. declared: None if the code lacks it or cannot be read, as `problem` says."""
 
     name: str
     code: str
@@ -45,7 +45,7 @@ class PythonFunction(AggregateFunction):
     is_python = True
 
     def require(self, node: str, field: str, count: int) -> None:
-        """Raise PipelineError for a text that cannot be read, and where so many arguments do not fit."""
+        """Raise PipelineError for code that cannot be read, or a wrong number of arguments."""
         if self.declared is None or self.declared.type is None:
             why = self.problem or (
                 f"nothing says what {self.name} gives. Write udaf(..., result_type='BIGINT'), or get_result_type."
@@ -57,15 +57,15 @@ class PythonFunction(AggregateFunction):
             raise PipelineError(message, node, f"{field}.argument")
 
     def result_type(self, type_: str) -> str:
-        """As its code says."""
+        """The type that its code declares."""
         return (self.declared and self.declared.type) or "bigint"
 
     def kept_type(self, argument: str | None, result: str) -> str | None:
-        """The argument's."""
+        """The type of the argument."""
         return argument
 
     def keeps(self, values: Values) -> Slots:
-        """Its accumulator; none before the first value."""
+        """The slot of its accumulator; None before the first value."""
         called = self.called(values.arguments)
         return Slots(
             f"python {self.name}",
@@ -80,11 +80,11 @@ class PythonFunction(AggregateFunction):
         return Reader(lambda acc: called.value(acc[slot]))
 
     def batch(self, call: BatchCall) -> str:
-        """The values in order of arrival; the function makes the result of them."""
+        """The values in order of arrival; the function computes the result from them."""
         return values_by_arrival(call, with_nulls=True)
 
     def called(self, arguments: Sequence[str]) -> PythonAggregate:
-        """The function as it runs. arguments: the types of what it is given."""
+        """The function ready to run. arguments: the types of its arguments."""
         return PythonAggregate(self.code, self.name, self.result_type(""), tuple(arguments))
 
 
@@ -102,7 +102,7 @@ def _keeping(slot: int, called: PythonAggregate) -> Part:
 
 
 def functions_of(code: str) -> Mapping[str, PythonFunction]:
-    """The aggregate functions of a text by name. Raises Rejected."""
+    """The aggregate functions of some code by name. Raises Rejected."""
     found = functions_in(code, aggregate=True)
     if not found:
         message = "it defines no aggregate function. Write class F(AggregateFunction) with accumulate and get_value."
@@ -118,7 +118,7 @@ def functions_of(code: str) -> Mapping[str, PythonFunction]:
 
 
 class WithFunctions(Operator):
-    """An operator whose calls may name functions of its code."""
+    """An operator whose calls can name functions of its code."""
 
     code: str = Field(
         "",
@@ -157,11 +157,11 @@ class WithFunctions(Operator):
 
     @property
     def foreign_code(self) -> str:
-        """Its code, where a call needs it: it runs once somebody has allowed it."""
+        """Its code, if a call needs it: it runs only after it has been allowed."""
         return self.code if self.python_calls else ""
 
     def require_consent(self, node: str) -> None:
-        """Raise CodeNotAllowed where its code may not run."""
+        """Raise CodeNotAllowed if its code must not run."""
         from engine.python_functions.consent import require_consent
 
         require_consent([(node, self)])

@@ -1,6 +1,6 @@
 """Finds the aggregate functions: every module of `engine.aggregates.functions` holds one, or a family of them.
 
-A module offers its function as `FUNCTION`, a family as `FUNCTIONS`; adding a file is all it takes.
+A module exports its function as `FUNCTION`, a family as `FUNCTIONS`; to add a function, add a file.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ def functions() -> MappingProxyType[str, AggregateFunction]:
 
 
 def function_named(name: str) -> AggregateFunction:
-    """The function that SQL calls so. Raises KeyError."""
+    """The function with this name in SQL. Raises KeyError."""
     return functions()[name]

@@ -1,7 +1,7 @@
 """A sorted list with duplicates in blocks: plain nested lists, so that state stays plain Python.
 
-Inserting into one long list moves half of it each time; here at most one block of some hundred values
-moves. The smallest value is `blocks[0][0]`, the largest `blocks[-1][-1]`; no block is ever empty.
+Inserting into one long list moves half of it on average; here at most one block of some hundred values
+is moved. The smallest value is `blocks[0][0]`, the largest `blocks[-1][-1]`; no block is ever empty.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def insert(blocks: Blocks, value: Any) -> None:
 
 
 def remove(blocks: Blocks, value: Any) -> None:
-    """Take one copy of a value out. Raises KeyError where there is none."""
+    """Remove one copy of a value. Raises KeyError if there is none."""
     at = bisect_left(blocks, value, key=_last)
     if at < len(blocks):
         block = blocks[at]

@@ -1,4 +1,4 @@
-"""What an accumulator holds, in words: a line per slot, or a column where there are many accumulators."""
+"""The contents of accumulators in words: a line per slot, or a column per slot for many accumulators."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _as_it_is(held: Any) -> Any:
 
 
 def _seen(values: Mapping[Any, int | None]) -> Any:
-    """The values that came, with their counts where they are counted."""
+    """The values seen, with their counts if they are counted."""
     return dict(values) if any(values.values()) else list(values)
 
 
 @dataclass(frozen=True)
 class Word:
-    """A slot of a part, in words. at: its place in the part. is_value: it holds values of the argument."""
+    """A slot of a part, in words. at: its index in the part. is_value: it holds values of the argument."""
 
     what: str
     at: int = 0
@@ -32,12 +32,12 @@ class Word:
 
 
 VALUES_SEEN: Final = Word("values seen", is_value=True, read=_seen)
-"""What DISTINCT keeps."""
+"""The slot of DISTINCT."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One slot of an accumulator: what it holds, of the argument and under the condition at these places."""
+    """One slot of an accumulator: its contents, with the argument and the condition at these indexes."""
 
     word: Word
     slot: int
@@ -46,13 +46,13 @@ class Kept:
     is_distinct: bool = False
 
     def title(self, names: Names) -> str:
-        """As it is shown: `sum of amount`, `number of distinct key where paid`."""
+        """The title shown: `sum of amount`, `number of distinct key where paid`."""
         distinct = "distinct " if self.is_distinct else ""
         where = f" where {_condition(names.argument(self.condition).name)}" if self.condition is not None else ""
         return f"{self.word.what} of {distinct}{names.argument(self.argument).name}{where}"
 
     def value(self, acc: Acc, names: Names) -> Any:
-        """What is held; of long lists the beginning."""
+        """The content; only the beginning of long lists."""
         show = names.argument(self.argument).show if self.word.is_value else _as_it_is
         match self.word.read(acc[self.slot]):
             case Mapping() as held:
@@ -64,7 +64,7 @@ class Kept:
 
 
 def accumulator(acc: Acc | None, kept: Sequence[Kept], names: Names) -> Description:
-    """One accumulator as a table; nothing where there is none."""
+    """One accumulator as a table; empty without an accumulator."""
     if acc is None:
         return ()
     rows: list[Row] = [(each.title(names), each.value(acc, names)) for each in kept]
@@ -72,5 +72,5 @@ def accumulator(acc: Acc | None, kept: Sequence[Kept], names: Names) -> Descript
 
 
 def _condition(expression: str) -> str:
-    """A condition as it was written: kernels are given it with NULL taken for false."""
+    """A condition as written by the user: kernels receive it with NULL treated as false."""
     return expression.removeprefix("coalesce(").removesuffix(", false)")

@@ -28,7 +28,7 @@ class ArrayAgg(AggregateFunction):
         return VALUES
 
     def reader(self, values: Values, slot: int) -> Reader:
-        # A copy, since the list goes on growing.
+        # A copy, since the list continues to grow.
         return Reader(lambda acc: acc[slot].copy() if acc[slot] else None)
 
     def batch(self, call: BatchCall) -> str:

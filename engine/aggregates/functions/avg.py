@@ -1,6 +1,6 @@
-"""AVG: keeps its type, so that integers divide toward zero; a DECIMAL is rounded half up.
+"""AVG: keeps its type, so integers divide toward zero; a DECIMAL is rounded half up.
 
-Beside SUM and COUNT of the same values it is their quotient, and so that of a sum that has wrapped.
+Next to SUM and COUNT of the same values it is their quotient, so it uses the sum even if that has wrapped.
 Source: Flink AvgAggFunction, AggregateReduceFunctionsRule.
 """
 
@@ -27,17 +27,17 @@ from engine.model.schema import INTEGER_BITS, decimal_scale
 
 
 def _is_quotient(beside: frozenset[str]) -> bool:
-    """Whether it is SUM / COUNT: Flink takes AVG for that where it has both anyway."""
+    """Whether it is SUM / COUNT: Flink replaces AVG by these if the query has both anyway."""
     return beside >= {"SUM", "COUNT"}
 
 
 def _sum_type(type_: str, beside: frozenset[str]) -> str:
-    """In which type the sum of integers wraps."""
+    """The type in which the sum of integers wraps."""
     return type_ if _is_quotient(beside) else "bigint"
 
 
 def _average(slot: int, type_: str, sum_type: str) -> ReadAcc:
-    """From the slots sum and number; NULL without values."""
+    """The average from the slots sum and number; NULL without values."""
     number_slot = slot + 1
     if type_ in INTEGER_BITS:
         sum_of = total(slot, sum_type)
@@ -78,7 +78,7 @@ class _Columns(ColumnarFunction):
                 counts = np.where(there, counts, 1)
             with np.errstate(over="ignore"):
                 quotients, rest = np.divmod(values, counts)
-            # Towards zero, where division rounds down.
+            # Toward zero: integer division rounds down.
             quotients += (rest != 0) & ((values < 0) != (counts < 0))
             _check_range(quotients, (values == LEAST) & (counts == -1), dead, bits)
             return quotients, there
@@ -87,9 +87,9 @@ class _Columns(ColumnarFunction):
 
 
 def _check_range(quotients: Longs, overflows: Flags, dead: Flags | None, bits: int) -> None:
-    """Raise what Arrow raises where the plain kernel's integer does not fit.
+    """Raise Arrow's error if the integer of the plain kernel does not fit.
 
-    What is taken back need not have been there, so that an average may be larger than all values.
+    A retracted value need not have existed, so an average can be larger than all values.
     """
     half = 1 << (bits - 1)
     outside = overflows if bits == 64 else (quotients < -half) | (quotients >= half)

@@ -1,4 +1,4 @@
-"""COLLECT: the values with how often each is there, by first arrival.
+"""COLLECT: the values with their counts, by first arrival.
 
 Source: Flink CollectAggFunction.
 """

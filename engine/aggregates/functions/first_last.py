@@ -1,4 +1,4 @@
-"""FIRST_VALUE and LAST_VALUE: by the position of their records. With retraction all values are kept.
+"""FIRST_VALUE and LAST_VALUE: by the position of their records. With retraction, all values are kept.
 
 Source: Flink FirstValueAggFunction, LastValueAggFunction, FirstValueWithRetractAggFunction.
 """
@@ -17,7 +17,7 @@ from engine.aggregates.state import Word
 
 
 def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
-    """The first or last value of an input that never retracts, and in the next slot when it came."""
+    """The first or last value of an input that never retracts; the next slot holds its position."""
     when = slot + 1
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -33,7 +33,7 @@ def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
 
 
 def _arrivals(slot: int, clock: list[Any]) -> Part:
-    """When each value came, and in the next slot (when, value) in order. The oldest copy is retracted first."""
+    """The positions of each value; the next slot holds sorted (position, value). The oldest copy is retracted first."""
     blocks = slot + 1
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -62,7 +62,7 @@ def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]]) -> list[Any]:
 
 
 class _ByArrival(AggregateFunction):
-    """What both share."""
+    """The base of both functions."""
 
     last: ClassVar[bool]
     goes_by_arrival = True

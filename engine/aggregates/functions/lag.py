@@ -1,4 +1,4 @@
-"""LAG: the value of a row before, of those in order; NULL where there is none.
+"""LAG: the value of an earlier row in the order; NULL if there is none.
 
 Source: Flink LagAggFunction.
 """
@@ -15,7 +15,7 @@ from engine.aggregates.state import Word
 
 
 def _last(slot: int, many: int) -> Part:
-    """The last so many values, the oldest first."""
+    """The last `many` values, the oldest first."""
 
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot].append(value)

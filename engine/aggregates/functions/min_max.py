@@ -1,4 +1,4 @@
-"""MIN and MAX: without retraction one value, with it all values in order.
+"""MIN and MAX: one value without retraction, all values in order with it.
 
 NaN is above all numbers. Source: Flink MinAggFunction, MaxAggFunction, MinWithRetractAggFunction.
 """
@@ -25,7 +25,7 @@ from engine.model.schema import INTEGER_BITS
 
 
 def _ignore(acc: Acc, value: Any) -> None:
-    """The retraction of an extreme that moves one way only: a better value replaces the one that is taken back."""
+    """The retraction for a monotonic argument: a better value replaces the retracted one."""
 
 
 def _smallest(slot: int) -> Part:
@@ -74,7 +74,7 @@ class _Columns(ColumnarFunction):
 
 
 class _End(AggregateFunction):
-    """What both share."""
+    """The base of both functions."""
 
     largest: ClassVar[bool]
     ignores_distinct = True

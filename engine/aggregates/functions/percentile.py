@@ -1,5 +1,5 @@
 """PERCENTILE: the value below which a share of the values lies, between two neighbours by linear interpolation; NULL
-without values. Of several shares a list. A frequency says how often each value counts.
+without values. Several shares give a list. A frequency is the number of times that a value counts.
 
 Source: Flink PercentileAggFunction.
 """
@@ -22,7 +22,7 @@ _Counts = Mapping[tuple[bool, float], int]
 
 
 def _counting(slot: int, *, with_frequency: bool) -> Part:
-    """How often each value is there, as a DOUBLE. With a frequency a value is a pair of both."""
+    """The count of each value, as a DOUBLE. With a frequency, a value is a pair of both."""
 
     def add(acc: Acc, key: tuple[bool, float], times: int) -> None:
         after = acc[slot].get(key, 0) + times
@@ -51,7 +51,7 @@ def _in_order(counts: _Counts) -> Mapping[float, int]:
 
 
 def percentiles(counts: _Counts, shares: Sequence[float]) -> list[float] | None:
-    """The value of each share; None without values."""
+    """The percentile of each share; None without values."""
     total = sum(counts.values())
     if total <= 0:
         return None
@@ -118,7 +118,7 @@ class Percentile(AggregateFunction):
 
 
 def _of_distinct_over(call: BatchCall) -> str:
-    """The percentiles of the distinct values of a frame. With a frequency a pair counts so often."""
+    """The percentiles of the distinct values of a frame. With a frequency, each pair counts that many times."""
     values = call.distinct_values
     if call.has_frequency:
         values = f"flatten(transform({values}, x -> array_repeat(x.v, CAST(x.n AS INT))))"

@@ -1,6 +1,6 @@
 """SUM: integers wrap in their type, a DECIMAL out of range is NULL, floats are rounded each time.
 
-Sums of integers are kept exact and wrap when read, which gives the same two's complement.
+Sums of integers are kept exact and wrap when read, with the same result in two's complement.
 Source: Flink SumAggFunction, SumWithRetractAggFunction.
 """
 
@@ -43,7 +43,7 @@ def total(slot: int, type_: str) -> ReadAcc:
 
 
 def columnar_total(sums: int, numbers: int, type_: str) -> Read:
-    """The sum in its type, from the columns of these places."""
+    """The sum in its type, from the columns at these indexes."""
     size = SIZES[INTEGER_BITS[type_]]
 
     def read(accumulators: Sequence[Found], dead: Flags | None) -> Found:

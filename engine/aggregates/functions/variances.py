@@ -71,7 +71,7 @@ _WELFORD: Final = Slots(
 
 
 class _Deviation(NumericFunction):
-    """What all share. is_sample: divided by one less than the number. is_root: the square root of it."""
+    """The base of all four. is_sample: the divisor is the number minus one. is_root: takes the square root."""
 
     is_sample: ClassVar[bool]
     is_root: ClassVar[bool]
@@ -85,7 +85,7 @@ class _Deviation(NumericFunction):
 
         def read(acc: Acc) -> Any:
             number, m2 = acc[slot], acc[m2_slot]
-            # Rounding can leave a little less than nothing after a retraction; Flink gives NULL then.
+            # After a retraction, rounding can leave a value slightly below zero; Flink then returns NULL.
             return (number, m2 if number > 0 and m2 >= 0 else None)
 
         def present(moments: Any) -> Any:
