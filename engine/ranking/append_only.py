@@ -1,7 +1,7 @@
 """AppendFast: the best N rows of an insert-only input.
 
-Input: insert-only. Output: with numbers -U/+U for each rank that shifts and +I for a new last rank;
-without, -D for the row that falls out and +I for the one that comes in.
+Input: insert-only. Output: with rank numbers, -U/+U for each rank that shifts and +I for a new last rank;
+without, -D for the row that falls out and +I for the one that enters.
 State: the best N rows per partition, never more. Time: none; on a tie the earlier arrival ranks first.
 Source: Flink AppendOnlyTopNFunction.
 """
@@ -27,13 +27,13 @@ class AppendOnlyTopN(TopNKernel):
         self.keys: list[SortKey] = []
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows of this partition."""
+        """Restore the rows of this partition."""
         self.rows, end = state if state is not None else ([], None)
         self.keys = [self.sort_key(row) for row in self.rows]
         self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put the row behind those that are as good, unless that is past the end."""
+        """Insert the row after those with an equal sort key, unless its rank is past the end."""
         self.read_end(row)
         key = self.sort_key(row)
         place = bisect_right(self.keys, key)

@@ -1,4 +1,4 @@
-"""Rankings in Spark SQL, as Flink has them: NULL is lowest, and of equally good rows the earlier one stands first."""
+"""Rankings in Spark SQL with Flink's order: NULL is lowest, and of rows with equal keys the earlier one is first."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ Order = tuple[str, bool, Nulls]
 
 @dataclass(frozen=True)
 class Ranked:
-    """What to rank: partition and order in columns (name, descending, where NULL stands), and which ranks to keep.
+    """A ranking: partition, order (name, descending, the place of NULL) and rank range.
 
-    end: a number, or the column of a partition's first row that holds it. function: row_number, rank, dense_rank.
+    end: a number, or the column whose value in a partition's first row is the end.
+    function: row_number, rank, dense_rank.
     """
 
     partition: Sequence[str]
@@ -34,7 +35,7 @@ class Ranked:
 
 
 def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
-    """The rows whose rank is in the range, with it as RANK."""
+    """The rows whose rank is in the range, with the rank as RANK."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -51,9 +52,9 @@ def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
 
 
 def standing_since(input_: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
-    """The last record of each key, where it took its place in the order: one that keeps its place moves nobody.
+    """The last record of each key, at the position where its sort key last changed: an equal key moves no row.
 
-    A deleted row stays, as UpdateFast has it.
+    A deleted row stays, as in UpdateFast.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -68,12 +69,12 @@ def standing_since(input_: BatchInput, row_key: Sequence[str], order: Sequence[O
 
 
 def ever_there(input_: BatchInput) -> DataFrame:
-    """Every record as a row, as the UpdateFast of a Top 1 takes them."""
+    """Every record as a row, as UpdateFast of a Top 1 treats them."""
     return input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").drop(KIND)
 
 
 def sorted_by(column: str, descending: bool, nulls: Nulls) -> Column:
-    """One column of an order: NULL is lowest, unless it is said to be first or last."""
+    """One column of an order: NULL is lowest, unless NULLS FIRST or LAST is given."""
     from pyspark.sql import functions as f
 
     value = f.col(quote(column))

@@ -1,7 +1,7 @@
 """Top N of an insert-only input on whole batches.
 
-Its specification: `engine.operators.topn`, AppendOnlyTopN and FastTop1 of rows that only come. Each row that gets among
-the best says what goes out; columns are taken once at the end, by the places of the rows.
+Its specification: `engine.operators.topn`, AppendOnlyTopN and FastTop1 over insert-only rows. Each row that enters the
+best rows determines the output; columns are gathered once at the end, by row index.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from engine.ranking.sort_keys import SortColumn
 if TYPE_CHECKING:
     from engine.ranking.ranks import Ranks
 
-# So many ranks of groups are held at once: 128 MB.
+# The maximum number of ranks of all groups held at once: 128 MB.
 _ROOM: Final = 1 << 23
 
 
-# Each change of the best rows is handled as a whole, whatever part of it goes out.
+# Each change of the best rows is processed as a whole, whichever part of it is emitted.
 _MOST_RANKS: Final = 100
 
 
 def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], schema: Schema, mode: ChangelogMode) -> Columnar:
-    """The planner's choice for ROW_NUMBER. given, mode: the input's."""
+    """The planner's choice of kernel for ROW_NUMBER. schema, mode: the input's."""
     types = [schema.columns[part.place].type for part in order]
     if not mode.is_insert_only:
         reason = "rows of its input are replaced or retracted"
@@ -52,7 +52,7 @@ def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], schema: Schema, mod
 
 
 class _Changes(NamedTuple):
-    """Output records: what caused them, the ordinal below it, the kind, the row that goes out and its rank."""
+    """Output records: the record that caused each, the ordinal below it, the kind, the emitted row and its rank."""
 
     causes: Longs
     ordinals: Longs
@@ -62,7 +62,7 @@ class _Changes(NamedTuple):
 
 
 class TopNColumns:
-    """The rule. State: the best rows of a group, each with its rank."""
+    """The kernel. State: the best rows of a group, each with its rank."""
 
     def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout) -> None:
         assert ranks.end is not None
@@ -70,7 +70,7 @@ class TopNColumns:
         self._ranks = ranks
         self._end = ranks.end
         self._order = tuple(order)
-        # Of one rank each change of hands is an update, as if it were numbered.
+        # With a single rank, each replacement is an update, as if the rank were numbered.
         self._is_numbered = ranks.is_numbered or ranks.is_top_1
 
     @property
@@ -81,7 +81,7 @@ class TopNColumns:
         return pa.schema([*fields, pa.field("rank", pa.int64(), nullable=False)])
 
     def advance(self, chunk: Chunk, timeline: object) -> Advanced:
-        """Let the records compete with the rows that are kept."""
+        """Insert the records into the kept rows."""
         records, state = chunk.records, chunk.state
         (values,) = records.values
         kept = state.num_rows
@@ -110,7 +110,7 @@ class TopNColumns:
         )
 
     def _unnumbered(self, entered: Entered) -> _Changes:
-        """-D for the row that falls out, +I for the one that comes in."""
+        """-D for the row that falls out, +I for the one that enters."""
         fallen = entered.after[-1]
         full = fallen >= 0
         gone, came = int(full.sum()), len(fallen)
@@ -123,7 +123,7 @@ class TopNColumns:
         )
 
     def _numbered(self, entered: Entered) -> _Changes:
-        """-U/+U for each rank that has changed hands, +I for a new last one."""
+        """-U/+U for each rank whose row changes, +I for a new last one."""
         first = np.maximum(entered.places, self._ranks.start - 1)
         changed = (np.arange(self._end)[:, np.newaxis] >= first) & (entered.after[:-1] >= 0)
         place, column = np.nonzero(changed)

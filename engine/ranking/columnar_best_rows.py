@@ -1,12 +1,12 @@
-"""The best N rows of many groups at a time, and how each row that gets among them changes them.
+"""The best N rows of many groups at a time, and the changes caused by each row that enters them.
 
-    rows of group     a: 5 9 7 1 8      round 1: a 5, b 3      a row enters where fewer than N rows of its group
-    b: 3 2            N = 2             round 2: a 9, b 2      are as good as it, or better
-                                        then 7 and 8 are left out: they are worse than a's second row
+    rows of group     a: 5 7 9 1 8      round 1: a 5, b 3      a row enters if fewer than N rows of its group
+    b: 3 2            N = 2             round 2: a 7, b 2      are as good or better
+                                        then 9 and 8 are dropped: they are worse than a's second row
                                         round 3: a 1
 
-The i-th rows of all groups are taken in one round; between rounds, what can no longer enter is left out, since a
-group's last rank only ever gets better. What then remains of a few long groups is taken row by row.
+One round processes the i-th rows of all groups. Between rounds, rows that can no longer enter are dropped, since a
+group's last rank only ever gets better. The remaining rows of a few long groups are processed row by row.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs
 from engine.ranking.columnar_order_keys import PAST_ALL
 
-# A round costs some 50 us before it looks at a row, a row alone about one.
+# A round costs some 50 us before its first row, a single row about one.
 _FEW_GROUPS: Final = 48
 _FIRST_BLOCK: Final = 256
 
 
 class Entered(NamedTuple):
-    """Rows that got among the best. rows: which; places: from 0; after: by place, what stands there now, and at N what
-    has fallen out, -1 where there is none.
+    """Rows that entered the best rows. rows: their indexes; places: from 0; after: by place, the row there now, and
+    at N the row that fell out; -1 if there is none.
     """
 
     rows: Longs
@@ -37,7 +37,7 @@ class Entered(NamedTuple):
 
 
 class BestRows:
-    """The best rows by group: `keys` and `rows`, one line per rank, one column per group."""
+    """The best rows by group: `keys` and `rows`, one array row per rank, one column per group."""
 
     def __init__(self, end: int, groups: int) -> None:
         self.end = end
@@ -45,7 +45,7 @@ class BestRows:
         self.rows = np.full((end, groups), -1, np.int64)
 
     def take(self, groups: Longs, keys: Longs, rows: Longs) -> Iterator[Entered]:
-        """Let rows compete. groups: rising; within a group the rows come one after the other."""
+        """Insert rows. groups: sorted; within a group the rows are in order of arrival."""
         rounds = self.end
         while len(rows):
             runs = Runs.of(groups)
@@ -67,7 +67,7 @@ class BestRows:
             rounds = max(2, rounds * 3 // 2)
 
     def _round(self, groups: Longs, keys: Longs, rows: Longs) -> Entered:
-        """One row of each of these groups."""
+        """Insert one row into each of these groups."""
         enters = keys < self.keys[-1][groups]
         if not enters.all():
             groups, keys, rows = groups[enters], keys[enters], rows[enters]
@@ -80,7 +80,7 @@ class BestRows:
         return Entered(rows, places, after)
 
     def _row_by_row(self, group: int, keys: Longs, rows: Longs) -> Iterator[Entered]:
-        """The rows of one group: in blocks, of which what cannot enter is left out first."""
+        """Insert the rows of one group in blocks; rows of a block that cannot enter are dropped first."""
         best = [key for key in self.keys[:, group].tolist() if key != PAST_ALL]
         held = self.rows[: len(best), group].tolist()
         start, size = 0, _FIRST_BLOCK
@@ -112,7 +112,7 @@ class BestRows:
 
 
 def _inserted(before: Longs, stays: np.ndarray, places: Longs, values: Longs) -> Longs:
-    """By column, a value put in at its place; the lines below move down by one. stays: what stands above the place."""
+    """One value per column inserted at its place; lines below move down by one. stays: the lines above the place."""
     after = np.empty((len(before) + 1, len(values)), np.int64)
     after[1:] = before
     np.copyto(after[:-1], before, where=stays)

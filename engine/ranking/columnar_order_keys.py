@@ -1,7 +1,7 @@
-"""ORDER BY of whole columns: one 64-bit integer per row, which compares as the keys of `engine.ranking.sort_keys` do.
+"""ORDER BY of whole columns: one 64-bit integer per row, which compares like the keys of `engine.ranking.sort_keys`.
 
-Integers, dates, timestamps and floats become keys as they are; of text, of columns that need more than 64 bits and of
-several columns that do, the rank among the rows given is the key. So keys compare within one call only.
+Integers, dates, timestamps and floats become keys directly. For text, for columns that need more than 64 bits and for
+several columns that do together, the key is the rank among the given rows, so keys are comparable within one call only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_ordered(type_: str) -> bool:
 
 
 def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: int) -> Longs:
-    """The keys of the rows. columns: those of the order, one per part of it."""
+    """The keys of the rows. columns: the order's columns, one per SortColumn."""
     if not order:
         return np.zeros(size, np.int64)
     keys = [_key(column, part) for column, part in zip(columns, order, strict=True)]
@@ -54,7 +54,7 @@ def _key(column: pa.Array, part: SortColumn) -> Longs:
 
 
 def _values(column: pa.Array) -> tuple[Longs, Flags | None]:
-    """Ascending integers, and which are there."""
+    """Integers in ascending order of the values, and flags of those that are not NULL."""
     type_ = column.type
     if pa.types.is_integer(type_) or pa.types.is_date32(type_):
         return longs(column)
@@ -63,7 +63,7 @@ def _values(column: pa.Array) -> tuple[Longs, Flags | None]:
         return longs(column.cast(pa.int8()))
     if pa.types.is_floating(type_):
         filled = column.fill_null(0.0) if column.null_count else column
-        # 0.0 and -0.0 are equal, and all NaNs are one, above all numbers.
+        # 0.0 and -0.0 are equal, and all NaNs are equal, above all numbers.
         floats = filled.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
         bits = np.where(np.isnan(floats), np.nan, floats).view(np.int64)
         return np.where(bits < 0, bits ^ np.int64(PAST_ALL), bits), there
@@ -77,7 +77,7 @@ def _ranks(values: Longs) -> Longs:
 
 
 def _packed(columns: Sequence[Longs]) -> Longs:
-    """Several keys as one."""
+    """Several keys combined into one."""
     packed: Longs = columns[0]
     for column in columns[1:]:
         if not len(packed):
@@ -92,7 +92,7 @@ def _packed(columns: Sequence[Longs]) -> Longs:
 
 
 def _from_zero(values: Longs) -> tuple[Longs, int]:
-    """The same order from 0, and how many different values there may be."""
+    """The same order from 0, and the size of its range."""
     least, most = int(values.min()), int(values.max())
     if most - least + 1 < _ROOM:
         return values - least, most - least + 1

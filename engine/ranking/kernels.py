@@ -1,4 +1,4 @@
-"""Which kernel a strategy of Top N has."""
+"""The kernels of the Top N strategies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.ranking.updatable import UpdatableTopN
 def topn_kernel(
     ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None
 ) -> TopNKernel:
-    """The kernel of a strategy. row_key: the places of the columns by which UpdateFast knows a row again."""
+    """The kernel of a strategy. row_key: the indexes of the columns by which UpdateFast identifies a row."""
     if insert_only:
         return FastTop1(ranks, order) if ranks.is_top_1 else AppendOnlyTopN(ranks, order)
     if row_key is not None:

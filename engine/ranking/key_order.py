@@ -1,4 +1,4 @@
-"""Which of several keys of its input Flink takes: the first of a hash set of bit sets, by their columns' places."""
+"""The choice of one key when the input has several: Flink takes the first in a hash set of bit sets of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BUCKETS: Final = 16
 
 
 def bit_set_bucket(places: Iterable[int]) -> int:
-    """Where a hash map of Java's first size puts a key. Source: java.util.BitSet.hashCode, HashMap.hash."""
+    """The bucket of a key in a Java hash map of initial size. Source: java.util.BitSet.hashCode, HashMap.hash."""
     bits, mixed, number = sum(1 << place for place in set(places)), _SEED, 0
     while bits:
         number += 1

@@ -1,4 +1,4 @@
-"""What the records of a ranking mean: rows that come in, move, and fall past the last rank."""
+"""The meaning of a ranking's records: rows that enter, move, and fall past the last rank."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from engine.model.changelog import RowKind
 
 
 def of_ranking(emission: Emission, rank_end: int | None, rank_column: str | None) -> Meaning:
-    """rank_end: the last rank, where there is one. rank_column: the column with the rank; None without one."""
+    """rank_end: the last rank, if there is one. rank_column: the column with the rank; None without one."""
     if rank_column is None or rank_column not in emission.names:
         return _unranked(emission, "the best rows" if rank_end is None else f"the best {rank_end}")
     place = emission.names.index(rank_column)
@@ -35,7 +35,7 @@ def of_ranking(emission: Emission, rank_end: int | None, rank_column: str | None
 
 
 def _is_pushed_out(emission: Emission) -> bool:
-    """Whether as many rows come as go: then one that goes was pushed out."""
+    """Whether at least as many records add rows as remove them: then a removed row was pushed out."""
     coming = sum(record.adds for record in emission.records)
     return len(emission.records) > 1 and 2 * coming >= len(emission.records)
 

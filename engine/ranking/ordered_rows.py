@@ -1,7 +1,7 @@
 """All rows of a partition in the order of their sort keys, ties in order of arrival.
 
-Rows stand in buckets of bounded size, so that adding, taking out and looking up by rank move and visit
-far fewer rows than there are; a row to take out is found by its content, not by search.
+Rows are kept in buckets of bounded size, so adding, removing and looking up by rank move and visit only a small
+part of all rows. A row to remove is found by a hash of its content, not by search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OrderedRows:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[SortKey, Row]]) -> OrderedRows:
-        """Rows that are in order already, each with its key."""
+        """Build from rows that are already sorted, each with its key."""
         made = cls()
         for key, row in pairs:
             if not made._entries or len(made._entries[-1]) == BUCKET:
@@ -55,7 +55,7 @@ class OrderedRows:
         return chain.from_iterable(self._rows)
 
     def add(self, key: SortKey, row: Row) -> int:
-        """Put a row behind those of the same key, and give its rank."""
+        """Insert a row after those of the same key. Returns its rank."""
         entry = (key, self._next)
         self._next += 1
         self._size += 1
@@ -78,7 +78,7 @@ class OrderedRows:
         return before + place + 1
 
     def remove(self, row: Row) -> tuple[int, Row] | None:
-        """Take out the first row with this content; give its rank and the row, or None where there is none."""
+        """Remove the first row with this content. Returns its rank and the row, or None if there is none."""
         arrivals = self._arrivals.get(identity(row))
         if arrivals is None:
             return None
@@ -97,7 +97,7 @@ class OrderedRows:
         return before + place + 1, stored
 
     def ranks(self, first: int, last: int) -> list[Row]:
-        """The rows of these ranks, as many as there are."""
+        """The rows of these ranks, as many as exist."""
         ranked: list[Row] = []
         before = 0
         for rows in self._rows:
@@ -114,13 +114,13 @@ class OrderedRows:
         return rows[0] if rows else None
 
     def _bucket(self, entry: Entry) -> tuple[int, int]:
-        """The bucket into which an entry belongs, and how many rows stand before it."""
+        """The bucket of an entry, and the number of rows before that bucket."""
         at = min(bisect_left(self._lasts, entry), len(self._lasts) - 1)
         return at, sum(map(len, self._entries[:at]))
 
 
 def identity(row: Row) -> Any:
-    """A hashable value, equal for rows that are the same: NaN equals NaN, lists and maps by content."""
+    """A hashable value that is equal for equal rows: NaN equals NaN, lists and maps compare by content."""
     try:
         hash(row)
     except TypeError:

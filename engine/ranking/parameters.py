@@ -1,4 +1,4 @@
-"""The parameters that rankings share: the columns of their order, the range and the name of the ranks."""
+"""The parameters that rankings share: the ORDER BY columns, the rank range and the name of the rank column."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ OrderColumns = Annotated[tuple[OrderBy, ...], Field(title="Order by")]
 
 
 def check_range(start: int, end: int) -> None:
-    """Raise ValueError where no rank is in the range."""
+    """Raise ValueError if the range contains no rank."""
     if end < start:
         message = f"the range of ranks ends at {end}, before it starts at {start}"
         raise ValueError(message)
 
 
 def ranked_columns(columns: tuple[Column, ...], name: str, node: str) -> tuple[Column, ...]:
-    """The columns and the rank. Raises PipelineError where they have one of its name."""
+    """The columns and the rank. Raises PipelineError if a column already has this name."""
     if name.lower() in (column.name.lower() for column in columns):
         message = f"rank_column: there is a column {name!r} already. Choose another name."
         raise PipelineError(message, node, "rank_column")

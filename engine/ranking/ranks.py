@@ -1,4 +1,4 @@
-"""The rank range, and what an insertion or a removal does to the rows below it.
+"""The rank range, and the effect of an insertion or a removal on the rows below it.
 
 inserted at rank 2        removed from rank 2
 1  a        1  a          1  a        1  a
@@ -22,9 +22,9 @@ from engine.ranking.sort_keys import SortColumn, sort_key_of
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which ranks are emitted, and how.
+    """The emitted ranks, with or without their numbers.
 
-    end: the last rank; None where the first row of a partition says it, in its column end_place.
+    end: the last rank; None if the first row of a partition sets it, in its column end_place.
     """
 
     start: int
@@ -35,10 +35,10 @@ class Ranks:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether each shifted rank is an update of its own.
+        """Whether each shifted rank is a separate update.
 
-        Without the number in the output only the row that comes and the row that goes matter; an offset
-        needs the numbers all the same. A range of a single rank has the same number in every row.
+        Without the number in the output, only the row that enters and the row that leaves matter; an offset
+        requires the numbers nevertheless. With a range of a single rank, every row has the same number.
         """
         return (self.with_rank and self.start != self.end) or self.start > 1
 
@@ -49,7 +49,7 @@ class Ranks:
 
 
 class TopNKernel(Kernel):
-    """What the strategies share: the range, the order, and the emission of ranks."""
+    """The base of the strategies: the range, the order, and the emission of ranks."""
 
     def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
         self.ranks = ranks
@@ -59,25 +59,25 @@ class TopNKernel(Kernel):
         self.end = 0
 
     def take_end(self, end: int | None) -> None:
-        """Begin a partition; end: the rank end that it kept, where that comes from a column."""
+        """Begin a partition. end: the rank end in its state, if that comes from a column."""
         self.end = self.ranks.end if self.ranks.end is not None else -1 if end is None else end
 
     def read_end(self, row: Row) -> None:
-        """The first row of a partition sets a rank end that comes from a column; later ones change nothing."""
+        """Set a rank end that comes from a column by the first row of a partition; later rows do not change it."""
         if self.end < 0 and self.ranks.end_place is not None:
             self.end = max(row[self.ranks.end_place] or 0, 0)
 
     def state_of(self, rows: list[Row]) -> Any | None:
-        """The state: the rows in order, and the rank end where it comes from a column."""
+        """The state: the rows in order, and the rank end if it comes from a column."""
         end = self.end if self.ranks.end is None and self.end >= 0 else None
         return (rows, end) if rows or end is not None else None
 
     @abstractmethod
     def ranked(self) -> Iterable[tuple[int, Row]]:
-        """The rows that are kept, in order, each with its rank."""
+        """The kept rows in order, each with its rank."""
 
     def describe(self, names: Names) -> Description:
-        """The rows in order, each with its rank, whether that goes out, and its sort key."""
+        """The rows in order, each with its rank, whether that is emitted, and its sort key."""
         columns = names.columns()
         order = ", ".join(f"{columns[item.place]}{' descending' if item.descending else ''}" for item in self.order)
         rows = [
@@ -94,18 +94,18 @@ class TopNKernel(Kernel):
         return (state_table("Rows by rank", titles, rows, note),) if rows else ()
 
     def put(self, kind: int, row: Row, rank: int, out: Output) -> None:
-        """Emit a row at a rank, where that is within the range."""
+        """Emit a row at a rank, if that is within the range."""
         if self.ranks.start <= rank <= self.end:
             out.emit(kind, (*row, rank) if self.ranks.with_rank else row)
 
     def replace(self, old: Row, new: Row, rank: int, out: Output) -> None:
-        """Emit that a rank has changed hands."""
+        """Emit the replacement of a rank's row."""
         if self.ranks.update_before:
             self.put(UPDATE_BEFORE, old, rank, out)
         self.put(UPDATE_AFTER, new, rank, out)
 
     def shift_down(self, rank: int, rows: Sequence[Row], out: Output) -> None:
-        """A row has come in at or above `rank`. rows: what stands at `rank` and below now, to one past the end."""
+        """A row was inserted at or above `rank`. rows: those now at `rank` and below, to one past the end."""
         for place, row in enumerate(rows[: self.end - rank + 1]):
             if place + 1 < len(rows):
                 self.replace(rows[place + 1], row, rank + place, out)
@@ -113,7 +113,7 @@ class TopNKernel(Kernel):
                 self.put(INSERT, row, rank + place, out)
 
     def shift_up(self, rank: int, rows: Sequence[Row], out: Output) -> None:
-        """A row has gone at or above `rank`. rows: what stood at `rank`, then what stands there and below now."""
+        """A row was removed at or above `rank`. rows: the one formerly at `rank`, then those now there and below."""
         for place, row in enumerate(rows[: self.end - rank + 1]):
             if place + 1 < len(rows):
                 self.replace(row, rows[place + 1], rank + place, out)

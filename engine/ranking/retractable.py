@@ -1,9 +1,9 @@
-"""Retract: the best N rows of an input that may take back any row.
+"""Retract: the best N rows of an input that may retract any row.
 
-Input: any, with -U. Output: with numbers -U/+U for each rank that shifts, +I and -D for the last one;
-without, -D for a row that falls out or is taken back and +I for one that comes in or moves up.
-State: all rows per partition in order, since each may rise into the range one day.
-Source: Flink RetractableTopNFunction, which walks the order from the top; here only the ranks that
+Input: any, with -U. Output: with rank numbers, -U/+U for each rank that shifts, +I and -D for the last one;
+without, -D for a row that falls out or is retracted and +I for one that enters or moves up.
+State: all rows per partition in order, since each may rise into the range later.
+Source: Flink RetractableTopNFunction, which iterates over the order from the top; here only the ranks that
 change are visited. A retraction of an unknown row is ignored.
 """
 
@@ -27,13 +27,13 @@ class RetractableTopN(TopNKernel):
         self.rows = OrderedRows()
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows of this partition."""
+        """Restore the rows of this partition."""
         rows, end = state if state is not None else ([], None)
         self.rows = OrderedRows.of((self.sort_key(row), row) for row in rows)
         self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put a row behind those that are as good, or take out the first that equals it."""
+        """Insert a row after those with an equal sort key, or remove the first row that equals it."""
         self.read_end(row)
         if kind in (INSERT, UPDATE_AFTER):
             self._accumulate(row, out)

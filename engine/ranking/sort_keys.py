@@ -1,4 +1,4 @@
-"""Sort keys: what ORDER BY makes of a row, as tuples that Python compares as Flink compares the rows.
+"""Sort keys: the ORDER BY values of a row, as tuples that Python compares as Flink compares the rows.
 
 Text is compared by code point, which is the order of its UTF-8 bytes; NaN is above all numbers; NULL is
 the lowest value unless NULLS FIRST or LAST says otherwise, so by default first when ascending.
@@ -18,7 +18,7 @@ SortKeyOf = Callable[[tuple[Any, ...]], SortKey]
 
 
 class Nulls(Enum):
-    """Where NULL stands in an order."""
+    """The place of NULL in an order."""
 
     LOWEST = "lowest"
     FIRST = "first"
@@ -37,7 +37,7 @@ class SortColumn:
 
 @total_ordering
 class Descending:
-    """A value that compares the other way round, for what cannot be negated."""
+    """A value with reversed comparison, for types that cannot be negated."""
 
     __slots__ = ("value",)
 
@@ -67,7 +67,7 @@ def sort_key_of(columns: Sequence[SortColumn]) -> SortKeyOf:
 
 
 def _encoder(column: SortColumn) -> Callable[[Any], SortKey]:
-    """A value as a pair: whether it stands on the side of NULL, then the value itself."""
+    """A value as a pair: a flag that places NULLs first or last, then the value itself."""
     nulls_last = column.nulls is Nulls.LAST or (column.nulls is Nulls.LOWEST and column.descending)
     null: SortKey = (nulls_last, 0)
     present = not nulls_last

@@ -1,9 +1,9 @@
-"""RANK and DENSE_RANK: rows that are equally good share a rank. Flink refuses both in streaming; this is our own.
+"""RANK and DENSE_RANK: rows with equal sort keys share a rank. Flink rejects both in streaming; this is our own.
 
-Input: any, with -U. Output: first what leaves the range (-D), then what changes its rank (-U/+U), then what
-comes in (+I). Without the number only what crosses an end of the range is heard of.
-State: the rows up to the last rank where nothing is ever taken back, else all rows per partition. A retraction
-of an unknown row is ignored.
+Input: any, with -U. Output: first the rows that leave the range (-D), then those whose rank changes (-U/+U), then
+those that enter (+I). Without the number, only rows that cross an end of the range are emitted.
+State: the rows up to the last rank for an insert-only input, else all rows per partition. A retraction of an
+unknown row is ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.ranking.tied_rows import TiedRows
 
 
 class TiedTopN(TopNKernel):
-    """The rows of the partition in groups of equally good ones."""
+    """The rows of the partition in groups of equal sort keys."""
 
     def __init__(self, ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> None:
         super().__init__(ranks, order)
@@ -28,13 +28,13 @@ class TiedTopN(TopNKernel):
         self.rows = TiedRows(dense=dense)
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows of this partition."""
+        """Restore the rows of this partition."""
         rows, end = state if state is not None else ([], None)
         self.rows = TiedRows.of(((self.sort_key(row), row) for row in rows), dense=self.dense)
         self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put a row among those that are as good, or take out the first that equals it."""
+        """Add a row to those with an equal sort key, or remove the first row that equals it."""
         self.read_end(row)
         key = self.sort_key(row)
         if kind in (INSERT, UPDATE_AFTER):
@@ -53,7 +53,7 @@ class TiedTopN(TopNKernel):
             self._shift(key, -1, out)
 
     def ranked(self) -> Iterable[tuple[int, Row]]:
-        """The rows, those that are equally good with one rank."""
+        """The rows; those with equal sort keys have one rank."""
         return self.rows.ranked()
 
     def finish(self) -> Any | None:
@@ -61,7 +61,7 @@ class TiedTopN(TopNKernel):
         return self.state_of(list(self.rows))
 
     def _shift(self, key: SortKey, by: int, out: Output) -> None:
-        """The ranks of all that is worse have changed by one."""
+        """Emit the rank changes of all rows after this key, by `by`."""
         start, end = self.ranks.start, self.end
         if by > 0:
             left, entered = self.rows.at(end + 1, key), self.rows.at(start, key) if start > 1 else ()

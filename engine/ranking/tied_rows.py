@@ -1,7 +1,7 @@
 """All rows of a partition in groups of equal sort keys, with the rank of each group.
 
-Groups stand in blocks of bounded size, each with its width, so that adding, taking out and looking up by
-rank visit far fewer groups than there are. By RANK a group is as wide as it has rows, by DENSE_RANK one.
+Groups are kept in blocks of bounded size, each with its width, so adding, removing and looking up by rank visit
+only a small part of all groups. The width of a group is its number of rows for RANK, and one for DENSE_RANK.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BLOCK: Final = 256
 
 
 class Change(NamedTuple):
-    """Where a row came in or went. shift: by how many the ranks of all groups behind it change."""
+    """An added or removed row. shift: by how many the ranks of all later groups change."""
 
     rank: int
     shift: int
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 class _Block:
-    """Some groups in order: their keys, their rows by arrival, and how wide they are together."""
+    """Some groups in order: their keys, their rows by arrival, and their total width."""
 
     __slots__ = ("groups", "keys", "width")
 
@@ -50,7 +50,7 @@ class TiedRows:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[SortKey, Row]], *, dense: bool) -> TiedRows:
-        """Rows, each with its key."""
+        """Build from rows, each with its key."""
         made = cls(dense=dense)
         for key, row in pairs:
             made.add(key, row)
@@ -71,7 +71,7 @@ class TiedRows:
                 rank += 1 if self._dense else len(group)
 
     def add(self, key: SortKey, row: Row) -> Change:
-        """Put a row behind those of the same key."""
+        """Insert a row after those of the same key."""
         arrival = self._next
         self._next += 1
         self._arrivals.setdefault(identity(row), deque()).append((key, arrival))
@@ -93,7 +93,7 @@ class TiedRows:
         return Change(rank, shift, row)
 
     def remove(self, row: Row) -> Change | None:
-        """Take out the first row with this content; None where there is none."""
+        """Remove the first row with this content. Returns None if there is none."""
         arrivals = self._arrivals.get(identity(row))
         if arrivals is None:
             return None
@@ -127,7 +127,7 @@ class TiedRows:
                 rank += 1 if self._dense else len(group)
 
     def at(self, rank: int, behind: SortKey) -> Collection[Row]:
-        """The rows that have just this rank, where they stand after a key; else none."""
+        """The rows with exactly this rank, if they come after a key; else none."""
         first = 1
         for block in self._blocks:
             if first + block.width > rank:
@@ -140,7 +140,7 @@ class TiedRows:
         return ()
 
     def cut(self, last: int) -> None:
-        """Forget the rows whose rank is past the last."""
+        """Remove the rows whose rank is past the last."""
         while self._blocks:
             block = self._blocks[-1]
             rank = self._rank(len(self._blocks) - 1, len(block.keys) - 1)
@@ -157,7 +157,7 @@ class TiedRows:
                 self._blocks.pop()
 
     def _block(self, key: SortKey) -> int:
-        """The first block that ends at the key or after it; one past the last where none does."""
+        """The first block that ends at the key or after it; one past the last if none does."""
         return bisect_left(self._blocks, key, key=lambda block: block.keys[-1] if block.keys else key)
 
     def _rank(self, at: int, place: int) -> int:

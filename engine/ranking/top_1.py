@@ -1,7 +1,7 @@
-"""Top 1 of an input that never takes a row back: AppendFast and UpdateFast with the rank range 1..1.
+"""Top 1 of an input that never retracts a row: AppendFast and UpdateFast with the rank range 1..1.
 
-Input: insert-only, or replaced by better rows of the same key. Output: +I once, then -U/+U. Every record is a row, also
-a -D (see updatable). The best row stays as it was when an update of its own does not improve its sort key, as in Flink.
+Input: insert-only, or rows replaced by better ones of the same key. Output: +I once, then -U/+U. Every record is a row,
+even a -D (see updatable). An update of the best row that does not improve its sort key is ignored, as in Flink.
 State: the best row per partition. Time: none; on a tie the earlier arrival stays.
 Source: Flink FastTop1Function.
 """
@@ -26,7 +26,7 @@ class FastTop1(TopNKernel):
         self.key: SortKey = ()
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the best row of this partition."""
+        """Restore the best row of this partition."""
         self.best = state
         self.key = self.sort_key(state) if state is not None else ()
         self.take_end(None)

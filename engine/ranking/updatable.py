@@ -1,10 +1,10 @@
-"""UpdateFast: the best N rows of an input whose rows are replaced by better ones only.
+"""UpdateFast: the best N rows of an input whose rows are only replaced by better ones.
 
 Input: [I,UA] or [I,UA,D], keyed by columns that contain the partition, with a sort key that never gets worse. Every
-record is the last that is known of its key, also a -D, as in Flink: it is what an aggregate says between taking a
-group's only row out and putting its successor in. A row that an upsert source deletes therefore stays, too.
-Output: with numbers, a row that moves up takes back its old rank first and reaches it again last, each
-rank between changes hands once; without, a row that stays is -U/+U, one that falls out -D.
+record is the latest row of its key, even a -D, as in Flink: an aggregate emits -D between removing a group's only
+row and adding its successor. A row that an upsert source deletes therefore also stays.
+Output: with rank numbers, a row that moves up retracts its old rank first and emits it again last, and each rank
+between is replaced once; without, a row that stays is -U/+U, one that falls out -D.
 State: the best N rows per partition, and rows that share the sort key of the one past the end.
 Source: Flink UpdatableTopNFunction.
 """
@@ -32,14 +32,14 @@ class UpdatableTopN(TopNKernel):
         self.sort_keys: dict[Row, SortKey] = {}
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows of this partition."""
+        """Restore the rows of this partition."""
         self.rows, end = state if state is not None else ([], None)
         self.keys = [self.sort_key(row) for row in self.rows]
         self.sort_keys = {self._row_key(row): key for row, key in zip(self.rows, self.keys, strict=True)}
         self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Move a row that is kept already, or let a new one in. A -U says nothing that its +U does not."""
+        """Move a kept row, or insert a new one. A -U is ignored: its +U contains all information."""
         if kind == UPDATE_BEFORE:
             return
         self.read_end(row)
@@ -54,7 +54,7 @@ class UpdatableTopN(TopNKernel):
         return enumerate(self.rows, start=1)
 
     def finish(self) -> Any | None:
-        """The rows that are kept, in order."""
+        """The kept rows, in order."""
         return self.state_of(self.rows)
 
     def _insert(self, row_key: Row, row: Row, out: Output) -> None:
@@ -92,7 +92,7 @@ class UpdatableTopN(TopNKernel):
             self._fall(old, before + 1, after + 1, out)
 
     def _rise(self, old: Row, before: int, after: int, out: Output) -> None:
-        """The row is at rank `after` now; those between have moved down by one."""
+        """The row is now at rank `after`; those between have moved down by one."""
         row = self.rows[after - 1]
         if after == before:
             self.replace(old, row, after, out)
@@ -101,13 +101,13 @@ class UpdatableTopN(TopNKernel):
             if self.ranks.update_before:
                 self.put(UPDATE_BEFORE, self.rows[rank], rank, out)
                 if rank == after:
-                    # Two rows of one key must never be in the table at once.
+                    # Two rows of one key must never be in the result table at once.
                     self.put(UPDATE_BEFORE, old, before, out)
             self.put(UPDATE_AFTER, self.rows[rank - 1], rank, out)
         self.put(UPDATE_AFTER, self.rows[before - 1], before, out)
 
     def _fall(self, old: Row, before: int, after: int, out: Output) -> None:
-        """The row got worse after all: its aggregate has lost its state. Those between move up by one."""
+        """The row got worse nevertheless: its aggregate has lost its state. Those between move up by one."""
         if self.ranks.update_before:
             self.put(UPDATE_BEFORE, old, before, out)
         for rank in range(before, after):
@@ -118,7 +118,7 @@ class UpdatableTopN(TopNKernel):
         self.put(UPDATE_AFTER, self.rows[after - 1], after, out)
 
     def _trim(self) -> None:
-        """Forget what stands below the rows that share their sort key with the first one past the end."""
+        """Remove the rows below those that share their sort key with the first one past the end."""
         if len(self.rows) > self.end:
             for place in reversed(range(bisect_right(self.keys, self.keys[self.end]), len(self.rows))):
                 self._take_out(place)
