@@ -1,9 +1,9 @@
 """Aggregate the rows of each group, without windows: every record updates its group's result.
 
-Input: any changelog with -U. Output: [I,UB,UA] over an insert-only input, or [I,UA] when nobody needs
-UPDATE_BEFORE; [I,UB,UA,D] over one that takes rows back. A result that did not change is not emitted,
-unless a state TTL is set; a group without rows is deleted, even between a -U and its +U. In mini-batch
-there is one update per group and bundle.
+Input: any changelog with -U. Output: [I,UB,UA] over an insert-only input, or [I,UA] if no consumer
+needs UPDATE_BEFORE; [I,UB,UA,D] over an input that retracts. An unchanged result is not emitted, unless a
+state TTL is set; a group without rows is deleted, even between a -U and its +U. In mini-batch there is one
+update per group and bundle.
 State: one accumulator per group, until its last row is retracted.
 Source: Flink GroupAggFunction, MiniBatchGroupAggFunction, MiniBatchGlobalGroupAggFunction.
 """
@@ -65,7 +65,7 @@ _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
 
 
 class AggregateKernel(Kernel):
-    """One group. The rows are what the calls' places refer to."""
+    """One group. The calls' indexes refer to the rows."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class AggregateKernel(Kernel):
         is_first = acc is None
         if kind in _RETRACTIONS:
             if acc is None:
-                # A group that nobody knows has nothing to take back.
+                # An unknown group has no row to retract.
                 return
             self._retract(acc, row)
             if acc[self._rows] == 0:
@@ -141,7 +141,7 @@ class AggregateKernel(Kernel):
 
 
 class MiniBatchAggregateKernel(AggregateKernel):
-    """One group, one update per bundle. A group that comes and goes within a bundle is not heard of."""
+    """One group, one update per bundle. A group that begins and ends within a bundle emits nothing."""
 
     _before: Row | None = None
     _in_bundle = False

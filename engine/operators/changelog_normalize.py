@@ -1,10 +1,10 @@
 """Turn upserts into a changelog with -U, and a changelog with repetitions into one without.
 
-Input: +I and +U as upserts, -D by key; -U is ignored, since the row before is known here. Output: [I,UB,UA,D],
-or [I,UA,D] when nobody needs UPDATE_BEFORE: the first row of a key as +I, an unchanged one not at all
-(unless a state TTL is set), a delete with the whole row that it takes away, or nothing where there is none.
+Input: +I and +U as upserts, -D by key; -U is ignored, since the state has the previous row. Output:
+[I,UB,UA,D], or [I,UA,D] if no consumer needs UPDATE_BEFORE. The first row of a key is +I. An unchanged row is
+not emitted (unless a state TTL is set). A delete carries the whole deleted row; without a row it emits nothing.
 In mini-batch the last record of a key and bundle counts.
-With a condition a row that begins or ceases to meet it comes or goes as +I or -D.
+With a condition, a row that begins or ceases to meet it is emitted as +I or -D.
 State: per key its last row, until it is deleted.
 Source: Flink StreamExecChangelogNormalize: ProcTimeDeduplicateKeepLastRowFunction, and its mini-batch form.
 """
@@ -90,12 +90,12 @@ class ChangelogNormalizeKernel(Kernel):
 
 
 class BundledChangelogNormalize(ChangelogNormalizeKernel):
-    """The same in mini-batch: of a bundle's records the last one counts."""
+    """The same in mini-batch: the last record of a bundle counts."""
 
     last: tuple[int, Row] | None = None
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Remember the record in place of the one before."""
+        """Buffer the record in place of the previous one."""
         if kind != UPDATE_BEFORE:
             self.last = kind, row
 

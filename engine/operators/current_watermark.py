@@ -1,6 +1,6 @@
-"""Compute the watermark that each record finds.
+"""Compute the current watermark for each record.
 
-Input: insert-only, as what takes a row back would find another watermark than the row. Output: the same rows.
+Input: insert-only, since a retraction would get another watermark than its row. Output: the same rows.
 State: none. Time: the watermark before the record's own event; NULL until there is one.
 Source: Flink CurrentWatermarkCallGen.
 """

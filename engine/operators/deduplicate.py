@@ -2,9 +2,9 @@
 
 Input: insert-only; the last row by arrival also takes a changelog, deletes by key included. Output:
 insert-only for the first row by arrival and for the first by event time once it is certain; else [I,UB,UA],
-or [I,UA] when nobody needs UPDATE_BEFORE; over a changelog also D.
-State: one row per key (its time alone, a mark, or nothing, where that is enough); over a changelog until the
-row is taken back.
+or [I,UA] if no consumer needs UPDATE_BEFORE; over a changelog also D.
+State: one row per key (only its time, a mark, or nothing, if that is enough); over a changelog until the row
+is retracted.
 Time: epoch ms. Equal times: the later arrival is the last row, the earlier one the first.
 Mini-batch: by arrival one change per key and bundle; by event time every change, unless they are compacted.
 Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction,
@@ -66,21 +66,21 @@ if TYPE_CHECKING:
 
 
 class Keep(Enum):
-    """Which row of a key is kept."""
+    """The row of a key that is kept."""
 
     FIRST = "first"
     LAST = "last"
 
 
 class FirstRow(Enum):
-    """When the first row by event time goes out."""
+    """The time at which the first row by event time is emitted."""
 
     WHEN_COMPLETE = "when_complete"
     AT_ONCE = "at_once"
 
 
 class Function(Enum):
-    """Flink's functions, of which the parameters and the input choose one."""
+    """Flink's functions; the parameters and the input determine one of them."""
 
     ROWTIME_LAST = "RowTimeDeduplicateFunction, keep last"
     ROWTIME_FIRST = "RowTimeDeduplicateFunction, keep first"
@@ -211,7 +211,7 @@ class Deduplicate(RoutesLate):
             kernel=self._kernel(function, context, time_at, len(schema)),
             uses_time=function is Function.ROWTIME_FIRST_COMPLETE,
             by_event_time=self.order is RowOrder.EVENT_TIME,
-            # What goes out when it is complete waits for the watermark anyway.
+            # Its output waits for the watermark anyway.
             bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
             columnar=self._columnar(function, context, time_at, len(schema)),
         )

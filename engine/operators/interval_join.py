@@ -1,13 +1,13 @@
-"""Join two inputs on equal keys where their event times lie within an interval of each other.
+"""Join two inputs on equal keys if their event times lie within an interval of each other.
 
-Input: insert-only, both with an event time. Output: insert-only; a row meets those that are kept of the
-other side at once, by their time, ties in order of arrival; a row that has met nobody is padded when the
-watermark says that nobody can come any more.
-State: per key the rows of both sides that may still meet somebody.
+Input: insert-only, both with an event time. Output: insert-only. A row is joined at once with the kept rows of
+the other side, in order of time, ties in order of arrival. A row without a match is padded when the watermark
+rules out further matches.
+State: per key the rows of both sides that may still match.
 Time: epoch ms. left time - right time lies in [lower, upper]. A left row is kept until the watermark passes
 time - lower, a right row until it passes time + upper; the output's watermark is held back by the longer of
-the two. A row that comes after that is padded at once, or in an inner join late, unless it still meets
-a row that is kept. NULL keys never match.
+the two. A row that arrives after that is padded at once, or late in an inner join, unless it still matches
+a kept row. NULL keys never match.
 Source: Flink TimeIntervalJoin, RowTimeIntervalJoin.
 """
 
@@ -53,7 +53,7 @@ LATE = "no row could match it any more when it arrived"
 
 
 class Kept:
-    """The rows of one side that may still meet somebody.
+    """The rows of one side that may still match.
 
     wait_ms: how long after a row's time the other side may bring it a partner. clean_up_ms: how much later rows are
     let go. rows: by time, in order of arrival, each with whether it has met anybody. timer_ms: when rows are next let
@@ -104,13 +104,13 @@ class IntervalJoinKernel(Kernel):
         self.can_match = True
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up both sides."""
+        """Restore both sides."""
         self.can_match = None not in key
         for side, (rows, timer_ms) in zip(self.sides, state or (({}, None), ({}, None)), strict=True):
             side.rows, side.timer_ms = rows, timer_ms
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Meet what is kept of the other side, then wait for more."""
+        """Join the row with the kept rows of the other side, then keep it for later ones."""
         port = out.port
         own, other = self.sides[port], self.sides[1 - port]
         time_ms, columns = row[0], row[1:]
@@ -147,13 +147,13 @@ class IntervalJoinKernel(Kernel):
                 side.timer_ms = None
 
     def finish(self) -> Any | None:
-        """Both sides; nothing where no row is kept."""
+        """Both sides; None if no row is kept."""
         if any(side.rows or side.timer_ms is not None for side in self.sides):
             return tuple((side.rows, side.timer_ms) for side in self.sides)
         return None
 
     def describe(self, names: Names) -> Description:
-        """The rows of both sides that may still meet somebody."""
+        """The rows of both sides that may still match."""
         tables = []
         for port, side in enumerate(self.sides):
             rows = [
@@ -167,7 +167,7 @@ class IntervalJoinKernel(Kernel):
         return tuple(tables)
 
     def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
-        """Emit the pairs with the rows of one time. True where there is one."""
+        """Emit the pairs with the rows of one time. True if there is one."""
         met = False
         for place, (other, _) in enumerate(kept):
             pair = columns + other if port == 0 else other + columns

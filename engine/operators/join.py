@@ -1,12 +1,12 @@
-"""Join two inputs on equal keys, over all of their rows, however long ago they came.
+"""Join two inputs on equal keys, over all of their rows, however old.
 
-Input: any changelog mode. Output: of inner and semi joins the kinds of the inputs; of the others any,
-where a row without a partner is padded with NULL until its first partner comes and after its last has gone.
-State: all rows of both sides per key, with how often each came and how many partners it has; by unique
-key where there is one. NULL keys never match. A +U without its -U replaces the row of its unique key.
-Mini-batch: changes of a bundle are folded per side; semi and anti joins take every record at once, as in Flink.
+Input: any changelog mode. Output: the kinds of the inputs for inner and semi joins. For the others any kind: a
+row without a partner is padded with NULL until its first partner arrives and after its last one is removed.
+State: all rows of both sides per key, each with its number of copies and of partners; by unique key if there
+is one. NULL keys never match. A +U without its -U replaces the row of its unique key.
+Mini-batch: changes of a bundle are folded per side; semi and anti joins process each record at once, as in Flink.
 Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinInputSideSpec. Flink 2.3 counts such
-a replacement as one more partner (FLINK-40681); here it is none.
+a replacement as an additional partner (FLINK-40681); here it is not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """A row of one side: how often it is there, and how many partners it has. code: what orders it, once asked for."""
+    """A row of one side: its number of copies and of partners. code: its sort code, once computed."""
 
     __slots__ = ("code", "count", "partners", "row")
 
@@ -65,7 +65,7 @@ class SideRows:
         self.begin(())
 
     def begin(self, held: Iterable[tuple[Any, tuple[Row, int, int]]]) -> None:
-        """Take up what is there of a key."""
+        """Restore the rows of a key."""
         self.held = {place: Held(*row) for place, row in held}
         self.ordered: list[Held] | None = None
 
@@ -80,7 +80,7 @@ class SideRows:
         return self.ordered
 
     def add(self, row: Row, partners: int) -> bool:
-        """Put a row in. True where it replaces the row of its unique key."""
+        """Add a row. True if it replaces the row of its unique key."""
         place = self._place(row)
         held = self.held.get(place)
         if held is None:
@@ -95,7 +95,7 @@ class SideRows:
         return self.unique_key is not None
 
     def retract(self, row: Row) -> bool:
-        """Take a row out once. False where it is not there."""
+        """Remove one copy of a row. False if there is none."""
         place = self._place(row)
         held = self.held.get(place)
         if held is None:
@@ -120,7 +120,7 @@ class SideRows:
 
 
 class JoinKernel(Kernel):
-    """What both kinds of join share: the rows of both sides of one key, and who meets whom."""
+    """The base of both kinds of join: the rows of both sides of one key, and their pairs."""
 
     def __init__(self, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None) -> None:
         self.specs = (left, right)
@@ -129,7 +129,7 @@ class JoinKernel(Kernel):
         self.can_match = True
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up both sides."""
+        """Restore both sides."""
         self.can_match = None not in key
         for side, rows in zip(self.sides, state or ((), ()), strict=True):
             side.begin(rows)
@@ -165,7 +165,7 @@ class JoinKernel(Kernel):
 
 
 class PairingJoin(JoinKernel, ReplacingKernel):
-    """Inner, left, right and full join: pairs, and padding where a side is kept."""
+    """Inner, left, right and full join: pairs, and padding for a preserved side."""
 
     def __init__(
         self, kind: JoinKind, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None = None

@@ -1,9 +1,9 @@
-"""Look each row up in a table, as the table stands when the row arrives.
+"""Look up each row in the current version of a table when the row arrives.
 
-Input: left any changelog mode; the table any: rows, or a changelog of them. What the sources of the table have comes
-before everything else of the same epoch, so a run that ends looks up in the whole table. Output: the kinds of the left
-input, at once. A row that is retracted is looked up again, in the table as it stands then.
-State: per key the rows of the table, in its order. NULL keys find nothing.
+Input: left any changelog mode; the table any: rows, or a changelog of them. Records of the table's sources precede
+all others of the same epoch, so a bounded run looks up in the whole table. Output: the kinds of the left input, at
+once. A retracted row is looked up again, in the version of the table at that time.
+State: per key the rows of the table, in its order. NULL keys never match.
 Source: Flink StreamPhysicalLookupJoin, LookupJoinRunner.
 """
 
@@ -43,7 +43,7 @@ class LookupJoinKernel(Kernel):
         self.table: list[Row] = []
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up the rows of the table."""
+        """Restore the rows of the table."""
         self.can_match = None not in key
         self.table = state or []
 
@@ -61,7 +61,7 @@ class LookupJoinKernel(Kernel):
             out.emit(kind, row + self.nulls)
 
     def finish(self) -> Any | None:
-        """The rows; nothing where there are none."""
+        """The rows; None if there are none."""
         return self.table or None
 
     def describe(self, names: Names) -> Description:

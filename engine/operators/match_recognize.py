@@ -1,10 +1,10 @@
-"""Find rows in a row that match a pattern, and emit one row per match: MATCH_RECOGNIZE.
+"""Find sequences of consecutive rows that match a pattern, and emit one row per match: MATCH_RECOGNIZE.
 
-Input: insert-only. Output: insert-only, the columns of the partition and the measures. By event time rows are looked
-at in order, when the watermark reaches them; by arrival at once.
-State: per partition the rows that wait, and of each match in the making its rows, until it is complete, a row does not
-fit, or it takes longer than WITHIN. Time: epoch ms; from the first row to the last it is less than WITHIN. A row that
-comes when the watermark has reached its time is kept in the late ledger.
+Input: insert-only. Output: insert-only, the columns of the partition and the measures. By event time, rows are
+processed in order when the watermark reaches them; by arrival, at once.
+State: per partition the buffered rows, and the rows of each partial match until it is complete, a row does not match,
+or it takes longer than WITHIN. Time: epoch ms; a match takes less than WITHIN from its first row to its last. A row
+that arrives after the watermark has reached its time is kept in the late ledger.
 Source: Flink StreamExecMatch, CepOperator.
 """
 
@@ -257,7 +257,7 @@ class MatchRecognize(RoutesLate):
         return LateRule(OwnTime({"in": 0})) if self._by_time else None
 
     def meaning(self, emission: Emission) -> Meaning:
-        """A match is never taken back."""
+        """A match is never retracted."""
         return Meaning("rows that match the pattern")
 
     def without_variables(self, expression: str) -> str:

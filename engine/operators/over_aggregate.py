@@ -1,10 +1,10 @@
-"""Add to each row aggregates over the row itself and the rows before it in its partition.
+"""Add aggregates over the row itself and the preceding rows of its partition to each row.
 
-Input: insert-only. Output: insert-only, the input's columns and the results. By event time a row goes out when
-the watermark reaches it, by arrival at once. In the order of a column input and output have any changes.
-State: per partition the accumulator, the rows that wait, and, for a frame that ends, the rows in it.
-Time: epoch ms; a frame of so many ms includes both ends. A row that comes too late to be put in order is kept in
-the late ledger: over all rows when the watermark has reached its time, over some when later rows have gone out.
+Input: insert-only. Output: insert-only, the input's columns and the results. By event time, a row is emitted when
+the watermark reaches it; by arrival, at once. In the order of another column, input and output are any changelog.
+State: per partition the accumulator, the buffered rows, and, for a bounded frame, the rows in it.
+Time: epoch ms; a frame in ms includes both ends. A row too late to be put in order is kept in the late ledger:
+over all rows if the watermark has reached its time, over a bounded frame if later rows have been emitted.
 Source: Flink StreamExecOverAggregate.
 """
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class Frame(Enum):
-    """How the rows of a frame are measured."""
+    """The unit of a frame."""
 
     ROWS = "rows"
     RANGE = "range"

@@ -1,7 +1,7 @@
 """Compute columns.
 
 Input: any changelog mode. Output: the same, record for record.
-State: none. Time: an event-time column that is passed on as it is, renamed or not, stays one.
+State: none. Time: an event-time column that is passed on unchanged, renamed or not, stays one.
 Source: Flink StreamExecCalc; FlinkRelMdUpsertKeys for the keys.
 """
 

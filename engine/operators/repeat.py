@@ -1,4 +1,4 @@
-"""Repeat each record as often as a number in it says.
+"""Repeat each record as many times as a number in it.
 
 Input: any changelog mode. Output: the same, without the number; kinds are never rewritten. A record whose number
 is NULL or below 1 is dropped.
@@ -40,10 +40,10 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 class RepeatKernel(Kernel):
-    """Emits rows as often as the number at their end says."""
+    """Emits each row as many times as the number in its last column."""
 
     def start(self, key: Key, state: Any | None) -> None:
-        """There is nothing to take up."""
+        """There is no state."""
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Each copy has the record's kind."""

@@ -1,9 +1,9 @@
-"""Write the result: as a changelog, as upserts by key, or as rows that are only ever added.
+"""Write the result: as a changelog, as upserts by key, or as appended rows.
 
 Input: any changelog mode; insert-only for an append sink. Output: what the sink receives. A changelog sink
 receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
-filter, or where an update can change the sink's key): there it has to see -U, and deletes by it, as in Flink.
-Where several rows of the input can share the sink's key, a materialising stage puts them in order first.
+filter, or where an update can change the sink's key): there it receives -U, and deletes by it, as in Flink.
+If several rows of the input can share the sink's key, a materialising stage orders them first.
 State: none, or that of the stage (`engine.deduplication.upsert_materialize`).
 Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyzeUpsertMaterializeStrategy.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SinkMode(Enum):
-    """What a sink can take."""
+    """The changelog modes that a sink accepts."""
 
     CHANGELOG = "changelog"
     UPSERT = "upsert"

@@ -1,8 +1,8 @@
 """Sort rows by event time, and rows of one time by other columns.
 
-Input: insert-only. Output: insert-only, the same rows; a row goes out when the watermark reaches it.
-State: the rows that wait, of the whole table. Time: epoch ms. A row that comes when rows of its time or later have gone
-out is kept in the late ledger.
+Input: insert-only. Output: insert-only, the same rows; a row is emitted when the watermark reaches it.
+State: the buffered rows of the whole table. Time: epoch ms. A row that arrives after rows of its time or later were
+emitted is kept in the late ledger.
 Source: Flink StreamExecTemporalSort, RowTimeSortOperator.
 """
 
@@ -40,7 +40,7 @@ class SortKernel(OverBoundedKernel):
         self.sort_key = sort_key_of(order)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Send the rows of this time; of equal ones the first to arrive comes first."""
+        """Emit the rows of this time; equal ones in order of arrival."""
         for row in sorted(self.waiting.pop(time_ms, ()), key=self.sort_key):
             out.emit(INSERT, row[: self.width])
         self.passed_ms = time_ms

@@ -2,12 +2,12 @@
 
 Input: left any changelog mode with an event time; right a versioned table, whose rows are versions by primary key
 and event time: upserts, a changelog, or a deduplication that keeps the last row. Output: the kinds of the left
-input, when the watermark has reached a row's time: then no version of that time can come any more.
-State: per key the left rows that wait, and of the versions the latest that is due, and those that are not yet.
-Time: epoch ms. A version is valid from its time until the next one's; of two with one time the later arrival
-counts; one that is taken back (-U, -D) ends its predecessor. A late left row is joined, when the watermark next
-moves, with what is left of the versions; a late version serves the rows that still wait.
-Source: Flink TemporalRowTimeJoinOperator. Unlike the other joins it compares NULL keys as equal, and so does this.
+input, when the watermark has reached a row's time: no version of that time can arrive later.
+State: per key the buffered left rows, the latest version that is due, and the versions that are not yet due.
+Time: epoch ms. A version is valid from its time until the next one's; of two with the same time the later arrival
+counts; a retracted one (-U, -D) ends its predecessor. A late left row is joined with the remaining versions when
+the watermark next advances; a late version applies to the rows that are still buffered.
+Source: Flink TemporalRowTimeJoinOperator, which unlike the other joins treats NULL keys as equal.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class TemporalJoinKernel(Kernel):
         self.timer_ms: int | None = None
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Take up rows and versions."""
+        """Restore rows and versions."""
         self.waiting, self.versions, self.timer_ms = state or ([], {}, None)
         self.times = sorted(self.versions)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Let a left row wait for its time; put a version in its place."""
+        """Buffer a left row until its time; insert a version in order of time."""
         time_ms, columns = row[0], row[1:]
         is_late = time_ms <= out.watermark_ms
         if out.port == 0:
@@ -96,13 +96,13 @@ class TemporalJoinKernel(Kernel):
             self._wake(min(item[0] for item in waiting), out)
 
     def finish(self) -> Any | None:
-        """Rows and versions; nothing where there are none."""
+        """Rows and versions; None if there are none."""
         if self.waiting or self.versions:
             return self.waiting, self.versions, self.timer_ms
         return None
 
     def describe(self, names: Names) -> Description:
-        """The rows that wait, and the versions by the time from which they are valid."""
+        """The buffered rows, and the versions by the time from which they are valid."""
         waiting = [(instant(ms), SYMBOLS[kind], *names.show(row, skip=1)) for ms, kind, row in self.waiting]
         gone = (None,) * len(self.nulls)
         versions = [
@@ -186,7 +186,7 @@ class TemporalJoin(KeyedJoin):
 
     @property
     def judges_late(self) -> bool:
-        """A late version still serves the rows that wait."""
+        """A late version still applies to the buffered rows."""
         return True
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

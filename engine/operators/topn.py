@@ -1,6 +1,6 @@
 """Top N as an operator: parameters, schema, keys, the choice among the strategies, Flink SQL.
 
-Input: any. Output: [I,UB,UA,D], or [I,UA,D] when nobody needs UPDATE_BEFORE.
+Input: any. Output: [I,UB,UA,D], or [I,UA,D] if no consumer needs UPDATE_BEFORE.
 Source: Flink StreamPhysicalRank, RankProcessStrategy.analyzeRankProcessStrategies.
 """
 
@@ -52,7 +52,7 @@ _UNORDERED = ("array<", "map<", "struct<")
 
 
 class Ranking(Enum):
-    """How rows are numbered."""
+    """The numbering of rows."""
 
     ROW_NUMBER = "row_number"
     RANK = "rank"

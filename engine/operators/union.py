@@ -1,8 +1,8 @@
-"""Put the records of several inputs into one stream, in the order of their positions.
+"""Merge the records of several inputs into one stream, in the order of their positions.
 
-Input: any changelog modes. Output: all kinds of all inputs; no upsert key, since two inputs may have the
-same one.
-State: none. Time: a column stays the event time where it is that of every input; the watermark is the minimum.
+Input: any changelog modes. Output: all kinds of all inputs; no upsert key, since two inputs may contain the
+same key.
+State: none. Time: a column stays the event time if it is that of every input; the watermark is the minimum.
 Source: Flink StreamExecUnion (UNION ALL).
 """
 

@@ -1,4 +1,4 @@
-"""A row for each element of an array, a map or a multiset.
+"""Emit a row for each element of an array, a map or a multiset.
 
 Input: any changelog mode. Output: the same, each record once per element, in their order, with its kind. A record
 without elements is dropped, or padded with NULL.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Elements(Enum):
-    """What the elements are."""
+    """The kind of the elements."""
 
     VALUES = "values"
     ENTRIES = "entries"

@@ -1,10 +1,10 @@
 """Aggregate the rows of each group and event-time window: tumbling, hopping, cumulating or session windows.
 
-The windows are made here, or are those that the rows have already: of a window assigner, join, rank or aggregate.
+The windows are assigned here, or attached to the rows by a window assigner, join, rank or aggregate.
 
-Input: any changelog with -U and an event time. Output: [I], since a window goes out once, when the watermark
-reaches end - 1 ms; with an allowed lateness or early firing, results are updated: [I,UB,UA], and D where the
-input takes rows back or sessions merge.
+Input: any changelog with -U and an event time. Output: [I], since a window is emitted once, when the watermark
+reaches end - 1 ms; with an allowed lateness or early firing, results are updated: [I,UB,UA], and D if the input
+retracts or sessions merge.
 State: one accumulator per open slice or session, until the watermark passes end - 1 + allowed lateness.
 Time: epoch ms, windows [start, end); window_start and window_end are timestamps.
 Source: Flink SlicingWindowOperator, UnslicingWindowOperator.

@@ -1,10 +1,11 @@
-"""Give each row the windows that it is in: one row per window, with its bounds.
+"""Assign each row to its windows: one row per window, with the window's bounds.
 
 Input: any changelog with an event time. Output: the same kinds, for tumbling, hopping and cumulating windows
-right away (hopping: the latest window first; cumulating: the shortest first). A session is only known when
-it has ended, so its rows wait until the watermark reaches its last millisecond, and go out in order of arrival.
+at once (hopping: the latest window first; cumulating: the shortest first). The bounds of a session are known only
+when it has ended, so its rows are buffered until the watermark reaches its last millisecond, and are emitted in
+order of arrival.
 State: for sessions the rows of open ones. Time: window_time, the window's last millisecond, is the event time
-from here on. A row is late only for sessions.
+downstream. A row can be late only for sessions.
 Source: Flink AlignedWindowTableFunctionOperator, UnalignedWindowTableFunctionOperator.
 """
 
@@ -88,7 +89,7 @@ class WindowAssign(MadeWindows):
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """Sessions wait, other windows do not."""
+        """Sessions buffer their rows, other windows do not."""
         what = self.windowing.described()
         if self.kind is WindowKind.SESSION:
             reason = f"{what}; a row is emitted when its session ends, because only then its bounds are known"

@@ -1,11 +1,11 @@
 """Join two inputs on equal keys within event-time windows.
 
-The windows are made here (tumbling, hopping, cumulating), or are those that the rows of both sides have already.
-Input: insert-only; with an event time where windows are made. Output: insert-only, when the window [start, end)
-closes: left rows in order of arrival, each with its right rows in order of arrival (a right join the other way
-round), padded where it has none; unmatched right rows of a full join last.
+The windows are assigned here (tumbling, hopping, cumulating), or attached to the rows of both sides.
+Input: insert-only; with an event time if windows are assigned here. Output: insert-only, when the window
+[start, end) closes: left rows in order of arrival, each with its right rows in order of arrival (a right join with
+the sides swapped), padded if there are none; unmatched right rows of a full join last.
 State: per key and open window the rows of both sides. Time: a window fires, and a record is late for it, once
-the watermark reaches end - 1. NULL keys never match; without keys all rows of a window meet.
+the watermark reaches end - 1. NULL keys never match; without keys all rows of a window match.
 Source: Flink WindowJoinOperator.
 """
 
@@ -74,7 +74,7 @@ class WindowJoinKernel(WindowRowsKernel):
         self.can_match = True
 
     def start(self, key: Key, state: dict[Window, Sides] | None) -> None:
-        """Take up the open windows of this key."""
+        """Restore the open windows of this key."""
         self.windows = state if state is not None else {}
         self.can_match = None not in key
 

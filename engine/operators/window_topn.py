@@ -1,12 +1,12 @@
 """Keep the best rows of each event-time window and partition.
 
-Input: insert-only. Either with an event time, whose windows are made here, or rows that have a window already,
-such as those of a window aggregate. Output: insert-only, when the window closes: its rows in order, with
-or without their rank.
+Input: insert-only. Either with an event time, by which windows are assigned here, or with attached windows, such
+as those of a window aggregate. Output: insert-only, when the window closes: its rows in order, with or without
+their rank.
 State: per partition and open window its best rows. Time: a window fires, and a record is late for it, once
-the watermark reaches end - 1. Of equal rows the earlier one stands first, unless later_first.
-Source: Flink WindowRankOperator; RowTimeWindowDeduplicateOperator is one row, by event time, later_first
-where the last is kept.
+the watermark reaches end - 1. Of equal rows the earlier one is first, unless later_first.
+Source: Flink WindowRankOperator; RowTimeWindowDeduplicateOperator keeps one row by event time, later_first if
+it keeps the last row.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class WindowTopNKernel(WindowRowsKernel):
         self.windows: dict[Window, tuple[list[SortKey], list[Row]]] = {}
 
     def start(self, key: Key, state: dict[Window, list[Row]] | None) -> None:
-        """Take up the open windows."""
+        """Restore the open windows."""
         self.windows = {window: ([self.sort_key(row) for row in rows], rows) for window, rows in (state or {}).items()}
 
     def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
-        """The window closes: its rows go out."""
+        """The window closes: emit its rows."""
         _, rows = self.windows.pop(name)
         out.window_fired(*name)
         bounds = self._bounds(name)
@@ -219,7 +219,7 @@ class WindowTopN(GivenWindows):
             made = context.schema.names[len(schema) :]
             times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
         if self.later_first:
-            # Of equal rows the later one stands first: time runs backwards.
+            # Of equal rows the later one is first: time is reversed.
             rows = rows.withColumn(SEQ, -f.col(SEQ))
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         ranked = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
