@@ -26,6 +26,8 @@ from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
 _KEPT: Final = 64
+# One that waits for a server holds nobody else up, of all who use this process.
+_AT_ONCE: Final = 4
 _SERVED_S: Final = 60
 
 
@@ -33,7 +35,7 @@ class Previews:
     """Previews by what they are made of; the same pipeline and files give the same records."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "preview")
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "preview")
         self._lock = Lock()
         self._asked: OrderedDict[str, Future[Preview]] = OrderedDict()
 
