@@ -136,7 +136,7 @@ class TopN(Operator):
             columns = ranked_columns(columns, self.rank_column, node)
         if self._has_ties:
             # A row keeps its own key, whatever its rank: others may have the same.
-            return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(input_)))
+            return Derived(Schema(columns), ALL_CHANGES, upsert_keys=self._in_partition(input_.upsert_keys))
         if self._is_limit and input_.is_insert_only:
             return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
         return Derived(
@@ -309,15 +309,14 @@ class TopN(Operator):
             for item in self.order_by
         )
 
-    def _keys_in_partition(self, input_: Derived) -> list[frozenset[str]]:
-        """The input's keys that hold where its rows are distributed by partition, the shortest first."""
-        partition = frozenset(self.partition_by)
-        return sorted((key for key in input_.upsert_keys if key >= partition), key=lambda key: (len(key), sorted(key)))
+    def _in_partition(self, keys: Keys) -> Keys:
+        """Those of the input's keys that hold where its rows are distributed by partition."""
+        return frozenset(key for key in keys if key >= frozenset(self.partition_by))
 
     def _row_keys(self, input_: Derived) -> list[frozenset[str]]:
         """The keys by which Flink knows a row of the input again, the one that it prefers first."""
-        partition, at = frozenset(self.partition_by), input_.schema.index
-        keys = (key for key in input_.upsert_keys | input_.shared_keys if key >= partition)
+        at = input_.schema.index
+        keys = self._in_partition(input_.upsert_keys | input_.shared_keys)
         return sorted(keys, key=lambda key: (bit_set_bucket(map(at, key)), len(key), sorted(key)))
 
     def _upsert_keys(self, input_: Derived) -> Keys:
@@ -331,7 +330,7 @@ class TopN(Operator):
             return frozenset({partition})
         if self.with_rank:
             return frozenset({partition | {self.rank_column}})
-        return NO_KEYS if self.rank_start > 1 else frozenset(self._keys_in_partition(input_))
+        return NO_KEYS if self.rank_start > 1 else self._in_partition(input_.upsert_keys)
 
     def _monotonic(self, input_: Derived) -> Mapping[str, Monotonicity]:
         """How a rank's row moves: Flink takes it for one that is only ever replaced by a better one.
