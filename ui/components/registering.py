@@ -1,4 +1,4 @@
-"""Components of our own whose style and script are files beside their Python."""
+"""Registration of our own components, whose style and script are files next to their Python."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import streamlit as st
 
 
 def registered(folder: Path, html: str, *, isolate_styles: bool = True) -> Any:
-    """The component in a folder: its files are called as the folder.
+    """The component in a folder; its files have the folder's name.
 
-    To be called when it is first drawn: without a running app there is nothing to register with.
+    Call it when the component is first drawn: registration needs a running app.
     """
     css, js = ((folder / f"{folder.name}.{ending}").read_text(encoding="utf-8") for ending in ("css", "js"))
     name = f"changelog_studio_{folder.name}"

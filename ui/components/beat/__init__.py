@@ -1,4 +1,4 @@
-"""Draws the fragment that it is in anew, at every beat, for as long as that goes on drawing it.
+"""Redraws the enclosing fragment at every beat, for as long as the fragment draws this component.
 
 A fragment with `run_every` cannot stop by itself: only the page, or a fragment around it, ends its timer.
 """
@@ -18,5 +18,5 @@ def _component() -> Any:
 
 
 def beat(every_ms: int, *, key: str) -> None:
-    """Beat every so many milliseconds. Without a fragment around it, the whole page is drawn anew."""
+    """Beat every `every_ms` milliseconds. Outside a fragment, the whole page is redrawn."""
     _component()(key=key, data={"every_ms": every_ms}, on_due_change=lambda: None)

@@ -1,4 +1,4 @@
-// Asks for the fragment that it is in again and again, until that is drawn without it.
+// Requests a redraw of the enclosing fragment again and again, until the fragment is drawn without this component.
 const timers = new WeakMap();
 
 export default ({ data, parentElement, setTriggerValue }) => {

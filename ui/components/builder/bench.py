@@ -1,4 +1,4 @@
-"""What of the workbench is open: the panel, the drawer with its height, and the tab that the drawer shows."""
+"""The open parts of the workbench: the panel, and the drawer with its height and its tab."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TAB: Final = "drawer-tab"
 
 @dataclass
 class Bench:
-    """is_closed: the panel was put away. chosen: the drawer's height, None: nobody chose. tab: what it shows."""
+    """The open parts. is_closed: of the panel. chosen: the drawer's height; None: no choice yet. tab: the drawer's."""
 
     is_closed: bool = False
     chosen: Size | None = None
     tab: str = RECORDS
 
     def close_panel(self, drafting: Drafting) -> None:
-        """Put the panel away, until something is selected."""
+        """Close the panel until something is selected."""
         drafting.selection = None
         self.is_closed = True
 
@@ -37,13 +37,13 @@ class Bench:
         self.is_closed = False
 
     def is_panel_open(self, drafting: Drafting) -> bool:
-        """Whether the panel is seen; who selects something wants its form."""
+        """Whether the panel is open; a selection opens it again."""
         if self.is_closed and drafting.selection is not None:
             self.is_closed = False
         return not self.is_closed
 
     def size(self, shown: Overlay | None) -> Size:
-        """The drawer's height: what was chosen; else it opens once there is a run to be read."""
+        """The drawer's height: the chosen one; else half if there is a run to show, or closed."""
         return self.chosen or ("half" if shown is not None else "closed")
 
     def open_drawer(self, tab: str) -> None:
@@ -54,7 +54,7 @@ class Bench:
 
 
 def bench() -> Bench:
-    """The session's."""
+    """The bench of the session."""
     found = st.session_state.to_dict().get(_KEY)
     if not isinstance(found, Bench):
         found = st.session_state[_KEY] = Bench()

@@ -1,4 +1,4 @@
-"""The line above the canvas: name, save, how the run on it stands, run."""
+"""The line above the canvas: the pipeline's name, the save button, the run's status, the engine, the run buttons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.shell.navigation import go
 
 
 def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
-    """Draw the bar, within a row; the run button says why it cannot be pressed."""
+    """Draw the bar, within a row; the help of a disabled run button gives the reason."""
     with st.container(key="bench-name", width=200):
         pipeline_text(drafting, "name", "Name of the pipeline")
     wrong = errors(verdict)
@@ -60,7 +60,7 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         args=(drafting,),
         kwargs={"live": True},
     )
-    # Not Ctrl+Enter: that is how a text area takes what was typed.
+    # Not Ctrl+Enter: a text area uses it to submit its text.
     st.button(
         "Run",
         icon=":material/play_arrow:",

@@ -1,8 +1,8 @@
-"""The canvas: mounts the component that `ui/canvas` builds, and takes what a person does on it.
+"""The canvas: mounts the component that `ui/canvas` builds, and applies the user's gestures on it.
 
-The canvas shows at once what was done, numbers it, and keeps saying it, as the component's state, until it is answered.
-A rerun takes each message once, and answers with the document and the number of the last message. On top of that
-document the canvas shows what has not been answered. A rerun that is interrupted loses nothing and does nothing twice.
+The canvas shows a gesture at once, numbers it, and keeps it in the component's state until it is answered. A rerun
+takes each message once, and answers with the document and the number of the last message. The canvas shows the
+unanswered gestures on top of that document. An interrupted rerun loses no gesture and applies none twice.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _DIALOGUE: Final = "canvas-dialogue"
 
 @cache
 def component() -> Callable[..., Any]:
-    """What `ui/canvas` builds, registered when it is first drawn."""
+    """The component that `ui/canvas` builds, registered when it is first drawn."""
     return st.components.v2.component(COMPONENT, js=SCRIPT)
 
 
 def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
-    """Draw the document with all that is known of it."""
+    """Draw the document with the facts of its check and of its run."""
     heard = dialogue(drafting)
     refusal = heard.refusal
     data = {
@@ -57,14 +57,14 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
         },
     }
     component()(key=_key(drafting), data=data, height="stretch", on_sent_change=guarded(partial(listen, drafting)))
-    # What came while Streamlit did not know the component, after a lost connection, is known from here on.
+    # Messages that arrived before Streamlit knew the component, after a lost connection, can be read from here on.
     sent = _sent(drafting)
     if sent and heard.is_new(drafting, sent):
         st.rerun()
 
 
 def listen(drafting: Drafting) -> None:
-    """Take what was done on the canvas: called by its callback, and by the page for what an interruption left over."""
+    """Take the canvas's messages. Its callback calls this, and the page does for those left by an interruption."""
     sent = _sent(drafting)
     if sent:
         dialogue(drafting).hear(drafting, sent)
@@ -80,7 +80,7 @@ def _key(drafting: Drafting) -> str:
 
 
 def dialogue(drafting: Drafting) -> Dialogue:
-    """What was heard of the canvas of this draft."""
+    """The dialogue with the canvas of this draft."""
     kept = said(_DIALOGUE)
     if kept is None:
         kept = st.session_state[_DIALOGUE] = dict[str, Dialogue]()

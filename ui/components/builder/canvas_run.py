@@ -1,4 +1,4 @@
-"""The run that is laid over the canvas: one line above it, and the watch that redraws while it goes on."""
+"""The run shown on the canvas: one line above it, and the watch that redraws the page while the run goes on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DRAWN: Final = "canvas-run-drawn"
 
 
 def run_line(shown: Overlay) -> None:
-    """How the run stands, within a row."""
+    """Draw the run's status, within a row."""
     run = shown.run
     run_look = look(run, shown.job)
     took = seconds(run, shown.job)
@@ -43,7 +43,7 @@ def run_line(shown: Overlay) -> None:
 
 
 def run_failure(shown: Overlay) -> None:
-    """Why a run failed, where it did."""
+    """Draw the error of a failed run."""
     run = shown.run
     if run.error:
         place = f"**{run.error_node}**: " if run.error_node else ""
@@ -52,7 +52,7 @@ def run_failure(shown: Overlay) -> None:
 
 
 def run_watch(shown: Overlay) -> None:
-    """Draw the progress of a run that goes on. After all else: what it sees may be newer than what is being drawn."""
+    """Redraw the page while the run goes on. Call it last: it may see newer progress than the rest of the page."""
     if shown.is_live:
         st.session_state[_DRAWN] = shown.signature
         _watch()
@@ -60,7 +60,7 @@ def run_watch(shown: Overlay) -> None:
 
 @st.fragment(run_every=_REFRESH_S)
 def _watch() -> None:
-    """Draw the page anew when the run has got on."""
+    """Rerun the page when the run has progressed."""
     drafting = current()
     now = overlay(drafting.pipeline, state.run) if drafting is not None else None
     if now is None or now.signature != st.session_state.get(_DRAWN):

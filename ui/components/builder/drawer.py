@@ -1,4 +1,4 @@
-"""The drawer under the canvas: the records of what is selected, their table, what was late, plan, SQL and problems."""
+"""The drawer below the canvas: the selected output's records and table, late records, plan, SQL and problems."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NO_RUN: Final = "Run the pipeline, then select a node or an edge."
 
 
 def drawer(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
-    """Draw it. What is done in here draws nothing else anew, unless the page then shows something else.
+    """Draw the drawer as a fragment: actions in it redraw the rest of the page only if its content changes.
 
-    Where SQL is written it is no fragment: what is typed next would be meant for what the whole page shows by then.
+    The SQL tab is not a fragment: what the user types next is meant for the document that the whole page then shows.
     """
     drawn = signature(drafting)
     (_whole if bench().tab == SQL else _fragment)(drafting, verdict, shown, drawn)
@@ -61,12 +61,12 @@ _fragment: Final = st.fragment(_whole)
 
 
 def signature(drafting: Drafting) -> tuple[object, ...]:
-    """What the whole page shows: the drawer alone is drawn anew while this stays."""
+    """The content of the whole page; while it is the same, only the drawer is redrawn."""
     return drafting.pipeline, drafting.selection, state.run, state.edge, state.event, bench().tab == SQL
 
 
 def _head(verdict: Check, size: Size) -> str:
-    """The tabs, and the buttons of the height; the tab that is chosen."""
+    """Draw the tabs and the height buttons; return the chosen tab."""
     chosen = None if size == "closed" else bench().tab
     if st.session_state.get(TAB) != chosen:
         st.session_state[TAB] = chosen
@@ -107,7 +107,7 @@ def _resize(size: Size) -> None:
 
 
 def _choose() -> None:
-    """A tab that is chosen wants to be seen; chosen once more, it is put away."""
+    """Open the drawer with the chosen tab; choosing the same tab again closes the drawer."""
     chosen = st.session_state[TAB]
     if chosen is None:
         bench().chosen = "closed"
@@ -135,7 +135,7 @@ def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -
 
 
 def looked_at(drafting: Drafting) -> tuple[str, str]:
-    """The output whose records are shown: of the selected edge or node, else of the edge that is open."""
+    """The output whose records are shown: of the selected edge or node, else the open edge, else of the last node."""
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     if edge is not None:
         return edge.source, edge.source_port
@@ -147,7 +147,7 @@ def looked_at(drafting: Drafting) -> tuple[str, str]:
 
 
 def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str) -> None:
-    """First records before a run, the changelog during and after one."""
+    """Draw the first records before a run, the changelog during and after it."""
     if shown is not None and node_id in shown.lines:
         edge_in_run(shown, node_id, port)
         return
@@ -192,7 +192,7 @@ def _late_records(run: Run) -> None:
 
 
 def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
-    """The selected node as the planner and the run saw it, and below it all nodes."""
+    """Draw the planner's decisions and the run's figures for the selected node, and below it the plan of all nodes."""
     if node_id:
         st.markdown(f"**{words.escaped(node_id)}**")
         node_plan(verdict, node_id)
@@ -206,7 +206,7 @@ def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
 
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
-    """Everything that is wrong, each with a button that goes there."""
+    """Draw all problems, each with a button that selects its node."""
     known = {node.id: node for node in drafting.pipeline.nodes}
     wrong = errors(verdict)
     if not wrong:
@@ -228,7 +228,7 @@ def _show(drafting: Drafting, node_id: str) -> None:
 
 
 def edge_of(shown: Overlay | None, node_id: str, port: str) -> Edge | None:
-    """What the run kept of an output."""
+    """The edge of an output in the run; None if there is none."""
     if shown is None:
         return None
     try:

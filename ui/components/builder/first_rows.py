@@ -24,7 +24,7 @@ _LOOK_AGAIN_MS: Final = 500
 
 
 def first_rows(pipeline: Pipeline, node_id: str) -> None:
-    """Draw the first records of a node's output; while they are being made, say so and come back."""
+    """Draw the first records of a node's output; until they are computed, draw a note and look again."""
     if not node_id:
         st.caption("Select a node or an edge to see the first records that flow there.")
         return
@@ -49,7 +49,7 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
 
 @st.fragment
 def _arriving(asked: Future[Preview], node_id: str) -> None:
-    """The records once they are there: nothing else is drawn anew, so a list that is open stays open."""
+    """Draw the records once they are computed. Nothing else is redrawn, so an open list stays open."""
     if asked.done():
         _show(asked, node_id)
     else:

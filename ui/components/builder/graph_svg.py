@@ -1,7 +1,7 @@
-"""A pipeline as an SVG picture: nodes coloured by role, edges with their changelog mode, marks on what is wrong.
+"""A pipeline as an SVG picture: nodes coloured by role, edges with their changelog mode, marks on invalid nodes.
 
-Text and lines take the page's own colour, so the picture is right on light and on dark pages. There is nothing in it
-to click: it is for cards and for pages that were exported.
+Text and lines take the page's own colour, so the picture fits light and dark pages. It has nothing to click: it is
+for cards and for exported pages.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _SMALL: Final = _Sizes(118, 40, 34, 16)
 
 @dataclass(frozen=True)
 class Marks:
-    """What is drawn beyond the pipeline itself.
+    """Additions to the pipeline's picture.
 
-    modes: by node, the changelog mode of its output. problems: by node, what is wrong, as sentences.
+    modes: by node, the changelog mode of its output. problems: by node, its problems as sentences.
     hints: by node, a word under its name in place of the operator's title. selected: a node's id or an edge's key.
     """
 
@@ -132,7 +132,7 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     source = edge.source if is_first else f"{edge.source}.{edge.source_port}"
     words = f"from {source} to {edge.target}" + (f", {mode}" if mode else "")
     label = _port_label(pipeline, edge, x2, y2)
-    # Badges stand near the middle of the curve, which for a gap that is skipped lies in a free column.
+    # Badges are near the middle of the curve; if the edge skips a layer, that is in a free column.
     badges = _badges(mode, (x1 + x2) / 2, (y1 + y2) / 2) if mode else ""
     return f'<g class="edge" data-edge="{escape(key)}"><title>{escape(words)}</title>{drawn}{badges}{label}</g>'
 
@@ -147,7 +147,7 @@ def _port_height(pipeline: Pipeline, edge: Edge) -> float:
 
 
 def _output_height(pipeline: Pipeline, edge: Edge) -> float:
-    """The same of the output that an edge starts from."""
+    """How far down the node's side the output port is, from 0 to 1."""
     node = pipeline.node(edge.source)
     cls = operator_class(node.operator)
     ports = cls.output_ports(node.parameters) if cls else (OUT,)

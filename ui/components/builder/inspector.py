@@ -1,4 +1,4 @@
-"""The selected node or edge: its name, its connections, its form; everything changes as one types."""
+"""The selected node or edge: its name, its connections, its form; changes apply while the user types."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _SHOWN: Final = 5
 
 
 def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
-    """Name, connections and form of a node."""
+    """Draw the name, connections and form of a node."""
     cls = operator_class(node.operator)
     key = f"{drafting.key}|{node.id}"
-    # What takes time comes before the first widget: nobody shall type into what is left of the node before.
+    # Slow work comes before the first widget, so that nobody types into the leftover fields of the previous node.
     inputs, output = input_schemas(drafting.pipeline, node.id, verdict), output_schema(node, verdict)
     _name(drafting, node)
     if cls is None:
@@ -64,7 +64,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     form = FormContext(drafting, node, inputs, complaints, output)
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
     asked = [field for field in own if _applies(field, own, form)]
-    # What most people never touch is folded away.
+    # Fields that most users never need are folded away.
     shown = [field for field in asked if not _is_rare(field, form)]
     if len(shown) > _FOLD_ABOVE:
         shown = [field for at, field in enumerate(shown) if at < _SHOWN or field.is_required]
@@ -84,7 +84,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
 
 
 def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
-    """Whether a field says anything with what is chosen; one that is set or wrong is shown all the same."""
+    """Whether a field has an effect with the chosen values; a field that is set or wrong is always shown."""
     if form.value(field) not in (None, field.default) or form.complaints.has(field.name):
         return True
     if any(field.unless == other.name and form.value(other) is not None for other in fields):
@@ -96,7 +96,7 @@ def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
 
 
 def _is_rare(field: Field, form: FormContext) -> bool:
-    """Whether few need it: so it is with the windows that rows have already, where those of the input have none."""
+    """Whether few users need a field; the bounds of attached windows are rare if the input has no windows."""
     if field.name not in BOUNDS:
         return field.is_rare
     is_open = form.value(field) is not None or form.complaints.has(field.name)
@@ -104,11 +104,11 @@ def _is_rare(field: Field, form: FormContext) -> bool:
 
 
 def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
-    """What is rarely set: folded away, unless somebody has set it or it is wrong."""
+    """Draw the rare fields, folded away unless one of them is set or wrong."""
     if not folded:
         return
     is_touched = any(field.name in form.node.parameters or form.complaints.has(field.name) for field in folded)
-    # Once unfolded it stays so: an undo must not fold away the very field that it changed.
+    # Once unfolded, it stays unfolded: an undo must not fold away the very field that it changed.
     unfolded = remembered("unfolded-settings", {})
     unfolded[key] = is_touched or unfolded.get(key, False)
     with st.expander("More", expanded=unfolded[key]):
@@ -117,7 +117,7 @@ def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
 
 
 def node_actions(drafting: Drafting, node: Node) -> None:
-    """What can be done with a node, within a row."""
+    """Draw the actions of a node, within a row."""
     key = f"{drafting.key}|{node.id}"
     st.button(
         "Duplicate",
@@ -166,7 +166,7 @@ def _name(drafting: Drafting, node: Node) -> None:
 
 
 def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...]) -> None:
-    """A picker per input port: what can flow in without making a cycle."""
+    """Draw a picker per input port: the nodes that can be connected without making a cycle."""
     pipeline = drafting.pipeline
     below = descendants(pipeline, node.id) | {node.id}
     options = [
@@ -190,7 +190,7 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...]) -> None
 
 
 def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Callable[[Any], list[str]]) -> str:
-    """The key of a port's picker, whose choice the document takes."""
+    """The key of a port's picker; a choice there changes the document."""
     places = node.id, f"{node.id}>{port}"
     generation = drafting.generation(*places)
     key = f"port|{drafting.key}|{node.id}|{generation}|{port}"
@@ -211,7 +211,7 @@ def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Calla
 
 
 def edge_inspector(drafting: Drafting, edge: Edge, verdict: Check) -> None:
-    """What flows through an edge, and why it looks as it does."""
+    """Draw the changelog mode of an edge with its reason, and the columns."""
     if edge.target_port != "in":
         st.caption(f"To the input {edge.target_port}")
     derived = verdict.output(edge.source, edge.source_port)

@@ -1,4 +1,4 @@
-"""Somebody else has saved this pipeline since: what they changed, and what becomes of it."""
+"""The choice after another user has saved the same pipeline: what they changed, and whether to merge it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shell.workspace import store
 
 
 def newer_version(drafting: Drafting) -> None:
-    """Draw the choice, where one has to be made."""
+    """Draw the choice, if there is a newer version."""
     newer = drafting.newer
     if newer is None or drafting.pipeline_id is None:
         return

@@ -1,4 +1,4 @@
-"""The options of the whole pipeline: mini-batch, state TTL and what else of Flink's changes a changelog."""
+"""The options of the whole pipeline: mini-batch, state TTL and Flink's other options that change a changelog."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PHASES: Final = ("AUTO", "ONE_PHASE", "TWO_PHASE")
 
 
 def options_form(drafting: Drafting) -> None:
-    """Draw a field per option; those of mini-batch where it is on."""
+    """Draw a field per option; those of mini-batch only if it is on."""
     _field(drafting, MINI_BATCH)
     if is_on(drafting.pipeline.options, MINI_BATCH):
         with st.container(border=True):
@@ -47,7 +47,7 @@ def _field(drafting: Drafting, option: Option) -> None:
     def take(value: str | bool) -> None:
         if generation == drafting.generation("options"):
             new_text = str(value).lower() if isinstance(value, bool) else value.strip()
-            # Mini-batch brings fields of its own, and two of them get a value: all are drawn anew.
+            # Mini-batch has fields of its own, and two of them get a value, so all fields are redrawn.
             drafting.edit(set_option(drafting.pipeline, option, new_text), redraw=option is MINI_BATCH)
 
     match option.value:

@@ -1,4 +1,4 @@
-"""The panel beside the canvas: the form of what is selected; the pipeline's own settings where nothing is."""
+"""The panel beside the canvas: the form of the selected node or edge; without a selection, the pipeline's settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ui.shell.guard import guarded
 
 
 def panel(drafting: Drafting, verdict: Check) -> None:
-    """Draw it, unless it was put away."""
+    """Draw the panel, unless it is closed."""
     opened = bench()
     if not opened.is_panel_open(drafting):
         return

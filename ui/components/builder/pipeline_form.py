@@ -1,4 +1,4 @@
-"""What concerns the whole pipeline: how its sources arrive, its options, its versions, and its way in and out."""
+"""The settings of the whole pipeline: arrival order of the sources, options, versions, export and import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ui.shell.state import remembered
 
 
 def pipeline_form(drafting: Drafting) -> None:
-    """Draw it."""
+    """Draw the settings."""
     pipeline_text(drafting, "description", "Description", "One sentence for the list of pipelines", height=80)
     arrival_editor(drafting)
     with st.expander("Mini-batch, state TTL and other options", expanded=bool(drafting.pipeline.options)):
@@ -36,9 +36,9 @@ def pipeline_form(drafting: Drafting) -> None:
 
 
 def _import(drafting: Drafting) -> None:
-    """A place to drop an export, which becomes the document; undo brings back what was there."""
+    """Draw the uploader of an export, which replaces the document; undo restores the previous one."""
     corner = remembered(f"import-here|{drafting.key}", {"taken": 0})
-    # Another key after each file: the place is empty again.
+    # Another key after each file: the uploader is empty again.
     key = f"import-here|{drafting.key}|{corner['taken']}"
 
     def take() -> None:
@@ -58,7 +58,7 @@ def _import(drafting: Drafting) -> None:
 def pipeline_text(
     drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None
 ) -> None:
-    """A text of the whole pipeline: its name, or its description."""
+    """Draw a text field of the whole pipeline: its name, or its description."""
     generation = drafting.generation(place)
     shown = getattr(drafting.pipeline, place)
     key = f"{place}|{drafting.key}|{generation}"

@@ -1,4 +1,4 @@
-"""The plan explained: what the planner decided of a node and of all nodes, and what computes them."""
+"""The plan explained: the planner's decisions for a node and for all nodes, and the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.shell.theme import LINE, mode_badges, muted, role_dot
 
 
 def node_plan(verdict: Check, node_id: str) -> None:
-    """Why a node works as it does: mode, strategy, state, kernel, what it needs of its inputs."""
+    """Draw the decisions for a node: mode, strategy, state, kernel, and the needs for its inputs."""
     derived = verdict.derived.get(node_id)
     if derived is None:
         st.caption("The output of this node appears as soon as it and the nodes before it are valid.")
@@ -61,7 +61,7 @@ def _facts(facts: Mapping[str, str]) -> str:
 
 
 def whole_plan(plan: Plan) -> None:
-    """One line per node, sources first."""
+    """Draw one line per node, sources first."""
     cell = f"padding:.3rem .7rem .3rem 0;border:0;border-bottom:1px solid {LINE};vertical-align:top;text-align:left"
     head = "".join(
         f'<th style="{cell};font-weight:500">{muted(name)}</th>'

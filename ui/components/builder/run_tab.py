@@ -1,4 +1,4 @@
-"""The selected node or edge in the run that is laid over the canvas: counters, state, slowest keys; its changelog."""
+"""The selected node or edge in the run on the canvas: counters, state, slowest keys, changelog."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEYS: Final = 5
 
 
 def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
-    """The changelog of an edge: its first records, and the way to all of them."""
+    """Draw the changelog of an edge, page by page, with a button to the Changelog page."""
     edge = _edge(shown, node_id, port)
     if edge is None or not edge.total:
         st.caption("No record went through this edge.")
@@ -57,7 +57,7 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
 
 
 def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:
-    """What went in and out of a node, what it keeps, and which of its keys took longest."""
+    """Draw the input and output counts of a node, its state, its kernel and its slowest keys."""
     line = shown.lines.get(node_id)
     if line is None:
         st.caption("This node was not part of the run.")
@@ -103,7 +103,7 @@ def _sentences(line: OperatorLine, verdict: Check, edge: Edge | None) -> list[st
     if edge is not None and edge.total and not edge.is_insert_only:
         store = workspace.store()
         last = store.runs.get(edge.run_id).last_seq
-        # Right after a large run this would be seconds of folding for one number.
+        # Right after a large run, this number would take seconds of folding.
         if store.lifetimes.are_at_hand(edge, last):
             rows = store.changelog.table_as_of(edge.run_id, line.node, last, edge.port, limit=1).total
             sentences.append(f"Rows in its result table: **{rows:,}**")

@@ -1,4 +1,4 @@
-"""The columns of an edge: type, event time, and which of them identify a row."""
+"""The columns of an edge: type, event time, and whether they are part of an upsert key."""
 
 from __future__ import annotations
 

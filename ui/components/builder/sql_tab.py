@@ -1,4 +1,4 @@
-"""The pipeline as a script of Flink SQL, to be read, taken along, edited, or replaced by another."""
+"""The pipeline as a Flink SQL script, to read, download, edit, or replace by another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AROUND: Final = 2
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a text was not taken. line and column count from 1; 0: unknown."""
+    """Why a text was rejected. line and column count from 1; 0: unknown."""
 
     text: str
     sentence: str
@@ -48,7 +48,7 @@ class Trouble:
 
 @dataclass
 class _Kept:
-    """What the tab remembers: the script of one document, the text that was not taken, and what is left out of it."""
+    """What the tab remembers: the script of one document, a rejected text, and the warnings about an accepted one."""
 
     document: str = ""
     written: Written | None = None
@@ -57,11 +57,11 @@ class _Kept:
 
 
 def sql_tab(drafting: Drafting, verdict: Check) -> None:
-    """Draw the script. A changed text becomes the pipeline once it is left, nodes staying where they are by name."""
+    """Draw the script. An edited text replaces the pipeline once the field is left; nodes keep their places by name."""
     kept = _kept()
     document = _fingerprint(drafting.pipeline)
     if kept.document != document:
-        # What was said of another document's text is over.
+        # The error of another document's text no longer applies.
         kept.document, kept.trouble = document, None
         kept.written = _script(drafting.pipeline) if verdict.plan else None
     elif kept.written is None and verdict.plan:
@@ -72,7 +72,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     key = f"sql|{drafting.key}|{document}|{bool(text)}"
 
     def take(typed: str) -> None:
-        # What was typed was meant for the document that was shown then.
+        # The text was typed for the document that was shown at that time.
         if document == _fingerprint(drafting.pipeline):
             _take(drafting, kept, typed)
 
@@ -110,7 +110,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
 
 
 def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
-    """Make the text the pipeline, or say where it is wrong."""
+    """Replace the pipeline by the text, or report where the text is wrong."""
     try:
         script = script_of(text, gate(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:
@@ -130,7 +130,7 @@ def _script(pipeline: Pipeline) -> Written | None:
     try:
         return sql_of(pipeline, gate(), workspace.folder())
     except StudioError:
-        # What is wrong stands among the problems.
+        # The list of problems shows the error.
         return None
 
 

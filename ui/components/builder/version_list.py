@@ -1,4 +1,4 @@
-"""The saved versions of the open pipeline: when, with which note, and a way back to each of them."""
+"""The saved versions of the open pipeline, each with its time, its note, and a button that opens it."""
 
 from __future__ import annotations
 

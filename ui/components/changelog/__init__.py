@@ -1,1 +1,1 @@
-"""Changelogs: records, filters, tables as of an event, what an event caused, what a record was made of."""
+"""Changelogs: records, filters, tables as of an event, the cascade of an event, the lineage of a record."""

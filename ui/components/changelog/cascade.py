@@ -1,4 +1,4 @@
-"""What one event did: the records that it caused on every edge, as a tree, each with the reason."""
+"""The cascade of one event: the records that it caused on every edge, as a tree, each with the reason."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Place = tuple[str, int]
 
 
 def place_text(place: Place) -> str:
-    """A place as what a row picks."""
+    """A place as the text that a row picks."""
     return f"{place[1]} {place[0]}"
 
 
 def place_of(text: str) -> Place:
-    """The place that a row picks."""
+    """The place in the text that a row picks."""
     row, _, name = text.partition(" ")
     return name, int(row)
 

@@ -1,4 +1,4 @@
-"""A changelog or a table as a file, written by the store when it is asked for, and never kept in the session."""
+"""A changelog or a table as a file, written by the store on demand, and never kept in the session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from storage.model import Edge, Filter
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.shell import words, workspace
 
-# The browser gets a file from memory: beyond this many records text is compressed, to about a tenth.
+# The browser gets a file from memory: for more records than this, text is compressed to about a tenth.
 _PLAIN: Final = 1_000_000
 _MIMES: Final[dict[Format, str]] = {
     "csv": "text/csv",
@@ -37,7 +37,7 @@ _FIRST: Final[tuple[Format, ...]] = ("csv", "parquet")
 
 
 def downloads(edge: Edge, wanted: Filter, total: int) -> None:
-    """The records that pass a filter: two buttons, and a menu with the other formats."""
+    """Draw the downloads of the records that pass a filter: two buttons, and a menu with the other formats."""
 
     def write(path: Path, format_: Format) -> None:
         workspace.store().changelog.export(
@@ -56,7 +56,7 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
 
 
 def table_downloads(edge: Edge, event: int, total: int) -> None:
-    """The table after an event: a menu with all formats."""
+    """Draw the downloads of the table after an event: a menu with all formats."""
 
     def write(path: Path, format_: Format) -> None:
         workspace.store().changelog.export_table(
@@ -72,7 +72,7 @@ def table_downloads(edge: Edge, event: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class _Files:
-    """Records or rows as files, each made when its button is pressed. what: one of them."""
+    """Records or rows as files, each made when its button is pressed. what: the word for one of them."""
 
     stem: str
     total: int

@@ -1,4 +1,4 @@
-"""Which records of a changelog to show: kinds (with their counts), text, `column = value`, a range of events."""
+"""The filter of a changelog's records: kinds (with their counts), text, `column = value`, a range of events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIR: Final = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*(?:'((?:[^']|'')
 
 
 class FilterError(ValueError):
-    """What was typed is no filter; the sentence says what one looks like."""
+    """The text is not a valid filter; the message says how to write one."""
 
 
 def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
@@ -44,7 +44,7 @@ def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object],
 
 
 def changelog_filter(edge: Edge, last_seq: int) -> Filter:
-    """Draw the filter in one row. What cannot be read is said at its field, and does not filter."""
+    """Draw the filter in one row. An invalid `column = value` is reported and does not filter."""
     key = f"{edge.run_id}-{edge.table}"
     kinds_column, searched, matched, first, last = st.columns([3.2, 2, 2, 1.15, 1.15], vertical_alignment="center")
     with kinds_column:
@@ -76,7 +76,7 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
 
 
 def _event(end: str, last_seq: int, key: str) -> int | None:
-    """One end of the range of events; None where it is open."""
+    """Draw one end of the range of events; None if that end is open."""
     return st.number_input(
         f"{end.capitalize()} event",
         1,
@@ -89,7 +89,7 @@ def _event(end: str, last_seq: int, key: str) -> int | None:
 
 
 def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:
-    """One chip per kind that the edge can carry, with its count; pressed chips filter, none pressed shows all."""
+    """Draw one chip per kind that the edge can carry, with its count; pressed chips filter, none pressed shows all."""
     chosen: frozenset[RowKind] = st.session_state.get(f"{key}-chosen", frozenset())
 
     def toggle(symbol: str) -> None:

@@ -1,4 +1,4 @@
-"""What an output record was made of, as a tree: the record, then what its operator read, up to the sources."""
+"""The lineage of an output record as a tree: the record, then what its operator read, up to the sources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ui.shell import words
 
 
 def lineage_table(root: Ancestor) -> Table:
-    """The tree as a grid. A row picks its record; those of the record's own event are marked."""
+    """The tree as a grid. A row picks its record; records of the root record's event are marked."""
     rows: list[Row] = []
     _add(root, root.record.seq, 0, rows)
     return Table(("edge", "event", "kind", "record", "why"), rows, frozenset({"event"}), frozenset({"event", "kind"}))

@@ -11,7 +11,7 @@ from ui.shell import words
 
 
 def is_folded(edge: Edge, key: str) -> bool:
-    """Let a person choose between raw and folded records, where there is something to fold."""
+    """Draw the choice between raw and folded records, if there is something to fold; return whether to fold."""
     if edge.is_insert_only:
         return False
     chosen = st.segmented_control(
@@ -40,7 +40,7 @@ def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Tab
 
 
 def folded_table(edge: Edge, changes: tuple[Change, ...], event: int | None) -> Table:
-    """One line per change: a -U with its +U shows what each changed cell was."""
+    """One line per change: a -U with its +U shows the old value of each changed cell."""
     rows = tuple(
         Row(
             (*_position(change.record), _kinds(change), *_changed_cells(edge, change)),
@@ -53,14 +53,14 @@ def folded_table(edge: Edge, changes: tuple[Change, ...], event: int | None) -> 
 
 
 def cell_of(edge: Edge, at: int, value: object, *, was: str | None = None, changed: bool = False) -> Cell:
-    """A value as a cell; an event time in epoch units says on hover when that was."""
+    """A value as a cell; an event time in epoch units shows the UTC time on hover."""
     factor = {"epoch_ms": 1, "epoch_s": 1000}.get(edge.columns[at].time or "")
     note = f"{words.instant(value * factor)} UTC" if factor and isinstance(value, int) else ""
     return Cell.of(value, was=was, changed=changed, note=note)
 
 
 def number_columns(edge: Edge) -> frozenset[str]:
-    """The columns that are set to the right."""
+    """The numeric columns, which are aligned to the right."""
     plain = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
     return frozenset(
         column.name

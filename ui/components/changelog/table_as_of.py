@@ -1,4 +1,4 @@
-"""The table that a changelog describes after an event, with what that event changed marked."""
+"""The table that a changelog describes after an event, with the event's changes marked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Order = Literal["key", "newest"]
 
 
 def as_of_table(edge: Edge, page: TableAsOf) -> Table:
-    """The rows of the page; those that the event took away are struck through, above the others."""
+    """The rows of the page; rows that the event removed are struck through, above the others."""
     gone = [
         Row([cell_of(edge, at, value) for at, value in enumerate(values)], is_gone=True)
         for values in page.removed[:_REMOVED_SHOWN]

@@ -67,10 +67,10 @@ function listen(host) {
 
   const onKey = (event) => {
     if (!state.data.runs || event.target !== state.field || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    // The field says first what was typed, then the button is pressed.
+    // The field submits its text first; then the button is pressed.
     setTimeout(() => found(state.data.runs, "button")?.click());
   };
-  // A text that Python has set, and a field that was drawn anew, say nothing else of themselves.
+  // A text set by Python and a redrawn field raise no other event.
   const watching = new MutationObserver(() => state.draw());
   watching.observe(document.body, { childList: true, characterData: true, subtree: true });
   const heard = { input: state.draw, keydown: onKey };

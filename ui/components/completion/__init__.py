@@ -1,7 +1,7 @@
 """Completion for the expression fields of a form: columns with their types first, then functions.
 
-The fields stay Streamlit's own text fields: where a script cannot run they are still fields, and what is chosen is
-typed into them as by hand, so the browser's own undo takes it back. One component serves all fields of a form.
+The fields remain Streamlit's own text fields: they work even if the script cannot run. A chosen entry is inserted as if
+typed, so the browser's undo reverts it. One component serves all fields of a form.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ui.forms.functions import KEYWORDS, SIGNATURES
 @cache
 def _component() -> Any:
     html = '<div class="completion" role="listbox" popover="manual" aria-label="Columns and functions"></div>'
-    # Not isolated: a field points to its list by id, which no shadow root lets through.
+    # Not isolated: a field refers to its list by id, which does not work across a shadow root.
     return registered(Path(__file__).parent, html, isolate_styles=False)
 
 
 def completion(fields: Mapping[str, Schema | None], *, key: str) -> None:
-    """Complete in the widgets with these keys, over these columns (None: not known yet)."""
+    """Add completion to the widgets with these keys, over these columns (None: not known yet)."""
     columns = {widget: _columns(schema) for widget, schema in fields.items()}
     functions = [{"name": name, "insert": f"{name}(", "note": signature} for name, signature in SIGNATURES.items()]
     _component()(
@@ -37,6 +37,6 @@ def _columns(schema: Schema | None) -> list[dict[str, str]]:
 
 
 def _written(name: str) -> str:
-    """A column as one types it: quoted only where it has to be."""
+    """A column as it is typed: quoted only if necessary."""
     is_plain = name.isascii() and name.isidentifier() and name.upper() not in KEYWORDS
     return name if is_plain else quote(name)

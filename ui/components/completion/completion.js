@@ -1,4 +1,4 @@
-// Completes in Streamlit's own text fields. What is chosen is typed in, so the field takes it as it takes typing.
+// Completion in Streamlit's own text fields. A chosen entry is inserted as if typed.
 const known = new WeakMap();
 let lists = 0;
 
@@ -70,7 +70,7 @@ function listen(list) {
     mark(0);
   };
 
-  // The page may move under the list: what is said of an expression comes and goes below its field.
+  // The page may move under the list: messages about an expression appear and disappear below its field.
   const follow = () => {
     if (!state.field) return;
     place(state.field);
@@ -84,7 +84,7 @@ function listen(list) {
     list.style.top = `${below > list.offsetHeight + 8 ? box.bottom + 4 : Math.max(4, box.top - list.offsetHeight - 4)}px`;
   };
 
-  // All of it where it was asked for, else what begins with the word; a column also where the word is in it.
+  // Columns that contain the word, then functions that begin with it. Without a word: all of them, only on request.
   const offer = (field, isAsked) => {
     const columns = columnsOf(field);
     if (!columns) return close();
@@ -118,7 +118,7 @@ function listen(list) {
     const isCalled = chosen.kind === "function" && field.value[to] === "(";
     field.setSelectionRange(from, isCalled ? to + 1 : to);
     state.isTaking = true;
-    // The one way of changing a field that the browser's undo knows and that its owner hears of.
+    // The only way to change a field that the browser's undo supports and that notifies the owner of the field.
     document.execCommand("insertText", false, chosen.insert);
     state.isTaking = false;
   };

@@ -1,1 +1,1 @@
-"""Engines: their list, the form of one, what a test found, and the choice of one for a run."""
+"""Engines: their list, the form of one, the findings of a test, and the choice of one for a run."""

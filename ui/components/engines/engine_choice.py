@@ -1,4 +1,4 @@
-"""Which engine a run takes: a select box of the engines that there are."""
+"""The choice of the engine for a run: a select box of the known engines."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def chosen() -> str:
 
 
 def forget_choice() -> None:
-    """The next run takes the default again."""
+    """Forget the choice: the next run uses the default engine."""
     st.session_state.pop(_CHOSEN, None)
 
 
 def draft_engine(drafting: Drafting) -> None:
-    """The choice beside the run button of the builder, where there is one."""
+    """Draw the choice next to the builder's run button, if there are several engines."""
     options = names()
     if len(options) < 2:
         return
@@ -51,7 +51,7 @@ def draft_engine(drafting: Drafting) -> None:
 
 
 def run_engine(engine: str, *, key: str, only_if_several: bool = False) -> None:
-    """The choice for a run like an earlier one, which begins with the engine of that; `chosen_engine` reads it."""
+    """Draw the choice for a repeated run, initially the earlier run's engine; `chosen_engine` reads it."""
     options = names()
     is_there = engine in options or (bool(engine) and _is_address(engine))
     if is_there and engine not in options:
@@ -65,7 +65,7 @@ def run_engine(engine: str, *, key: str, only_if_several: bool = False) -> None:
 
 
 def chosen_engine(key: str, engine: str) -> str | None:
-    """What that choice says; where it was not drawn, the engine of the earlier run. None for the default."""
+    """The engine chosen in `run_engine`; if that was not drawn, the earlier run's engine. None for the default."""
     choice: str | None = said(key)
     return choice or (engine if engine and (engine in names() or _is_address(engine)) else None)
 

@@ -1,4 +1,4 @@
-"""What a test of an engine has found so far, one finding per line: its sign, its sentence, and what to do."""
+"""The findings of an engine's test so far, one per line: icon, sentence and advice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ASKED: Final = {
 
 
 def engine_findings(test: EngineTest, *, is_live: bool, stop: Callable[[Engine], None]) -> None:
-    """Draw them; while the test goes on, they grow by themselves. stop: ends it."""
+    """Draw the findings, and refresh them while the test runs. stop: ends the test."""
     if is_live:
         _going_on(test, stop)
     else:
@@ -66,7 +66,7 @@ def _findings(test: EngineTest) -> None:
 def _line(finding: Finding) -> str:
     topic = _WORDS.get(finding.topic, finding.topic)
     line = f"{_SIGNS[finding.fit.value]} **{topic}**: {as_sentence(finding.sentence)}"
-    # A line of its own below the sentence, still of this finding.
+    # The advice has its own line below the sentence.
     advice = f"  \n:small[:material/subdirectory_arrow_right: {as_sentence(finding.advice)}]" if finding.advice else ""
     return f"{line}{advice}"
 

@@ -1,7 +1,7 @@
-"""The form of one engine: to add it, or to change it where it stands in the list.
+"""The form of one engine: to add it, or to change it in place in the list.
 
-All fields are there from the start, and complaints come with Save: nothing moves under the mouse. A token that is kept
-is never put into its field.
+All fields are shown from the start, and complaints appear after Save: nothing moves under the mouse. A saved token is
+never put into its field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIELDS: Final = ("name", "address", "workspace", "token", "use_ssl", "forget_to
 
 @dataclass
 class _Form:
-    """The form that is open. name: of the engine that is changed, "" where one is added; number: of this form."""
+    """The open form. name: of the engine being changed, "" for a new one; number: the serial number of the form."""
 
     name: str
     number: int
@@ -80,7 +80,7 @@ def _close() -> None:
 
 @guarded
 def _split(form: _Form) -> None:
-    """Take what came with a pasted address into the fields that it belongs to."""
+    """Move the parts of a pasted address into their own fields."""
     pasted = split_address(str(st.session_state[form.key("address")]))
     if pasted is None:
         return
@@ -104,7 +104,7 @@ def _save(form: _Form, before: Engine | None, taken: Collection[str]) -> None:
         engine_tests().forget(before.name)
     forget_choice()
     _corner().form = None
-    # Streamlit forgets the fields with the page that no longer draws them; the token at once.
+    # Streamlit forgets the fields once they are no longer drawn; the token is forgotten at once.
     st.session_state.pop(form.key("token"), None)
 
 

@@ -1,4 +1,4 @@
-"""The engines, one below the other: what each is, whether its server runs, and what can be done with it."""
+"""The list of engines, each with its facts, the status of its server, and its actions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _ask_to_remove(engine: Engine) -> None:
 
 
 def engine_list(listed: Sequence[Known]) -> None:
-    """Draw them; the one that is being changed as a form."""
+    """Draw the engines; an engine that is being changed is drawn as a form."""
     running = {server.folder for server in servers()}
     for each in listed:
         if is_editing(each.engine):

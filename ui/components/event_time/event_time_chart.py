@@ -1,14 +1,14 @@
-"""Event time over arrival order: records, watermarks, windows with the moment they fired, ends of sources.
+"""Event time over arrival order: records, watermarks, windows with the events that fired them, ends of sources.
 
     event time
-        |   +--------------+        a window: its rows are the band's height, and the band ends at
-        |   |  o     o     |<fires  the event whose watermark fired it
+        |   +--------------+        a window: the band's height is its time span; the band ends at the
+        |   |  o     o     |<fires  event whose watermark fired it
         |   +--------------+
         |        ______________     the watermark, a step per event
         |  _____|
         +------------------------> arrival order (event number)
 
-The store decimates: the chart never draws more than it is given.
+The store decimates the records; the chart draws all that it receives.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _WINDOW_EDGE: Final = "rgba(124,112,200,0.65)"
 _EARLIEST_MS: Final = -62_135_596_800_000
 _LATEST_MS: Final = 253_402_300_799_999
 
-# What a record said, by its event; empty for what is not known.
+# The text of the record of an event; empty if it is not known.
 Describe = Callable[[int], str]
 
 
 @dataclass(frozen=True)
 class Span:
-    """A window of an operator that fired, with the event that fired it and the first event drawn inside it."""
+    """A fired window of an operator, with the event that fired it and the first event drawn inside it."""
 
     node: str
     start_ms: int
@@ -53,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Event time on the axis: as UTC dates, or as plain milliseconds where no calendar reaches."""
+    """Event time on the axis: as UTC dates, or as milliseconds outside the years 1 to 9999."""
 
     low_ms: int
     high_ms: int
@@ -68,13 +68,13 @@ class _Scale:
 
 
 def shows_windows(timeline: Timeline) -> bool:
-    """Whether the windows are drawn: more of them would be one dark band that hides the records."""
+    """Whether the windows are drawn: too many would form one dark band that hides the records."""
     fires = timeline.fires
     return fires.num_rows <= _WINDOWS and all(windows == 1 for windows in fires.column("windows").to_pylist())
 
 
 def spans(timeline: Timeline) -> tuple[Span, ...]:
-    """The windows that fired, each from the first drawn record that falls into it."""
+    """The fired windows, each from the first drawn record inside it."""
     points = [(row["seq"], row["event_time_ms"]) for row in timeline.points.to_pylist()]
     window_spans: list[Span] = []
     for fire in timeline.fires.to_pylist():
@@ -134,7 +134,7 @@ def event_time_chart(
 
 
 def _scale(timeline: Timeline, fired: Sequence[Span]) -> _Scale:
-    """From the lowest to the highest of all that is drawn; watermarks far above (an end of input) are cut off."""
+    """The range of all drawn times, without the watermark at the end of input, which is far above."""
     times: list[int] = timeline.points.column("event_time_ms").to_pylist()
     times += [bound for span in fired for bound in (span.start_ms, span.end_ms)]
     marks: list[int] = timeline.watermarks.column("watermark_ms").to_pylist()
@@ -190,7 +190,7 @@ def _draw_watermarks(chart: go.Figure, timeline: Timeline, scale: _Scale) -> Non
     by_source: dict[str, list[tuple[int, int]]] = {}
     for row in timeline.watermarks.to_pylist():
         by_source.setdefault(row["source"], []).append((row["seq"], row["watermark_ms"]))
-    # A source without an event time has no watermark, and then nothing is combined.
+    # A source without an event time has no watermark; a single watermark needs no combining.
     single = len(by_source) <= 1
     if not single:
         _draw_combined(chart, timeline, scale)
@@ -204,7 +204,7 @@ def _draw_watermarks(chart: go.Figure, timeline: Timeline, scale: _Scale) -> Non
 
 
 def _draw_combined(chart: go.Figure, timeline: Timeline, scale: _Scale) -> None:
-    """The minimum, below the sources' own lines: the one that holds it back is seen on it."""
+    """Draw the minimum below the sources' own lines, so that the source that holds it back is visible on top."""
     steps = [(row["seq"], row["watermark_ms"]) for row in timeline.combined.to_pylist()]
     ends = timeline.ends
     end = max(ends.values()) if len(ends) == len(timeline.sources) else None
@@ -222,7 +222,7 @@ def _draw_steps(
     scale: _Scale,
     style: Mapping[str, Any],
 ) -> None:
-    """A step line that holds until the next step; at the end of its source it leaves at the top."""
+    """Draw a step line, constant until the next step; at the end of its source it leaves the chart at the top."""
     stops = last if end is None else min(end, last)
     line = [*steps, (stops, steps[-1][1])]
     if end is not None and end <= last:

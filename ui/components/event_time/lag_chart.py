@@ -1,6 +1,6 @@
-"""How far event time was ahead of the watermark: what is waited for at least, and who came too late.
+"""The lead of event time over the watermark: how long results wait at least, and which records were late.
 
-ahead   .  o  .      a record's event time minus the (combined) watermark as it arrived; below zero the watermark
+ahead   .  o  .      a record's event time minus the (combined) watermark at its arrival; below zero the watermark
     0 ------x---     had already passed it
 """
 
@@ -18,7 +18,7 @@ _SYMBOLS = {"in time": "circle", "out of order": "diamond", "late": "x"}
 
 
 def lags(timeline: Timeline) -> list[tuple[int, str, int]]:
-    """(event, state, event time minus the watermark before it in ms) of the drawn records that had a watermark."""
+    """(event, state, event time minus the previous watermark in ms) of the drawn records that had a watermark."""
     line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
     steps = sorted((row["seq"], row["watermark_ms"]) for row in line.to_pylist())
     seqs = [seq for seq, _ in steps]

@@ -1,4 +1,4 @@
-"""Late records and rejected rows as CSV, written when somebody asks for them."""
+"""Late records and rejected rows as CSV, written on demand."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def late_records(run: Run, *, height: int | None = None) -> None:
 
 
 def rejected_rows(run: Run, *, height: int | None = None) -> None:
-    """Draw the rows of the sources that could not be read."""
+    """Draw the source rows that could not be read."""
     key = f"rejected-{run.run_id}"
     order, offset = _order(key), int(st.session_state.get(key, 0))
     page = workspace.store().late.rejected(run.run_id, order=order, offset=offset, limit=_PAGE)
@@ -60,7 +60,7 @@ def _order(key: str) -> Sorted | None:
 
 
 def _sort(key: str, by: str) -> None:
-    """By a column, the largest first; pressed once more, the smallest first. The first page is shown then."""
+    """Sort by a column, the largest first; the second time, the smallest first. Return to the first page."""
     order = _order(key)
     is_turned = order is not None and order.by == by and order.descending
     st.session_state[f"{key}-order"] = Sorted(by, descending=not is_turned)

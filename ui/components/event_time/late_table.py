@@ -1,4 +1,4 @@
-"""The late ledger in words: which operator, which window it missed, the watermark then, what would have kept it."""
+"""The late ledger as a table: operator, missed window, watermark at arrival, delay that would have kept the record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LATE_SORTS: Final = {
 
 
 def late_table(records: Sequence[LateRecord], event: int | None, order: Sorted | None = None) -> Table:
-    """One line per late record and window, why it was late first. order: how they are sorted."""
+    """One line per late record and window, the reason first. order: the sort order."""
     day = _only_day(records)
     columns: tuple[str, ...] = (
         "why",
@@ -60,7 +60,7 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: Sorted |
 
 
 def rejected_table(rows: Sequence[RejectedRow], order: Sorted | None = None) -> Table:
-    """One line per row that could not be read, why first. order: how they are sorted."""
+    """One line per row that could not be read, the reason first. order: the sort order."""
     return Table(
         ("why", "line", "the original row", "file", "source"),
         [
@@ -82,7 +82,7 @@ def rejected_table(rows: Sequence[RejectedRow], order: Sorted | None = None) -> 
 
 
 def summary_sentence(summaries: Sequence[LateSummary], late_events: int, records: int) -> str:
-    """How many were late, and the smallest delay that would have kept them all. Markdown."""
+    """The number of late records, and the smallest delay that would have kept them all. Markdown."""
     verb = "was" if late_events == 1 else "were"
     start = f"**{late_events:,} of {words.count(records, 'record')} {verb} late**"
     needed: dict[str, int] = {}
@@ -99,7 +99,7 @@ def summary_sentence(summaries: Sequence[LateSummary], late_events: int, records
 
 
 def operator_sentences(summaries: Sequence[LateSummary]) -> list[str]:
-    """Per operator and source, where there are several: how many, and by how much at most."""
+    """Per operator and source, if there are several: the number of late records and their maximum lateness."""
     if len(summaries) < 2:
         return []
     return [
@@ -110,7 +110,7 @@ def operator_sentences(summaries: Sequence[LateSummary]) -> list[str]:
 
 
 def _only_day(records: Sequence[LateRecord]) -> str:
-    """The date of all that is shown, so that it need not be said in every cell; empty where there are several."""
+    """The common date of all shown times, which the cells then omit; empty if there are several dates."""
     moments = [ms for late in records for ms in (late.event_time_ms, late.window_start_ms, late.watermark_ms)]
     days = {words.instant(ms)[:10] for ms in moments if ms is not None and ms < words.END_MS}
     return days.pop() if len(days) == 1 else ""

@@ -1,4 +1,4 @@
-"""Loss against latency: how many records each watermark delay would lose, with the delays that matter marked."""
+"""Loss against latency: how many records each watermark delay would lose, with the important delays marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storage.event_time.what_if import Losses
 from ui.shell import theme, words
 
 _POINTS: Final = 400
-# So few that the axis would have ticks between whole records.
+# With fewer lost records, the axis would have ticks between whole numbers.
 _FEW: Final = 5
 
 
@@ -65,7 +65,7 @@ def _unit(top_ms: int) -> tuple[str, int]:
 
 
 def _curve(losses: Losses, lateness_ms: int, top_ms: int) -> tuple[list[int], list[int]]:
-    """The curve's corners where they are few, else at even distances."""
+    """The curve's corners if there are few, else points at even distances."""
     corners: list[Any] = [int(each) - lateness_ms for each in losses.needed if 0 < each - lateness_ms <= top_ms]
     if len(corners) > _POINTS:
         corners = [top_ms * at // _POINTS for at in range(1, _POINTS)]

@@ -1,4 +1,4 @@
-"""Which events a chart shows: a range slider that a drag over the chart moves too."""
+"""The range of events that a chart shows: a slider, which a drag over the chart also moves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ui.shell.state import state
 
 
 def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
-    """Draw the slider where there is something to choose; the range, by default all."""
+    """Draw the slider if there are enough events to choose from; return the range, by default all events."""
     if last - first < 2:
         return first, last
     key = f"range-{run_id}"

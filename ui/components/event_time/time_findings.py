@@ -1,4 +1,4 @@
-"""What explains a timeline, in words: records from the future, sources that hold the watermark back, idle ones."""
+"""Findings that explain a timeline: records from the future, sources that hold the watermark back, idle sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.shell import words
 
 
 def future_sentence(record: FutureRecord) -> str:
-    """Which record it was, what it did, and whom it made late. Markdown."""
+    """The record, its effect on the watermark, and the number of records that it made late. Markdown."""
     where = f"record {record.ordinal:,} of {words.escaped(record.source)}"
     if record.file:
         where += f" ({words.escaped(record.file.rpartition('/')[2])})"
@@ -30,7 +30,7 @@ def future_sentence(record: FutureRecord) -> str:
 
 
 def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> list[str]:
-    """Which source was the slowest, for how long, and by how much. Markdown."""
+    """Which sources held the combined watermark back, for how long, and by how much. Markdown."""
     total = max(timeline.to_seq - timeline.from_seq, 1)
     about = "" if timeline.is_exact else "about "
     sentences = []

@@ -1,4 +1,4 @@
-"""The records of a range, and its sources and operators in figures, as tables."""
+"""The records of a range, and the figures of its sources and operators, as tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TONES: Final = {"late": "bad", "out of order": "warn", "in time": "good"}
 
 
 def arrival_table(records: Sequence[Arrival], event: int | None) -> Table:
-    """One line per source event: when it came, when it happened, what the watermark was then."""
+    """One line per source event: its number, its event time, its state, and the watermark after it."""
     columns = ("event", "source", "event time (UTC)", "state", "behind the latest", "watermark after", "record")
     return Table(columns, [_arrival(record, event) for record in records], frozenset({"event", "behind the latest"}))
 
@@ -69,7 +69,7 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
 
 
 def operator_table(operators: Sequence[OperatorTimes]) -> Table:
-    """One line per operator that sees event time. Picking one shows the chart as it sees it."""
+    """One line per operator that uses event time. Picking one shows the chart as seen by that operator."""
     columns = ("operator", "kind", "its watermark is the lowest of", "windows fired", "late records", "late by at most")
     rows = [
         Row(

@@ -9,7 +9,7 @@ from ui.shell import theme, words
 
 
 def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]) -> go.Figure:
-    """One step line per run; where they cover each other, the second is drawn dashed over the first."""
+    """One step line per run; the second is drawn dashed over the first, so that both are visible if they coincide."""
     chart = theme.figure(320)
     styles = (
         {"width": 4, "color": theme.series_color(0)},

@@ -1,4 +1,4 @@
-"""The examples as cards: a small picture, one sentence, one button to look and one to see it run."""
+"""The examples as cards: a small picture, one sentence, and buttons to run it, to open it and to tell its story."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def dropzone() -> None:
 
 
 def paste_rows() -> None:
-    """Make a first pipeline of rows that are pasted, and open it in the builder."""
+    """Make a first pipeline of pasted rows, and open it in the builder."""
     corner = remembered("paste-corner", {"taken": 0, "opened": False})
     key = f"paste|{corner['taken']}"
     st.text_area(
@@ -55,13 +55,13 @@ def paste_rows() -> None:
 
 
 def import_document() -> None:
-    """Open a pipeline that somebody exported."""
+    """Open an exported pipeline."""
     _uploader("A pipeline that was exported, as JSON or as Flink SQL", list(ENDINGS), "import", _from_export)
 
 
 def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedFile], Imported]) -> None:
     corner = remembered(f"{name}-corner", {"taken": 0, "opened": False})
-    # Another key after each file: whoever comes back to this page finds the place empty.
+    # Another key after each file: the uploader is empty when the user comes back to this page.
     key = f"{name}|{corner['taken']}"
 
     def take() -> None:

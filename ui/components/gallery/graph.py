@@ -27,5 +27,5 @@ def _component() -> Callable[..., Any]:
 
 
 def draw_miniature(pipeline: Pipeline, key: str) -> None:
-    """Draw it."""
+    """Draw the picture."""
     _component()(key=key, data={"svg": graph_svg(pipeline, Marks(), small=True)}, height=_MINIATURE_PX)

@@ -1,4 +1,4 @@
-"""Saved pipelines and drafts, with what one does to them."""
+"""Saved pipelines and drafts, with their actions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _row(summary: PipelineSummary) -> None:
 
 
 def draft_list() -> None:
-    """Draw the work that was never saved, where there is any, and the undo of what was discarded."""
+    """Draw the drafts with unsaved work, and the undo of a discarded one."""
     discarded: Draft | None = st.session_state.get(_DISCARDED)
     if discarded is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -98,12 +98,12 @@ def draft_list() -> None:
 
 
 def has_own() -> bool:
-    """Whether there is anything of one's own to go on with."""
+    """Whether there are saved pipelines or drafts with unsaved work."""
     return bool(store().pipelines.list()) or any(_unsaved_work(draft) for draft in store().drafts.list())
 
 
 def _unsaved_work(draft: Draft) -> Pipeline | None:
-    """What would be lost without the draft: edits of which no saved version knows."""
+    """The pipeline of a draft if it has edits that are not in the saved version; else None."""
     try:
         history = History.from_json(draft.document)
         saved = store().pipelines.load(draft.pipeline_id).document if draft.pipeline_id is not None else ""

@@ -1,4 +1,4 @@
-"""The latest runs, each a step away."""
+"""The latest runs, each with a button that opens it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ICONS = {
 
 
 def recent_runs(most: int = 6) -> None:
-    """Draw the newest runs with how they ended."""
+    """Draw the newest runs with their status."""
     runs = store().runs.list(limit=most)
     if not runs:
         st.caption("Runs appear here, with everything that they emitted.")

@@ -1,4 +1,4 @@
-"""What the builder shows when nothing is open."""
+"""The builder's content if no pipeline is open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.shell.navigation import go
 
 
 def start_here() -> None:
-    """Say what to do, with a button for each way."""
+    """Draw the ways to begin, with a button for each."""
     st.subheader("Nothing is open")
     st.write("Open an example or one of your pipelines, or begin with an empty one.")
     with st.container(horizontal=True):

@@ -1,7 +1,7 @@
-"""Tables and chips drawn by us: kinds as badges, changed cells marked, one event highlighted, rows to pick.
+"""Our own tables and chips: kinds as badges, changed cells marked, one event highlighted, rows that can be picked.
 
-Python makes the (escaped) HTML of what is shown, the browser only scrolls and picks: a click, or Up and Down,
-Home and End while a table has the focus. Nothing but the page's own rows is ever sent.
+Python makes the (escaped) HTML. The browser only scrolls and picks: by a click, or by Up, Down, Home and End while a
+table has the focus. Only the rows of the current page are sent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def grid(
 ) -> None:
     """Draw a table. on_pick is called with the `pick` of the row that the user chose, before the page reruns.
 
-    on_sort: with the name in `sorts` of the column whose head was pressed.
+    on_sort is called with the name in `sorts` of the column whose head was pressed.
     """
     _draw(key, {"html": html_of(table), "height": height, "label": label, "shape": "grid"}, on_pick, on_sort)
 

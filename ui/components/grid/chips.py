@@ -1,4 +1,4 @@
-"""Chips: a badge with its count that can be pressed."""
+"""Chips: badges with a count, which can be pressed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Chip:
 
     @property
     def pick(self) -> str:
-        """What is picked with it: the kind's symbol."""
+        """The value that the chip picks: the kind's symbol."""
         return self.kind.symbol
 
 

@@ -1,4 +1,4 @@
-// Shows the HTML that Python made, keeps its scroll position, and tells what was picked.
+// Shows the HTML that Python made, keeps its scroll position, and reports what the user picks.
 export default ({ data, parentElement, setTriggerValue }) => {
   const root = parentElement.querySelector(".root");
   if (!root) return;
@@ -28,7 +28,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
   root.onclick = (event) => {
     const head = event.target.closest("[data-sort]");
     if (head) return setTriggerValue("sorted", head.dataset.sort);
-    // Somebody who marks text to copy it does not mean to pick.
+    // Selecting text in order to copy it is not a pick.
     if (data.pickable && !String(getSelection())) pick(event.target.closest("[data-pick]"));
   };
   root.onkeydown = (event) => {

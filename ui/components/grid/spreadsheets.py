@@ -1,4 +1,4 @@
-"""The switch beside CSV downloads: whether cells that look like formulas are made texts. One choice for all pages."""
+"""The switch beside CSV downloads: whether formula-like cells are written as text. One choice for all pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _keep(key: str) -> None:
 
 
 def for_spreadsheets(place: str) -> bool:
-    """The switch and what it says. place: tells it from others on the page."""
+    """Draw the switch and return its value. place: distinguishes it from others on the page."""
     key = f"{_KEY}-{place}"
     st.session_state.setdefault(key, st.session_state.get(_KEY, True))
     return st.checkbox(

@@ -1,4 +1,4 @@
-"""What a grid shows, as values, and its HTML. Everything that comes from a user's data is escaped here."""
+"""The content of a grid as values, and its HTML. All user data is escaped here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: its text, and what is told apart about it.
+    """A cell: its text and its appearance.
 
-    was: the value that it replaced. kinds: badges instead of text. tone: what the text says is good, active, warn,
-    bad or quiet. note: shown on hover. is_prose: a sentence, broken into lines and never cut, as data is not. indent:
-    how deep it is in a tree.
+    was: the value that it replaced. kinds: badges instead of text. tone: good, active, warn, bad or quiet. note:
+    shown on hover. is_prose: a sentence, which unlike data is wrapped and never cut. indent: its depth in a tree.
     """
 
     text: str = ""
@@ -51,10 +50,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row. pick: what is picked with it. is_current: highlighted and scrolled to.
+    """A row. pick: the value that the row picks. is_current: highlighted and scrolled to.
 
-    heading or note instead of cells: a line across the table, a group's title or what there is to say of
-    the row above.
+    heading or note: a line across the table instead of cells: the title of a group, or a remark on the row above.
     """
 
     cells: Sequence[Cell] = ()
@@ -70,8 +68,8 @@ class Row:
 class Table:
     """A page of rows under its columns.
 
-    numbers: the columns that are set to the right. narrow: those that take no more room than they need. sorts: by
-    which name the store sorts a column, where it can. sorted_by: the column that the rows are sorted by now.
+    numbers: the columns aligned to the right. narrow: the columns no wider than their content. sorts: by column, the
+    name by which the store sorts it, if it can. sorted_by: the current sort order of the rows.
     """
 
     columns: Sequence[str]
@@ -83,7 +81,7 @@ class Table:
 
 
 def number_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> frozenset[str]:
-    """The columns that hold numbers alone, which are set to the right."""
+    """The columns that contain only numbers, which are aligned to the right."""
     return frozenset(
         name for at, name in enumerate(columns) if all(row[at] is None or _is_number(row[at]) for row in rows)
     )

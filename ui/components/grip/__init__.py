@@ -1,4 +1,4 @@
-"""The edge of a part of the workbench: drag it to size the part, with the mouse or the arrow keys."""
+"""The edge of a part of the workbench: resizes the part by dragging or with the arrow keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _component() -> Any:
 
 
 def panel_grip(*, on_close: Callable[[], None]) -> None:
-    """Draw the left edge of the panel, inside it. on_close is called where Escape is pressed in the panel."""
+    """Draw the left edge of the panel, inside it. on_close is called if Escape is pressed in the panel."""
     data = {"part": ".st-key-bench-panel", "sizes": "panel-width", "label": "Width of the form", "closes": True}
     _component()(key="panel-grip", data=data, on_closed_change=on_close)
 

@@ -1,4 +1,4 @@
-// The size is the browser's own matter: a custom property of the page, which its storage keeps.
+// Only the browser knows the size: it is a custom property of the page, saved in the local storage.
 const page = document.documentElement;
 
 const kept = (name) => {
@@ -54,7 +54,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
     resize(name, size() + step);
   };
   if (!data.closes || !part) return;
-  // A field that is being typed in is left first; what is open above the page has the key for itself.
+  // In a field or at an open list, Escape only leaves the field. A popup that handles the key prevents the default.
   part.onkeydown = (event) => {
     if (event.key !== "Escape" || event.defaultPrevented) return;
     if (event.target.matches?.("input, textarea") || event.target.getAttribute?.("aria-expanded") === "true") {

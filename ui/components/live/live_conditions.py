@@ -1,4 +1,4 @@
-"""What somebody wants to be told of a live run: the form, and what was met."""
+"""The alert conditions of a live run: the form, and the alerts that were raised."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _set(run_id: int, kind: str) -> None:
 
 
 def condition_choice(run: Run) -> None:
-    """The form of a live run that goes on."""
+    """Draw the form of the conditions of a live run that goes on."""
     bounds = workspace.store().conditions.of(run.run_id)
     with st.popover("Tell me", icon=":material/notifications:", help="Conditions that raise an alert during the run."):
         for kind in KINDS:
             key = _key(run.run_id, kind)
-            # What was cleared stays so: a value of its own would come back.
+            # A cleared field stays cleared: the `value` argument would restore it.
             st.session_state.setdefault(key, bounds.get(kind))
             st.number_input(
                 _ASKS[kind],
@@ -53,7 +53,7 @@ def condition_choice(run: Run) -> None:
 
 
 def warnings_of(run: Run) -> None:
-    """What was met, the latest first, each with the way to its event."""
+    """Draw the alerts, the latest first, each with a button to its event."""
     for place, each in enumerate(workspace.store().conditions.warnings(run.run_id, _SHOWN)):
         with st.container(horizontal=True, vertical_alignment="center"):
             show = st.warning if each.over_at is None else st.info

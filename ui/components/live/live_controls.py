@@ -1,4 +1,4 @@
-"""The switches of a live run: pause, one epoch, go on, stop, end; and the way back from a stop."""
+"""The buttons of a live run: pause, one epoch, go on, stop, end; and resume after a stop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _resume(run_id: int) -> None:
 
 
 def live_controls(run: Run) -> None:
-    """The buttons of a live run of this process, in a row."""
+    """Draw the buttons of a live run of this process, in a row."""
     control = runs().control(run.run_id)
     if control is None:
         return
@@ -73,7 +73,7 @@ def live_controls(run: Run) -> None:
 
 
 def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -> bool:
-    """For a live run that goes on. Whether it may be ended: of another's, that has to be ticked first."""
+    """Draw the stop button of a live run. True if it may be ended: for another user's run, a box has to be ticked."""
     is_agreed = agreed(run.made_by, f"{key}-agreed")
     st.button(
         "Stop",
@@ -90,7 +90,7 @@ def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -
 
 
 def resume_button(run: Run) -> None:
-    """For a live run that can go on."""
+    """Draw the button that resumes a live run."""
     st.button(
         "Resume",
         key="live-resume",

@@ -1,4 +1,4 @@
-"""A live run in figures: how fast records come, how long epochs take, where the watermark stands, what was late."""
+"""A live run in figures: the rate of events, the duration of epochs, the watermark, the late records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ui.runs.job import Job
 from ui.shell import words
 
 _EPOCHS: Final = 60
-# What is further from now than this was made up, or is history: its distance says nothing.
+# Beyond this distance, event time is made up or historical, and the watermark's distance from now has no meaning.
 _NEAR_MS: Final = 30 * 86_400_000
 _STATES: Final = {"running": "running an epoch", "waiting": "waiting for records", "paused": "paused"}
 
 
 def live_figures(store: Store, run: Run, job: Job) -> None:
-    """Draw them in a row; below it what is to be known of the sources."""
+    """Draw the figures in a row, and below it the status of the sources."""
     epochs = store.runs.epochs(run.run_id, last=_EPOCHS)
     progress = job.progress.live
     with st.container(horizontal=True):
@@ -66,7 +66,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
 
 
 def _has_event_time(store: Store, run: Run) -> bool:
-    """Whether any source has one: without, there is no watermark, and nothing is late."""
+    """Whether any source has an event time: without one, there is no watermark, and nothing is late."""
     edges = store.runs.edges(run.run_id)
     return not edges or any(column.time for edge in edges if edge.role == "source" for column in edge.columns)
 
@@ -101,7 +101,7 @@ def rate(epochs: tuple[Epoch, ...]) -> float:
 
 
 def _watermark(store: Store, run: Run, idle: Collection[str]) -> int | None:
-    """The combined watermark: the lowest of all sources that have one, go on and are not idle."""
+    """The combined watermark: the lowest of the sources that go on and are not idle; if all are idle, the lowest."""
     if not run.last_seq:
         return None
     marks = store.replays.marks(run.run_id)

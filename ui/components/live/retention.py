@@ -1,4 +1,4 @@
-"""How much of a live run is kept: the choice, and what pages say of what has gone."""
+"""The retention of a live run: the choice, and the note about deleted history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EDGE_HOURS: Final = "keep-edge-hours"
 
 
 def say_kept(run: Run) -> None:
-    """Say from where on a run's history is kept, where some of it has gone, and that of its edges."""
+    """If history was deleted, draw a note with the first kept event of the run, and of edges that keep less."""
     edges = workspace.store().runs.edges(run.run_id) if run.is_live else ()
     less = [edge for edge in edges if edge.kept_from > run.kept_from]
     if run.kept_from == 1 and not less:
@@ -47,10 +47,10 @@ def _keep_of_edge(edge: Edge) -> None:
 
 
 def keep_choice(run: Run) -> None:
-    """The form of a live run that goes on."""
+    """Draw the form of the retention of a live run that goes on."""
     store = workspace.store()
     keep = store.retention.of(run.run_id)
-    # What was cleared stays so: a value of its own would come back.
+    # A cleared field stays cleared: the `value` argument would restore it.
     st.session_state.setdefault(f"{_EVENTS}-{run.run_id}", keep.events)
     st.session_state.setdefault(f"{_HOURS}-{run.run_id}", keep.hours)
     with st.popover("Keep", icon=":material/auto_delete:", help="How much of the run's history the store keeps."):
@@ -81,7 +81,7 @@ def keep_choice(run: Run) -> None:
 
 
 def _edge_choice(run: Run) -> None:
-    """Less of one edge than of the run."""
+    """Draw the choice to keep less of one edge than of the run."""
     retention = workspace.store().retention
     edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id) if can_keep_less(edge)}
     if not edges:

@@ -1,4 +1,4 @@
-"""One event's retractions: what every operator retracts and emits because of it, and where one record comes from."""
+"""The retractions of one event: what every operator retracts and emits because of it, and the lineage of a record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _pick(text: str) -> None:
 
 
 def _record(run: Run, cascade_places: list[Place]) -> Place | None:
-    """The record that is traced: the picked one, by default the last that the event put on the way out."""
+    """The record that is traced: the picked one, by default the last record of the event's cascade."""
     picked = st.session_state.get(_RECORD)
     if picked is not None and picked[0] == run.run_id:
         name, row = picked[1], picked[2]
@@ -54,7 +54,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
         st.caption("No operator emitted anything for this event.")
         return
     pipeline = pipeline_of(run)
-    # The record that came is the event, not what it caused.
+    # The source's record is the event itself, not its effect.
     made = [entry for entry in cascade if entry.edge.role != "source"]
     taken_back = sum(not entry.record.kind.is_accumulate for entry in made)
     consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
@@ -74,7 +74,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
 
 
 def _strategies(run: Run, nodes: set[str]) -> None:
-    """How the operators of this cascade work, as the planner decided it."""
+    """Draw the strategies that the planner chose for the operators of this cascade."""
     planned = [node for node in run.explanation.nodes if node.id in nodes and node.role != "source"]
     if planned:
         with st.expander("The strategies of these operators, and why"):

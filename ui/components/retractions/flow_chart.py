@@ -1,4 +1,4 @@
-"""What flowed along the wires of a run, from the sources to the sinks, a band per kind (a Sankey chart)."""
+"""The records on the wires of a run, from the sources to the sinks, with a band per kind (a Sankey chart)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUT: Final = "written"
 
 
 def flow_chart(edges: Sequence[Edge], wires: Sequence[Wire]) -> go.Figure:
-    """The chart. A node is as tall as what flows through it; what leaves the pipeline flows on to the right."""
+    """The chart. A node's height is its number of records; records that leave the pipeline flow on to the right."""
     roles = {edge.node: edge.role for edge in edges}
     names = list(roles)
     colors = [ROLE_COLORS.get(roles[name], ROLE_COLORS["operator"]) for name in names]

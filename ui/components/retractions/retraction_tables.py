@@ -1,4 +1,4 @@
-"""Retractions in numbers, as grids: per operator, per key, per second of event time, and pairs that undo each other."""
+"""Retractions in numbers, as grids: by operator, key and second of event time, and pairs that cancel each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shell import words
 
 
 def amplification_table(amplifications: Sequence[Amplification]) -> Table:
-    """One line per operator: what it makes of a record, and of a record that is taken back."""
+    """One line per operator: how many records it emits per record, and its retractions in and out."""
     columns = (
         "operator",
         "kind",
@@ -62,7 +62,7 @@ def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
 
 
 def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
-    """The seconds of event time whose events made the edge take back most."""
+    """The seconds of event time whose events caused the most retractions on the edge."""
     days = {words.instant(each.start_ms)[:10] for each in seconds}
     day = days.pop() if len(days) == 1 else ""
     rows = [
@@ -81,7 +81,7 @@ def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
 
 
 def cancelled_table(cancelled: Cancelled) -> Table:
-    """The first pairs of neighbours that undo each other."""
+    """The first pairs of consecutive records that cancel each other."""
     rows = [
         Row(
             (
@@ -98,7 +98,7 @@ def cancelled_table(cancelled: Cancelled) -> Table:
 
 
 def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -> Table:
-    """One line per operator: its records in both runs, and what the second one saved."""
+    """One line per operator: its records in both runs, and how many the second run saved."""
     others = {counter.node: counter for counter in after}
     columns = ("operator", "records out", "in mini-batch", "saved", "retractions", "retractions in mini-batch")
     rows = []
@@ -122,7 +122,7 @@ def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -
 
 
 def comparison_table(edge: Edge, comparison: TableComparison, left: str, right: str) -> Table:
-    """The rows in which two tables differ: what the left one says, then the right one, differing cells marked."""
+    """The rows in which two tables differ: the left table's row, then the right one's, with differing cells marked."""
     rows: list[Row] = []
     for row in comparison.rows:
         for name, values, other in ((left, row.left, row.right), (right, row.right, row.left)):

@@ -1,4 +1,4 @@
-"""A whole run's retractions: where they flow, who multiplies them, for which keys and seconds, which for nothing."""
+"""The retractions of a whole run: their flow, their amplification, their keys and seconds, those without effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
 from ui.shell.theme import draw_figure, kind_badge
 
-# The names stand on the bands, where the quiet grey of axes cannot be read.
+# The names are on the bands, where the grey of axes is not readable.
 _LABELS: Final = """
 <style>.js-plotly-plot .sankey .node-label
   { fill: currentColor !important; text-shadow: none !important; font-weight: 600 !important; }</style>
@@ -24,7 +24,7 @@ _LABELS: Final = """
 
 
 def run_retractions(run: Run, edge: Edge) -> None:
-    """Draw the flow chart, the amplification, and what the edge takes back: by key, by second, and for nothing."""
+    """Draw the flow chart, the amplification, and the edge's retractions: by key, by second, and without effect."""
     flows = workspace.store().flows
     edges = workspace.store().runs.edges(run.run_id)
     st.html(f"<b>What flowed where</b>, by kind; hover over a band for its count: &nbsp; {_legend(edges)}")
@@ -51,7 +51,7 @@ def run_retractions(run: Run, edge: Edge) -> None:
 
 
 def _legend(edges: Sequence[Edge]) -> str:
-    """The kinds that the bands' colours stand for, with how many there are on all edges."""
+    """The kinds with the colours of their bands, each with its count on all edges."""
     counts = {kind: sum(edge.counts.get(kind, 0) for edge in edges) for kind in RowKind}
     return " &nbsp; ".join(f"{kind_badge(kind)} {count:,}" for kind, count in counts.items() if count)
 

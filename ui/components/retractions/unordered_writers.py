@@ -1,4 +1,4 @@
-"""Writes out of order: a changelog through several writers into a store by key, materialised and not."""
+"""Writes out of order: several writers put a changelog into a keyed store, with and without materialisation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.shell import words, workspace
 
 
 def unordered_writers(edge: Edge) -> None:
-    """Draw how many writers there are and the seed, and what is lost on either way."""
+    """Draw the number of writers and the seed, and the rows that are wrong with and without materialisation."""
     st.markdown(
         "An update of a key is a delete and an insert. One writer keeps their order. With several writers the insert "
         "may arrive first, and the delete then removes a row that should have stayed."

@@ -1,1 +1,1 @@
-"""Runs: which one, its status, what can be done to it, its variants, and how two of them differ."""
+"""Runs: the choice of one, its status, its actions, its variants, and the differences of two."""

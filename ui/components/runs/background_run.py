@@ -1,4 +1,4 @@
-"""A variant of a run in the background: the button that starts it, how far it is, and the run that it became."""
+"""A variant of a run in the background: its start button, its progress, and the finished run."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def _going_on(run_id: int) -> None:
 
 
 def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run | None:
-    """Draw what there is of the variant; the run once it has finished.
+    """Draw the variant's start button or its progress; return its run once it has finished.
 
-    The page stays where it is: the run that is open does not change.
+    The open run of the page does not change.
     """
     run = run_of(workspace.store(), variant)
     if run is None:

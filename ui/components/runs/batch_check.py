@@ -1,4 +1,4 @@
-"""Is what the stream came to Spark's own batch answer: checked by itself for small runs, by a click for others."""
+"""The check of a run's tables against Spark's own batch answer: automatic for small runs, by a click for others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _going_on(run_id: int) -> None:
 
 
 def batch_check(run: Run) -> Found | None:
-    """Draw what the check of a run found, or the button for it. What was found, for those who need it."""
+    """Draw the findings of a run's check, its progress, or the button for it; return the findings, if there are any."""
     if run.status is not RunStatus.FINISHED or not run.records:
         return None
     if run.kept_from > 1:
@@ -82,7 +82,7 @@ def _draw(run: Run, result: Found) -> None:
 
 
 def differences_table(node: NodeCheck) -> Table:
-    """The rows that are not the same in both tables, and where each is."""
+    """The rows in which both tables differ, each with the table that has it."""
     rows = [
         Row(
             (

@@ -1,4 +1,4 @@
-"""What mini-batch would save: the same run in bundles, in the background, and the counts of both beside each other."""
+"""The savings of mini-batch: the same run in bundles, in the background, and the counts of both side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shell import words, workspace
 
 
 def mini_batch_savings(run: Run, edge: Edge) -> None:
-    """Draw the size of a bundle, run it in the background, and compare what came out."""
+    """Draw the size of a bundle, run the variant in the background, and compare the results."""
     st.markdown("In mini-batch mode an operator folds the records of a bundle and emits once per key.")
     if run.status is not RunStatus.FINISHED:
         st.info("This run has not finished, so there is nothing to compare with.", icon=":material/info:")

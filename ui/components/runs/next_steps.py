@@ -1,4 +1,4 @@
-"""What one can do where a page has nothing to show yet: change the pipeline of a run, or run it once more."""
+"""The next steps if a page has nothing to show yet: change the pipeline of a run, or run it again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shell.state import state
 
 
 def next_steps(run: Run, label: str = "Change the pipeline", *, again: bool = False) -> None:
-    """A button that opens the run's pipeline in the builder; again: another one that runs it once more, as it is."""
+    """Draw a button that opens the run's pipeline in the builder. again: also a button that runs it again unchanged."""
     with st.container(horizontal=True, gap="small"):
         if st.button(label, key=f"way-on-{run.run_id}", type="primary", icon=":material/edit_square:"):
             if run.pipeline_id is not None:

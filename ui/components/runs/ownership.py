@@ -1,4 +1,4 @@
-"""What belongs to whom, where people log in: said in lists, and asked before what is another's is ended or deleted."""
+"""Ownership, if users log in: shown in lists, and confirmed before another user's work is ended or deleted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ui.shell import words
 
 
 def by(made_by: str) -> str:
-    """Who made something, to follow other facts; nothing where nobody has to log in."""
+    """The owner, as a text to append to other facts; empty if users do not log in."""
     return f" by {words.escaped(made_by)}" if made_by else ""
 
 
 def agreed(made_by: str, key: str) -> bool:
-    """Whether something may be ended or deleted. Of another's, a box has to be ticked first."""
+    """Whether something may be ended or deleted. For another user's, draw a box that has to be ticked first."""
     if not is_anothers(made_by):
         return True
     return st.checkbox(

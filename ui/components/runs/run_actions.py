@@ -1,4 +1,4 @@
-"""What can be done to a run: cancel, run again with other options, rename, delete after a question."""
+"""The actions on a run: cancel, run again with other options, rename, delete after a confirmation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _cancel(run_id: int) -> None:
 
 
 def cancel_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"] = "secondary") -> None:
-    """The button that cancels a run which goes on or waits; of another person's, a box has to be ticked first."""
+    """Draw the button that cancels a running or queued run; for another user's run, a box has to be ticked first."""
     is_agreed = agreed(run.made_by, f"{key}-agreed")
     st.button(
         "Cancel the run",
@@ -92,7 +92,7 @@ def _engine_key(run: Run) -> str:
 
 
 def _again_form(run: Run) -> None:
-    """The options of a run and the button that starts it once more."""
+    """Draw the options of a run and the button that runs it again."""
     run_engine(run.engine, key=_engine_key(run))
     if st.button("Add or test engines", icon=":material/dns:", type="tertiary", key="run-engines"):
         go("engines")
@@ -118,7 +118,7 @@ def _again_form(run: Run) -> None:
 
 
 def run_actions(run: Run) -> None:
-    """The buttons of a run, in a row."""
+    """Draw the buttons of a run, in a row."""
     if run.goes_on and runs().control(run.run_id) is not None:
         live_controls(run)
         condition_choice(run)

@@ -1,4 +1,4 @@
-"""Two runs beside each other, as tables: what differs is marked."""
+"""Two runs side by side, as tables with the differences marked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shell import words
 
 
 def plan_table(differences: Sequence[PlanDifference], left: str, right: str) -> Table:
-    """One line per parameter or decision that is not the same."""
+    """One line per parameter or decision that differs."""
     rows = [
         Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _text(each.left), _text(each.right)))
         for each in differences
@@ -101,7 +101,7 @@ def _lateness(is_late: bool, by_ms: int | None) -> Cell:
 def record_pairs_table(
     pairs: Sequence[RecordPair], names: Sequence[str], left: str, right: str, event: int | None
 ) -> Table:
-    """Two changelogs, position by position; where a run has nothing at a position its cells are empty."""
+    """Two changelogs, position by position; a run without a record at a position says so."""
     rows = []
     for pair in pairs:
         record = pair.left or pair.right
@@ -128,7 +128,7 @@ def _side(record: Record | None, names: Sequence[str], same: bool) -> tuple[Cell
 
 
 def rows_table(comparison: TableComparison, left: str, right: str) -> Table:
-    """The rows of two tables that are not the same, by key; changed values marked."""
+    """The rows in which two tables differ, by key, with changed values marked."""
     rows = []
     for pair in comparison.rows:
         if pair.left is not None and pair.right is not None:

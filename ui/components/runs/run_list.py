@@ -1,8 +1,8 @@
 """All runs, newest first, a page at a time. A click opens one.
 
-The list is drawn with its page, and nothing in it moves by itself: under a hand that clicks it must stay as it is. Of a
-run that goes on it has no figures, which would be old at once; whoever watches a run asks `listed` whether runs have
-come, gone or ended, and then draws the page anew.
+The list is drawn with its page and never refreshes by itself, so that no row moves while the user clicks. A run that
+goes on has no figures, which would be outdated at once. Code that watches a run compares `listed` to see whether runs
+were added, deleted or ended, and then reruns the page.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def _open(run_id: str) -> None:
 
 
 def listed() -> tuple[tuple[int, str, str], ...]:
-    """What of the list can change: the runs that it shows, what they are called, and how they stand."""
+    """The parts of the list that can change: the shown runs, their names and their statuses."""
     return tuple((run.run_id, run.name, look(run, runs().job(run.run_id)).word) for run in _shown())
 
 
 def _shown() -> tuple[Run, ...]:
-    """The runs of the page that is open, and one more where there is a next page: nobody has to count."""
+    """The runs of the current page, and one more if there is a next page, which saves a count."""
     page = int(st.session_state.get(_KEY, 1))
     return workspace.store().runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE)
 

@@ -1,4 +1,4 @@
-"""Which run a page shows, and which of its edges; `ui/components/shell/looked_at.py` is where they are chosen."""
+"""The run and the edge that a page shows; `ui/components/shell/looked_at.py` draws their choice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REFRESH_S: Final = 1.0
 
 
 def opened_run() -> Run | None:
-    """The run that is open, by default the newest; None, with what to do, where there is none."""
+    """The open run, by default the newest. If there are no runs, draw what to do and return None."""
     run = settled_run()
     if run is None:
         st.subheader("Nothing has run yet", anchor=False)
@@ -54,9 +54,9 @@ def settled_run() -> Run | None:
 
 @st.fragment(run_every=_REFRESH_S)
 def _watch(shown: Run) -> None:
-    """While a run goes on, draw the page anew with every epoch that it commits, and when it ends.
+    """Rerun the page with every epoch that the run commits, and when it ends.
 
-    Whoever reads can hold the page.
+    A switch stops this, so that the user can read the page.
     """
     now = workspace.store().runs.get(shown.run_id)
     is_new = (now.status, now.epochs_done) != (shown.status, shown.epochs_done)
@@ -76,7 +76,7 @@ def nothing_yet(run: Run) -> None:
 
 
 def show_edge(show: Callable[[Run, Edge], None]) -> None:
-    """A page about one edge of a run: those that are open."""
+    """Draw a page about the open run and its open edge, or a note if there is none."""
     run = opened_run()
     if run is None:
         return
@@ -88,7 +88,7 @@ def show_edge(show: Callable[[Run, Edge], None]) -> None:
 
 
 def settled_edge(run: Run) -> Edge | None:
-    """The edge that is open; where the run has none of that name, its last is opened, which is the result."""
+    """The open edge; if the run has no edge of that name, open its last one, which is the result."""
     edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:
         return None

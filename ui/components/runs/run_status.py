@@ -1,4 +1,4 @@
-"""How a run stands, in one word, one icon and one colour, and its facts in one line."""
+"""The status of a run as one word, one icon and one colour, and its facts in one line."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _LOOKS: Final = {
 
 
 def look(run: Run | RunTitle, job: Job | None) -> Look:
-    """How a run stands; one that waits behind another is queued."""
+    """The look of a run's status; a run that waits for another one is queued."""
     if run.status is RunStatus.RUNNING and job is not None and job.started is None:
         return _QUEUED
     return _LOOKS[run.status]
 
 
 def seconds(run: Run, job: Job | None) -> float | None:
-    """How long the run took or has taken so far; None where nobody knows."""
+    """How long the run took or has taken so far; None if that is unknown."""
     if job is not None:
         return job.seconds
     return (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
 
 
 def read_so_far(progress: Progress) -> str:
-    """What was read of the sources while they are being read, and of how much; empty before the first part."""
+    """The rows read so far, and for files the bytes of the total; empty before the first part and after reading."""
     nodes = progress.nodes.values()
     rows = sum(node.rows_read or 0 for node in nodes)
     if not rows or any(node.records_out is not None for node in nodes):
@@ -65,12 +65,12 @@ def read_so_far(progress: Progress) -> str:
 
 
 def when(run: Run | RunTitle) -> str:
-    """When the run started, as people say it."""
+    """When the run started, in words."""
     return words.ago(run.started_at)
 
 
 def facts(run: Run, job: Job | None) -> str:
-    """When, how long, on what, in how many epochs, how much came out: one line of Markdown."""
+    """Start, duration, engine, owner, epochs, events and records, as one line of Markdown."""
     took = seconds(run, job)
     parts = [
         f"run {run.run_id}",

@@ -1,4 +1,4 @@
-"""From a run to a changed pipeline on exactly the records that it had."""
+"""Trying a changed pipeline on exactly the records of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shell.navigation import lead_to
 
 
 def try_change(run: Run, *, has_records: bool) -> None:
-    """The button that records what the sources had, and opens the run's pipeline on it."""
+    """Draw the button that records the sources' records and opens the run's pipeline on these recordings."""
     so_far = " so far" if run.goes_on else ""
     st.button(
         "Try a change on these records",

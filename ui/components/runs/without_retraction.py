@@ -1,4 +1,4 @@
-"""What retraction is for: the table of a run beside that of the same pipeline without it, and the batch answer."""
+"""The purpose of retraction: a run's table, the table of the same pipeline without retraction, the batch answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN: Final = 50
 
 
 def tables_beside(run: Run, edge: Edge) -> None:
-    """Draw the three tables; wrong cells of the one without retraction are marked."""
+    """Draw the three tables; wrong cells of the table without retraction are marked."""
     if run.status is not RunStatus.FINISHED:
         st.info("This run has not finished, so there is no result to compare.", icon=":material/info:")
         return
@@ -74,7 +74,7 @@ def _table(run: Run, edge: Edge) -> TableAsOf:
 
 
 def _drawn(edge: Edge, table: TableAsOf, expected: Mapping[tuple[str, ...], Values], *, marks: bool = False) -> Table:
-    """The rows; with marks, cells that are not as expected and rows that nobody expects are bad."""
+    """The rows as a grid; with marks, cells that differ from the expected row and unexpected rows are marked as bad."""
     rows = []
     for row in table.rows:
         right = expected.get(key_of(edge, row.values))

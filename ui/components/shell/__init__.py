@@ -1,1 +1,1 @@
-"""Around every page: the engine, what can be done with a page, stories, turning pages."""
+"""The frame of every page: top bar, engine status, page tools, stories, paging."""

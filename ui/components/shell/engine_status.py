@@ -1,4 +1,4 @@
-"""A quiet note while Spark starts, and a clear one where it cannot."""
+"""A discreet note while Spark starts, and an error if it cannot start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ui.shell.guard import as_sentence
 
 
 def start_engine() -> None:
-    """Warm Spark up from the first page on; where it cannot start, say why."""
+    """Start Spark with the first page; if it cannot start, show the reason."""
     spark_gate = gate()
     if spark_gate.error is not None:
         st.error(as_sentence(spark_gate.error), icon=":material/power_off:")
@@ -18,10 +18,10 @@ def start_engine() -> None:
 
 
 def engine_note(at_first: GateStatus) -> None:
-    """A note at the foot of the window: Spark is starting. The page is drawn again once it has started.
+    """Draw a note at the foot of the window while Spark starts, and rerun the page once it has started.
 
-    at_first: how far Spark was as the page began. It may have started since, when half of the page had seen that it
-    had not: a check that waits for it, say.
+    at_first: the status when the page began. Spark may have become ready since then, after parts of the page (a check
+    that waits for Spark, for example) were drawn without it; so the page is rerun in this case too.
     """
     if at_first is GateStatus.STARTING:
         _starting()

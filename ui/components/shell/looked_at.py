@@ -1,4 +1,4 @@
-"""Which run, edge and event is looked at: the same on every page, in the URL, and kept when one moves on."""
+"""The run, edge and event being inspected: the same on every page, in the URL, and kept from page to page."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _EDGE: Final = "picked-edge"
 def _choose_run(key: str, shown: int | None) -> None:
     chosen = st.session_state[key]
     if state.run != shown:
-        # After a script run that was interrupted, Streamlit calls for widgets that nobody has touched.
+        # After an interrupted script run, Streamlit calls the callbacks of widgets that the user has not touched.
         return
-    # Where a label has changed meanwhile, the browser sends the one that it showed: nobody has chosen anything.
+    # If a label has changed meanwhile, the browser sends the old label as text: the user has not chosen a run.
     if isinstance(chosen, int) and chosen != state.run:
         state.update(run=chosen, edge=None, event=None)
 
@@ -46,7 +46,7 @@ def _choose_edge(key: str, shown: tuple[int | None, str | None]) -> None:
 
 
 def _selected(name: str) -> dict[str, str]:
-    """The edge on the canvas, where the pipeline that is being edited has it."""
+    """The selection of the edge on the canvas, if the edited pipeline has that edge."""
     drafting = edited()
     for edge in drafting.pipeline.edges if drafting is not None else ():
         if name in (edge.source, f"{edge.source}.{edge.source_port}"):
@@ -55,12 +55,12 @@ def _selected(name: str) -> dict[str, str]:
 
 
 def looked_at() -> None:
-    """Draw the choices within a row."""
+    """Draw the choices of run and edge, and the current event, within a row."""
     store = workspace.store()
     known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN)}
     run: Run | None = None
     if state.run is not None:
-        # One that is gone is for the page to say.
+        # The page itself reports a run that no longer exists.
         with suppress(UnknownRun):
             run = store.runs.get(state.run)
     if run is not None:
@@ -78,7 +78,7 @@ def looked_at() -> None:
 
 
 def catch_up() -> None:
-    """Draw the page anew where the run has ended since the bar was drawn, and the page below it may know already."""
+    """Rerun the page if the run has ended since the bar was drawn: the rest of the page may already show its end."""
     said = st.session_state.get(_SAID)
     if said is None or said[0] != state.run:
         return
@@ -97,8 +97,8 @@ def _pick_run(known: dict[int, RunTitle], current: int | None) -> None:
         run = known[run_id]
         return f"{run_id} · {run.name} · {_word(run)} · {when(run)}"
 
-    # A widget of its own for each run that is open: a click elsewhere, before the browser has drawn a run that was just
-    # opened, brings the one that it still shows, which would else count as chosen.
+    # Each open run has its own widget. Before the browser has drawn a run that was just opened, a click elsewhere sends
+    # the run that it still shows, which would otherwise count as chosen.
     key = f"{_RUN}-{current}"
     st.session_state[key] = current
     st.selectbox(

@@ -1,4 +1,4 @@
-"""What can be done with any page: take it along as a file, choose how charts are saved, and show it to a room."""
+"""The tools of every page: saved views, export to a file, image format of charts, presentation mode, account."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _about() -> str:
 
 
 def page_tools(view: View, room: DeltaGenerator | None) -> None:
-    """Draw the tools, once per page, after it. room: in the bar above the page; in a presentation there is none."""
+    """Draw the tools, once per page, after the page. room: their container in the top bar; None in a presentation."""
     if room is None:
         st.html(colors() + PRESENTED)
         with st.container(key="page-tools"):
@@ -103,7 +103,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
 
 
 def _account() -> None:
-    """Who one is, where that counts, and the way out, but where a proxy has it."""
+    """Draw the user's name, if users log in, and the log-out button, unless a proxy logs users in."""
     name = person()
     if not name:
         return

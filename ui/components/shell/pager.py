@@ -1,4 +1,4 @@
-"""Turning pages of a list of which only one page is ever in the browser."""
+"""Paging through a list; the browser holds only one page at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def _turn(key: str, offset: int) -> None:
 
 
 def pager(key: str, offset: int, size: int, total: int, *, what: str = "rows") -> None:
-    """Draw where the page is, and the buttons that turn it; the offset is kept under `key`."""
+    """Draw the position in the list and the paging buttons; the session keeps the offset under `key`."""
     if total <= size:
         return
     last = (total - 1) // size * size

@@ -1,4 +1,4 @@
-"""Views under a name: what a page shows is saved, found again, and its link copied."""
+"""Named views: save what a page shows, open it again, copy its link."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SQL: Final = "sql"
 
 
 def saved_views(view: View) -> None:
-    """Draw the button that opens them, within a row."""
+    """Draw the button that opens the views, within a row."""
     with st.popover("Views", icon=":material/bookmark:", type="tertiary", help="Save what is shown, and find it again"):
         st.caption("The link to what is shown here")
         st.code(_link(), language=None, wrap_lines=True)
@@ -59,7 +59,7 @@ def _row(saved: SavedView) -> None:
 
 @guarded
 def _save(page: str) -> None:
-    """Save what the page shows. The same name on the same page replaces what it was."""
+    """Save what the page shows. A view of the same name on the same page is replaced."""
     query = state.as_query()
     question = asked()
     if page == _SQL and question:
@@ -72,7 +72,7 @@ def _save(page: str) -> None:
 
 
 def _named(page: str, query: dict[str, str]) -> str:
-    """A name for a view that was given none: the page, and what is open on it."""
+    """The default name of a view: the page, and the run, edge and event that are open on it."""
     title = next(view.title for view in VIEWS if view.file == page)
     parts = [f"{word} {query[word]}" for word in ("run", "edge", "event") if word in query]
     return ", ".join([title, *parts])

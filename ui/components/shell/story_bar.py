@@ -1,4 +1,4 @@
-"""A story told on the real pages: what to see here, and the buttons that lead on."""
+"""A story on the real pages: the text of the current step, and the buttons to the other steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFRESH_S: Final = 0.7
 
 
 def _told() -> tuple[str, Story, int] | None:
-    """The story of the URL and the place of its step, from 0."""
+    """The name in the URL, its story, and the index of the current step, from 0."""
     name, _, number = (state.story or "").rpartition(".")
     story = stories().get(name)
     if story is None or not number.isdecimal():
@@ -30,7 +30,7 @@ def _told() -> tuple[str, Story, int] | None:
 
 
 def _run_of(name: str) -> Run | None:
-    """The newest run of the example that ended well or goes on; one of a changed pipeline tells another story."""
+    """The newest finished or running run of the example; runs of a changed pipeline do not fit the story."""
     document = _without_places(examples()[name])
     runs = workspace.store().runs
     for title in runs.titles(limit=200):
@@ -51,13 +51,13 @@ def _without_places(pipeline: Pipeline) -> Pipeline:
 
 
 def story_of(example: Pipeline) -> str | None:
-    """The name of an example's story; None where nobody has told one."""
+    """The name of an example's story; None if it has no story."""
     return next((name for name in stories() if examples()[name] == example), None)
 
 
 @guarded
 def tell(name: str) -> None:
-    """Begin a story: on the newest run of its example, or on one that is started now."""
+    """Begin a story on the newest run of its example, or on a new run."""
     run = _run_of(name)
     _open(name, 0, run.run_id if run is not None else runs().start(examples()[name]))
 
@@ -70,8 +70,8 @@ def _to(name: str, at: int) -> None:
 def _open(name: str, at: int, run_id: int | None) -> None:
     """Open a step: its page, edge and event, and the choices on its page.
 
-    The URL comes last and once: where it is written Streamlit may end this run for the next, and half a step would
-    be left.
+    The URL is written last and only once: writing it may make Streamlit interrupt this script run, and half a step
+    would remain.
     """
     step = stories()[name].steps[at]
     for key, value in step.choices.items():
@@ -89,20 +89,20 @@ def _is_running(run_id: int | None) -> bool:
     try:
         return run_id is not None and workspace.store().runs.get(run_id).goes_on
     except UnknownRun:
-        # The page says that it is gone.
+        # The page itself reports a run that no longer exists.
         return False
 
 
 @st.fragment(run_every=_REFRESH_S)
 def _wait(run_id: int) -> None:
-    """While the example runs. What stands beside it may have seen the end before: the page is drawn anew."""
+    """Wait while the example runs. Other parts of the page may have seen its end earlier, so the page is rerun."""
     if not _is_running(run_id):
         st.rerun()
     st.caption(":material/progress_activity: The example is running; the tour continues when it has finished.")
 
 
 def story_bar() -> None:
-    """Draw the step that is told, where there is one."""
+    """Draw the current step, if a story is open."""
     told = _told()
     if told is None:
         return

@@ -1,4 +1,4 @@
-"""Above every page: the places, which run, edge and event is looked at, and what can be done with the page."""
+"""The bar above every page: the places, the run, edge and event being inspected, and the page's tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOK_AT_A_RUN: Final = ("run", "sql")
 
 
 def settle(view: View) -> None:
-    """Open the newest run, and its result, where the page is about a run and none was chosen."""
+    """Open the newest run, and its result, if the page is about a run and none was chosen."""
     if view.place == INSPECT or view.file in _LOOK_AT_A_RUN:
         run = settled_run()
         if run is not None and view.place == INSPECT:
@@ -29,7 +29,7 @@ def settle(view: View) -> None:
 
 
 def top_bar(view: View) -> DeltaGenerator:
-    """Draw the bar; the room in it for the tools of the page, which are drawn after the page."""
+    """Draw the bar; return its container for the page's tools, which are drawn after the page."""
     if view.place == INSPECT:
         st.session_state[_INSPECTED] = view.file
     st.html(frame.colors() + frame.TOP_BAR + frame.marked(f"place-{view.place.lower()}"))
@@ -45,7 +45,7 @@ def top_bar(view: View) -> DeltaGenerator:
 
 
 def inspect_bar(view: View) -> None:
-    """The pages of Inspect, above each of them."""
+    """Draw the links to the pages of Inspect, above each of them."""
     if view.place != INSPECT:
         return
     st.html(frame.marked(f"inspect-{view.url}"))
@@ -55,7 +55,7 @@ def inspect_bar(view: View) -> None:
 
 
 def _first(place: str) -> View:
-    """The page at which a place is opened."""
+    """The page that a place opens: in Inspect the last one visited, else the first."""
     there = views_of(place)
     last = st.session_state.get(_INSPECTED) if place == INSPECT else None
     return next((view for view in there if view.file == last), there[0])

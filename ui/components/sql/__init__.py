@@ -1,1 +1,1 @@
-"""A person's own SQL: the tables there are, and a chart of what a query gave."""
+"""The user's own SQL: the available tables, and a chart of a query's result."""

@@ -1,4 +1,4 @@
-"""The question on the page SQL: what is written, and what was asked last, which the page answers."""
+"""The query of the SQL page: the text in its field, and the query that was run last, whose result the page shows."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import streamlit as st
 from ui.shell.state import LONGEST_SQL, state
 
 TEXT: Final = "sql-text"
-"""The key of the field in which it is written."""
+"""The key of the text field."""
 _ASKED: Final = "sql-asked"
 
 
 def asked() -> str | None:
-    """What was asked last."""
+    """The query that was run last."""
     text: str | None = st.session_state.get(_ASKED)
     return text
 
 
 def ask(text: str) -> None:
-    """Ask it: the page answers, and a link to the page asks it again, where it fits into one."""
+    """Run a query: the page shows its result, and a link to the page runs it again, if it fits into the URL."""
     st.session_state[_ASKED] = text
     state.update(sql=text if len(text) <= LONGEST_SQL else None)
 
 
 def take_back() -> None:
-    """Ask nothing."""
+    """Clear the query."""
     st.session_state.pop(_ASKED, None)
     state.update(sql=None)
 
 
 def adopt(example: str) -> None:
-    """Before the field is drawn: what the address asks is asked; else the field begins with what was last asked."""
+    """Before the field is drawn, run a new query in the URL; else fill the field with the last query or an example."""
     if state.sql is not None and state.sql != asked():
         st.session_state[_ASKED] = st.session_state[TEXT] = state.sql
     st.session_state.setdefault(TEXT, asked() or example)

@@ -1,4 +1,4 @@
-"""A chart of a query's result, where two of its columns fit: what is counted or ordered, and a number."""
+"""A chart of a query's result, if two of its columns fit: a number, text or time, and a number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def axes(result: QueryResult) -> tuple[list[str], list[str]]:
 
 
 def query_chart(result: QueryResult) -> None:
-    """Draw the chart with a choice of its columns; nothing where none fit."""
+    """Draw the chart with a choice of its columns; nothing if none fit."""
     along, up = axes(result)
     if len(result.rows) < 2 or not up or len({*along, *up}) < 2:
         return

@@ -1,4 +1,4 @@
-"""The tables that SQL can ask, each with what it holds and its columns."""
+"""The tables that SQL can query, each with its description and its columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def schema_browser(run: Run) -> None:
 
 
 def _table(table: TableDescription) -> None:
-    # Of the catalog's tables DuckDB counts replaced rows too; a run's are only added to.
+    # DuckDB's row counts of the catalog's tables include replaced rows; rows of a run are only added.
     rows_there = "" if table.schema == "main" else f" · {words.count(table.rows, 'row')}"
     with st.expander(f"`{table.quoted}`{rows_there}"):
         rows = "".join(

@@ -1,7 +1,7 @@
-"""The event that the page is at: a slider, a number, buttons and keys, all moving the one event in the URL.
+"""The player of the current event: a slider, a number field, buttons and keys, which all move the event in the URL.
 
-event_player    for the pages of one edge: previous and next are the neighbouring events with a record there
-time_player     for the whole run: event by event, played, or on to the next retraction, fired window, late record
+event_player    for the pages of one edge: previous and next are the neighbouring events with a record on the edge
+time_player     for the whole run: by one event, as playback, or to the next retraction, fired window or late record
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEFT_S: Final = 15.0
 
 @dataclass(frozen=True)
 class _Neighbours:
-    """How the player steps: where to, and what the buttons and the slider say of it."""
+    """How the player steps: the action, and the help texts of the buttons and the slider."""
 
     go: Callable[[bool], None]
     previous: str
@@ -43,7 +43,7 @@ class _Neighbours:
 
 
 def current_event(edge: Edge, last_seq: int) -> int:
-    """The event that is shown: the URL's, kept within the run; by default the last that changed this edge."""
+    """The event that is shown: the URL's, clamped to the run; by default the last with a record on this edge."""
     event = state.event
     if event is not None:
         return max(0, min(event, last_seq))
@@ -60,10 +60,10 @@ def move_to(event: int | None) -> None:
 
 @guarded
 def _from_widgets() -> None:
-    """Take what the slider or the number says.
+    """Take the new value of the slider or the number field.
 
-    A browser may send one with what the page has moved on from while the other is moved: of two that changed, the one
-    that says what was drawn a moment ago has not.
+    A browser may send an outdated value of one widget together with a change of the other. If both differ from the
+    event drawn last, a value that was drawn a moment ago is the outdated one.
     """
     drawn: list[int] = st.session_state.get(_DRAWN, [])
     values = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
@@ -73,7 +73,7 @@ def _from_widgets() -> None:
 
 
 def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
-    """Draw the player; the event that it is at. Event 0 is before the first."""
+    """Draw the player; return the current event. Event 0 is before the first."""
     event = current_event(edge, last_seq)
 
     @guarded
@@ -95,7 +95,7 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
 
 
 def time_player(run: Run, edge: Edge) -> int:
-    """Draw the player of the whole page; the event that it is at."""
+    """Draw the player of the whole page; return the current event."""
     event = current_event(edge, run.last_seq)
 
     @guarded
@@ -147,13 +147,13 @@ def time_player(run: Run, edge: Edge) -> int:
 def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
     if last_seq == 0:
         return
-    # On another page, or with another end, they are new widgets, which know nothing of what the old ones said.
+    # On another page, or with another last event, they are new widgets without the values of the old ones.
     context: Any = get_script_run_ctx()
     place = (context.page_script_hash if context is not None else "", last_seq)
     is_new = st.session_state.get(_PLACE) != place
     st.session_state[_PLACE] = place
     for key in (_SLIDER, _NUMBER):
-        # What is set is sent, and would take back what a person has moved meanwhile.
+        # A value that is set is sent to the browser, and would revert what the user has moved meanwhile.
         if is_new or st.session_state.get(key) != event:
             st.session_state[key] = event
     drawn: list[int] = st.session_state.get(_DRAWN, [])
@@ -223,9 +223,9 @@ def _jump(
 
 
 def _play(run_id: int, event: int, last_seq: int) -> None:
-    """Play and pause; while it plays, a fragment takes the page on by one event a beat, to the end."""
+    """Draw the play button; while playing, a fragment advances the page by one event per beat, until the end."""
     played, drawn_at = st.session_state.get(_PLAYING, (0, 0.0))
-    # Who went to another page meanwhile did not leave it playing.
+    # Playing ends if the user has been on another page meanwhile.
     is_playing = played == run_id and event < last_seq and time.monotonic() - drawn_at < _LEFT_S
     st.session_state[_PLAYING] = (run_id if is_playing else 0, time.monotonic())
 
@@ -244,7 +244,7 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
         help="About one event per second; after the last one from the start.",
     )
     if is_playing:
-        # The page draws the fragment once by itself: only what comes after that is a beat.
+        # The page itself draws the fragment once; only the later draws are beats.
         st.session_state[_TICKS] = 0
         _beat(event)
 

@@ -1,4 +1,4 @@
-"""An operator's state for a key after an event, as tables: what the event put there, and what it took away."""
+"""An operator's state for a key after an event, as tables that mark what the event added, changed and removed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NARROW: Final = 3
 
 
 def key_state(snapshot: KeyState, *, name: str) -> bool:
-    """Draw the state, with what the event changed marked. name: of the key. True: all records are asked for."""
+    """Draw the state with the event's changes marked. name: of the key. True if the user asks to replay all records."""
     replayed = snapshot.now
     wants_all = False
     if snapshot.is_cut:
@@ -34,7 +34,7 @@ def key_state(snapshot: KeyState, *, name: str) -> bool:
     for row in _rows(replayed.state):
         for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
             with place:
-                # Where the state before the event is not known, nothing is marked.
+                # If the state before the event is not known, nothing is marked.
                 before = table if snapshot.is_cut else earlier.pop(table.title, None)
                 _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
@@ -43,7 +43,7 @@ def key_state(snapshot: KeyState, *, name: str) -> bool:
 
 
 def _rows(state: Description) -> list[list[StateTable]]:
-    """The tables as they are laid out: narrow ones two side by side."""
+    """The layout of the tables: two narrow ones share a row."""
     rows: list[list[StateTable]] = []
     for table in state:
         is_narrow = len(table.columns) <= _NARROW
@@ -65,7 +65,7 @@ def _draw(table: StateTable, before: StateTable | None, label: str) -> None:
 
 
 def state_grid(table: StateTable, before: StateTable | None) -> Table:
-    """The table as a grid; rows and cells that the event changed are marked, rows that it took away struck out."""
+    """The table as a grid; rows and cells that the event changed are marked, rows that it removed are struck out."""
     rows = table.rows[:_SHOWN]
     old = list(before.rows[:_SHOWN]) if before is not None else []
     gone = [row for row in old if row not in rows]
@@ -91,7 +91,7 @@ def state_grid(table: StateTable, before: StateTable | None) -> Table:
 
 
 def _counterpart(row: tuple[Any, ...], gone: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """The row that this one replaced: the one that agrees in what comes first, or in the most."""
+    """The row that this one replaced: of those with the same first value, the one with the most equal values."""
     alike = [(sum(a == b for a, b in zip(row, old, strict=True)), old) for old in gone if old[0] == row[0]]
     return max(alike, key=lambda item: item[0])[1] if alike else None
 

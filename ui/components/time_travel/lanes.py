@@ -1,4 +1,4 @@
-"""A marble diagram: a lane per edge, a marble per record by its kind, around the event that the page is at."""
+"""A marble diagram around the current event: a lane per edge, and a marble per record, by its kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LETTERS: Final = 26
 
 
 def lanes_chart(around: Around, event: int) -> go.Figure:
-    """The chart. The records of one event stand side by side in the order in which they were emitted."""
+    """The chart. The records of one event are side by side, in order of emission."""
     lanes = around.lanes
     names = [lane.edge.name for lane in lanes]
     chart = theme.figure(_AXIS_PX + _LANE_PX * len(lanes))
@@ -51,7 +51,7 @@ def lanes_chart(around: Around, event: int) -> go.Figure:
             hovertext=[_said(names[at], lanes[at].edge.names, record) for at, record in shown],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    # The legend's marks: those of a trace are as pale as its first marble.
+    # The legend has traces of its own: the legend mark of a trace is as pale as its first marble.
     for kind in RowKind:
         if any(record.kind is kind for lane in lanes for record in lane.records):
             chart.add_scatter(
@@ -85,7 +85,7 @@ def lanes_chart(around: Around, event: int) -> go.Figure:
 
 
 def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
-    """Draw it; a click on a marble goes to its event."""
+    """Draw the diagram; a click on a marble goes to its event."""
 
     @guarded
     def clicked() -> None:
@@ -110,7 +110,7 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
 
 
 def _places(around: Around) -> dict[tuple[int, int], float]:
-    """Where each record (lane, row) stands: the records of an event share its width, in order of emission."""
+    """The x coordinate of each record (lane, row): an event's records share its width, in order of emission."""
     by_event: dict[int, list[tuple[bytes, int, int]]] = {}
     for at, lane in enumerate(around.lanes):
         for record in lane.records:
@@ -118,7 +118,7 @@ def _places(around: Around) -> dict[tuple[int, int], float]:
     places: dict[tuple[int, int], float] = {}
     for seq, records in by_event.items():
         records.sort()
-        # A record that a sink passes on has the position of the one that it was given: they share a place.
+        # A sink's output record has the position of its input record, so both share a place.
         steps = {step: at for at, step in enumerate(dict.fromkeys(step for step, _, _ in records))}
         for step, at, row in records:
             places[at, row] = seq + _SPREAD * ((steps[step] + 0.5) / len(steps) - 0.5)
@@ -126,7 +126,7 @@ def _places(around: Around) -> dict[tuple[int, int], float]:
 
 
 def _late(chart: go.Figure, around: Around, places: Mapping[tuple[int, int], float], names: list[str]) -> None:
-    """Rings around the source records that came too late."""
+    """Draw rings around the late source records."""
     shown = [
         (places[at, record.row], names[at], record.seq)
         for at, lane in enumerate(around.lanes)
@@ -147,7 +147,7 @@ def _late(chart: go.Figure, around: Around, places: Mapping[tuple[int, int], flo
 
 
 def _color(kind: RowKind, *, is_past: bool) -> str:
-    """The kind's colour; what is still to come is pale."""
+    """The kind's colour; pale for records after the current event."""
     red, green, blue = (int(theme.KIND_COLORS[kind][at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},{1 if is_past else 0.4})"
 

@@ -1,4 +1,4 @@
-"""What an operator holds of a key after an event: of those that the event touched, or of chosen ones."""
+"""An operator's state after an event, for the keys that the event touched or for a chosen key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Key = tuple[Any, ...]
 
 
 def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> None:
-    """Draw what to choose, and the state. cascade: the records that the event caused."""
+    """Draw the choice of operator and key, and the state. cascade: the records that the event caused."""
     try:
         plan = plan_of(run)
     except StillStarting as error:
@@ -70,7 +70,7 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
 
 
 def chosen_node(run: Run, cascade: Sequence[CascadeRecord]) -> str | None:
-    """The operator whose state is shown, to be marked where operators are drawn."""
+    """The operator whose state is shown, which the canvas marks."""
     try:
         plan = plan_of(run)
     except StudioError:
@@ -96,7 +96,7 @@ def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
 
 
 def _touched_node(plan: Plan, names: Sequence[str], cascade: Sequence[CascadeRecord]) -> str:
-    """The last operator with state that the event reached; where it reached none, the last of all."""
+    """The last operator with state that the event reached; if it reached none, the last of all."""
     carried = {(entry.edge.node, entry.edge.port) for entry in cascade}
     reached = [
         name
@@ -123,7 +123,7 @@ def _pick_node(names: Sequence[str], followed: str) -> str:
 
 
 def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -> Sequence[Key]:
-    """The keys whose state is shown: those that the event touched, or the one that was chosen or typed."""
+    """Draw the picker of keys; return the chosen or typed key, else those that the event touched, else the last one."""
     known = {_text(key): key for key in (*touched, *before)}
     chosen = state.key
     options = [_FOLLOW, *known]
@@ -168,12 +168,12 @@ def _label(node: KeyedNode, key: Key) -> str:
 
 
 def _text(key: Key) -> str:
-    """A key in the URL."""
+    """A key as text in the URL."""
     return json.dumps([part if part is None or isinstance(part, int | str) else str(part) for part in key])
 
 
 def _typed(node: KeyedNode, text: str) -> str:
-    """What was picked, or typed by hand, as the URL has it."""
+    """A picked or typed key, as text in the URL."""
     if _parsed(text) is not None:
         return text
     parts = [part.strip() for part in text.split(",", maxsplit=max(0, len(node.key_names) - 1))]
@@ -190,6 +190,6 @@ def _parsed(text: str) -> Key | None:
 
 @st.fragment(run_every=_RETRY_S)
 def _again() -> None:
-    """Look again until Spark is there."""
+    """Rerun the page once Spark is ready."""
     if gate().status.value == "ready":
         st.rerun()

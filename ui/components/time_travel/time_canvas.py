@@ -1,4 +1,4 @@
-"""The pipeline at an event: edges that carried records for it are lit, each with its records; a click chooses."""
+"""The pipeline at an event: edges with records of the event are lit and show them; a click selects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def time_canvas(
     edge: str,
     on_pick: Callable[[str | None, str | None], None],
 ) -> None:
-    """Draw it. node, edge: what is chosen; on_pick is told the node or the edge that the person chooses."""
+    """Draw the pipeline. node, edge: the selected ones; on_pick gets the node or the edge that the user clicks."""
     carried: dict[str, list[CascadeRecord]] = {}
     for entry in cascade:
         carried.setdefault(entry.edge.name, []).append(entry)
@@ -64,7 +64,7 @@ def time_canvas(
 
 
 def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
-    """By node how it works, and whether the event touched it: it got or gave a record."""
+    """By node its strategy and state, and whether the event touched it: whether it received or emitted a record."""
     touched = {entry.edge.node for entries in carried.values() for entry in entries}
     touched |= {edge.target for edge in pipeline.edges if _source(edge.source, edge.source_port) in carried}
     facts: dict[str, Shape] = {}
@@ -106,7 +106,7 @@ def _source(node: str, port: str) -> str:
 
 
 def _height(pipeline: Pipeline) -> int:
-    """Room for the widest layer."""
+    """The height in pixels, with room for the widest layer."""
     depth: dict[str, int] = {}
     for node in pipeline.sorted_nodes():
         depth[node.id] = 1 + max((depth[edge.source] for edge in pipeline.inputs(node.id)), default=-1)
