@@ -1,4 +1,4 @@
-"""Compose a pipeline, run it and read it: canvas, the form of what is selected, and the drawer with what it carries."""
+"""Compose, run and read a pipeline: the canvas, the form of the selection, and the drawer with its records."""
 
 import streamlit as st
 
@@ -22,8 +22,8 @@ from ui.shell.state import state
 
 
 def build(drafting: Drafting) -> None:
-    """The bar, the canvas with the panel beside it, and the drawer below."""
-    # All that was said before this run began, in forms and on the canvas, also where a callback did not come to it.
+    """Draw the bar, the canvas with the panel beside it, and the drawer below."""
+    # Apply all input from before this script run, in forms and on the canvas, even if a callback was interrupted.
     guarded(listen)(drafting)
     answer(drafting)
     drafting.publish()
@@ -40,7 +40,7 @@ def build(drafting: Drafting) -> None:
                 st.info(as_sentence(notice), icon=":material/info:")
             nodes = {node.id for node in pipeline.nodes}
             for problem in errors(verdict):
-                # What is wrong with a node stands in its form.
+                # The form of a node shows the node's problems.
                 if problem.node not in nodes:
                     st.markdown(f":red[:material/error: {as_sentence(problem)}]")
             if shown is not None:
@@ -56,7 +56,7 @@ def build(drafting: Drafting) -> None:
 
 
 def answer(drafting: Drafting) -> None:
-    """Do what the canvas wished that the document does not know of: open the drawer, put the form away, or run."""
+    """Fulfil the canvas's requests that are no edits of the document: open the drawer, close the form, or run."""
     wishes = dialogue(drafting).wishes
     while wishes:
         match wishes.pop(0):

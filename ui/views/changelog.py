@@ -1,4 +1,4 @@
-"""Changelog: every record of an edge, the table as of an event, and what that event did on all edges."""
+"""Changelog: every record of an edge, the table as of an event, and the cascade of that event on all edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CASCADE: Final = 1000
 
 
 def _page_of(edge: Edge, wanted: Filter, event: int) -> tuple[str, int]:
-    """Where the list is: the page that the reader turned to, or the event's when that (or the filter) has moved."""
+    """The session key and the offset of the list: the user's page, or the event's page after a new event or filter."""
     key = f"records-{edge.run_id}-{edge.table}"
     place = (event, wanted)
     if st.session_state.get(f"{key}-place") != place:
@@ -35,7 +35,7 @@ def _page_of(edge: Edge, wanted: Filter, event: int) -> tuple[str, int]:
             before = wanted
         counted = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=before)
         total = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=wanted)
-        # Half pages, so that the event stands well inside, with what came before and after it.
+        # In steps of half a page, so that the event is well inside the page, with the records before and after it.
         place_in_list = min(counted, max(total - 1, 0))
         st.session_state[key] = max(0, (place_in_list - _PAGE // 4) // (_PAGE // 2) * (_PAGE // 2))
     return key, int(st.session_state.get(key, 0))

@@ -1,4 +1,4 @@
-"""Compare: two runs side by side, what differs first. Both are in the URL."""
+"""Compare: two runs side by side, with the differences first. Both runs are in the URL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _swap() -> None:
 
 
 def _pick_other(run: Run) -> Run | None:
-    """The run to compare with: of the URL, else the one before it of the same pipeline."""
+    """Draw the choice of the run to compare with: the URL's, else the previous one of the same name, else any other."""
     store = workspace.store()
     known = {each.run_id: each for each in store.runs.titles(limit=200) if each.run_id != run.run_id}
     if not known:
@@ -67,7 +67,7 @@ def _pick_other(run: Run) -> Run | None:
 
 
 def _common_edges(left: Run, right: Run) -> list[Edge]:
-    """The edges that both runs have with as many columns, results first."""
+    """The edges that both runs have with the same number of columns, results first."""
     store = workspace.store()
     there = {(edge.node, edge.port): len(edge.columns) for edge in store.runs.edges(right.run_id)}
     edges = [edge for edge in store.runs.edges(left.run_id) if there.get((edge.node, edge.port)) == len(edge.columns)]
@@ -75,7 +75,7 @@ def _common_edges(left: Run, right: Run) -> list[Edge]:
 
 
 class _Differences:
-    """What was found, part by part: a sentence each, and how it is shown."""
+    """The differences of two runs, by part: a sentence for each part, and the function that draws it."""
 
     def __init__(self, left: Run, right: Run, edge: Edge | None) -> None:
         self.left, self.right, self.edge = left, right, edge
@@ -90,7 +90,7 @@ class _Differences:
         self.event = store.run_differences.first_different_event(*ids, edge.node, edge.port) if edge else None
 
     def parts(self) -> list[tuple[str, int, str, Callable[[], None]]]:
-        """(name, number of differences, sentence, how to show it); those with differences first."""
+        """(name, number of differences, sentence, function that draws the part); parts with differences first."""
         counters = sum(not pair.is_same for pair in self.counters)
         times = sum(pair.left != pair.right for pair in self.times)
         late = self.late.only_left + self.late.only_right
@@ -200,7 +200,7 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
 
 
 def _first_different(left: Run, right: Run, edges: Mapping[str, Edge]) -> str:
-    """The edge to begin with: the first, from the results up, whose records are not the same; else the result."""
+    """The initial edge: the first one, from the results up, whose records differ; else the result."""
     found = workspace.store().run_differences.first_different_event
     differing = (
         name for name, edge in edges.items() if found(left.run_id, right.run_id, edge.node, edge.port) is not None

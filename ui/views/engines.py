@@ -1,4 +1,4 @@
-"""Engines: where pipelines run, whether they can, and which one new runs take."""
+"""Engines: where pipelines can run, a test of each, and the default for new runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event time: what arrived when, what the watermark was, which windows fired, and what came too late."""
+"""Event time: the order of arrival, the watermarks, the fired windows, and the late records."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ui.shell.theme import chart_config, draw_figure
 _PAGE: Final = 50
 _DESCRIBED: Final = 1000
 _AROUND: Final = 50
-# A record that alone made this share of the late ones late is worth an alarm.
+# A record that alone made this share of the late records late is worth a warning.
 _ALARMING: Final = 0.2
 _LATE, _RECORDS, _FIGURES, _LAG = "Late records", "Records of the range", "Sources and operators", "Lag"
 
 
 def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, str]:
-    """What the drawn records said, by event; only where each record is a point of its own."""
+    """The text of the drawn records, by event; only if each record is a point of its own."""
     if not timeline.is_exact or timeline.to_seq - timeline.from_seq >= _DESCRIBED:
         return {}
     wanted = Filter(from_seq=timeline.from_seq, to_seq=timeline.to_seq)
@@ -55,7 +55,7 @@ def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
 
 
 def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
-    """As which operator sees it, and which sources: asked where there is something to choose."""
+    """Draw the choices of an operator's point of view and of sources, if there are several; return both."""
     stored = workspace.store().runs.stored(run.run_id)
     operators = list(dict.fromkeys(edge.node for edge in stored.edges if edge.role == "operator"))
     names = [edge.node for edge in sources]
@@ -90,7 +90,7 @@ def _saw(key: str) -> None:
 def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
     from_seq, to_seq = seq_range(run.run_id, first, last)
-    # A source without an event time has no watermark of its own: with it nothing would ever be combined.
+    # Only sources with an event time: another source has no watermark, and with it there would be no combined one.
     timeline = workspace.store().timeline.timeline(
         run.run_id, from_seq=from_seq, to_seq=to_seq, node=node, sources=names or [edge.node for edge in sources]
     )
@@ -135,11 +135,11 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
 
 
 def _findings(run: Run, timeline: Timeline) -> None:
-    """What explains the picture: records from the future of the whole run; who held the watermark back here."""
+    """Draw what explains the chart: records from the future in the run, sources that held the watermark back here."""
     delays = {edge.node: edge.watermark_delay_ms or 0 for edge in workspace.store().runs.edges(run.run_id)}
     lost = workspace.store().late.events(run.run_id)
     for record in workspace.store().future_records.find(run.run_id):
-        # A jump within the delay is what the delay is for, and a few records among many are lost to any.
+        # The delay is meant for jumps within it; and a record that caused only a few of the late ones is no finding.
         if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * lost:
             continue
         finding, way = st.columns([6, 1], vertical_alignment="center")
@@ -218,7 +218,7 @@ def _lag(timeline: Timeline) -> None:
 
 
 def _parts(run: Run, timeline: Timeline, records: int) -> None:
-    """One part at a time: what is not looked at is not asked for."""
+    """Draw one part at a time: parts that are not shown are not queried."""
     key = f"part-{run.run_id}"
     st.session_state.setdefault(key, _LATE)
     part = st.segmented_control("Show", [_LATE, _RECORDS, _FIGURES, _LAG], key=key, required=True, width="content")
@@ -234,7 +234,7 @@ def _parts(run: Run, timeline: Timeline, records: int) -> None:
 
 
 def _answer(run: Run, records: int) -> None:
-    """How many were late, by how much, and what would have kept them: before everything that explains it."""
+    """Draw the number of late records and the delay that would have kept them, above all explanations."""
     ledger = workspace.store().late
     summaries = ledger.summary(run.run_id)
     if summaries:

@@ -39,7 +39,7 @@ def _own() -> None:
         recent_runs()
 
 
-# Who has pipelines came for them.
+# Users who have pipelines come for these.
 is_own_first = has_own()
 if is_own_first:
     _own()

@@ -1,4 +1,4 @@
-"""Retractions: one event's cascade, what one record was made of, and how retractions flow through the whole run."""
+"""Retractions: the cascade of one event, the lineage of one record, their flow in the run, savings of mini-batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run: the run that is open, live while it goes on, and all others below."""
+"""Run: the open run, live while it goes on, and the list of all runs below."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _REFRESH_S = 0.7
-# Before so much is done nobody can tell how long the rest takes.
+# Before this much is done, the remaining time cannot be estimated.
 _TELLING_S = 5
 _TELLING_PART = 0.15
 
@@ -34,18 +34,18 @@ def _heading(run: Run) -> None:
         st.subheader(words.escaped(run.name), anchor=False, width="content")
         st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
         st.space("small")
-        # Not at the right edge: there each button that comes or goes would move those before it from under the mouse.
+        # Not at the right edge: there, a button that appears or disappears would move the others under the mouse.
         run_actions(run)
 
 
 def _in_heading(run: Run) -> object:
-    """What decides which buttons there are. While one epoch is run, the status may never have been seen to change."""
+    """What determines the buttons: the status, and the pause, as the status change of one epoch may go unnoticed."""
     control = runs().control(run.run_id)
     return run.status, control is not None and control.is_paused
 
 
 def _time_left(part: float, seconds: float) -> str:
-    """About how long a run still takes, once enough of it is done to say so."""
+    """The approximate remaining time, once enough of the run is done to estimate it."""
     if seconds < _TELLING_S or not _TELLING_PART <= part < 1:
         return ""
     return f" · about {words.elapsed(seconds * (1 - part) / part)} left"
@@ -53,9 +53,9 @@ def _time_left(part: float, seconds: float) -> str:
 
 @st.fragment(run_every=_REFRESH_S)
 def _going_on(run_id: int, drawn: object, in_list: object) -> None:
-    """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still.
+    """Draw the part that changes while a run goes on. Once the run has ended, the page is rerun and then stays still.
 
-    drawn, in_list: what the heading and the list below show; they are drawn anew with the page.
+    drawn, in_list: the content of the heading and of the list below; if one changes, the page is rerun.
     """
     store = workspace.store()
     run, job = store.runs.get(run_id), runs().job(run_id)
@@ -69,7 +69,7 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
     if run.is_live:
-        # Each in a place of its own: what comes or goes moves nothing to another's.
+        # Each part has its own container: a part that appears or disappears does not take another part's place.
         with st.container():
             if progress.live is None:
                 st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
@@ -86,7 +86,7 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
     part = (min(progress.epoch, epochs - 1) + done / max(len(lines), 1)) / epochs
     epoch = f" · epoch {min(progress.epoch + 1, epochs)} of {epochs}" if epochs > 1 else ""
     phase = "cancelling" if job.cancel.is_set() else progress.phase
-    # What an epoch has made is in the store only once it is complete.
+    # The records of an epoch are in the store only once it is complete.
     made = sum(node.records_out or 0 for node in progress.nodes.values())
     if so_far := read_so_far(progress) or (f"{words.count(made, 'changelog record')} so far" if made else ""):
         st.caption(so_far)
@@ -134,7 +134,7 @@ if chosen is None:
     if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
         go("gallery")
 else:
-    # Looked at before it is drawn: what changes meanwhile is noticed.
+    # Read before the heading is drawn, so that a change in the meantime is noticed.
     in_heading = _in_heading(chosen)
     _heading(chosen)
     if chosen.goes_on:

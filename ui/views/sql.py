@@ -1,4 +1,4 @@
-"""SQL: a person's own questions to the store, read-only, with the tables described and examples to begin with."""
+"""SQL: the user's own queries of the store, read-only, with a description of the tables and examples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _writer(text: str, schema: str, *, safe: bool) -> Callable[[], bytes]:
 
 
 def _saved() -> None:
-    """The questions that somebody has saved under a name."""
+    """Draw the saved queries."""
     questions = [view for view in workspace.store().saved_views.list() if view.query.get("sql")]
     if not questions:
         return
@@ -89,7 +89,7 @@ def _editor(run: Run) -> None:
 
 
 def _answered(text: str, schema: str) -> QueryResult:
-    """The answer to a query. What is done on the page meanwhile ends it: Streamlit stops the script in `waiting`."""
+    """The result of a query. Any action on the page meanwhile ends it: Streamlit stops the script in `waiting`."""
     place = st.empty()
     seconds_place = None
 

@@ -20,7 +20,7 @@ from ui.shell.state import state
 
 _CASCADE: Final = 200
 _TABLE_PX: Final = 330
-# The player stays in sight while one looks at what it moves.
+# The player stays visible while the user scrolls through the parts that it moves.
 _STICKY: Final = """
 <style>
 [data-testid="stLayoutWrapper"]:has(> .st-key-time-player) { position: sticky; top: var(--bar); z-index: 90; }
@@ -30,7 +30,7 @@ _STICKY: Final = """
 
 
 def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: Around) -> str:
-    """What happened at the event, in a line."""
+    """The event and its effects, in one line."""
     if event == 0:
         return "Before the first event: no record has arrived, and every table is empty."
     came = next((entry for entry in cascade if entry.edge.role == "source"), None)
@@ -55,7 +55,7 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
 
 
 def _pick(node: str | None, edge: str | None) -> None:
-    """A click on the canvas: an edge for the table, an operator for the state."""
+    """Handle a click on the canvas: an edge is for the table, an operator for the state."""
     if edge is not None:
         state.update(edge=edge)
     elif node is not None:

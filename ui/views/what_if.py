@@ -1,4 +1,4 @@
-"""What if: another watermark delay, another allowed lateness; seen at once, without a run, and then applied."""
+"""What if: the effect of another watermark delay or allowed lateness, shown at once without a run, then applied."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _STOPS: Final = 100
 
 
 def _top(asked: LateOperator, losses: Losses) -> int:
-    """How far the sliders go: beyond what is needed, and beyond what there is."""
+    """The maximum of the sliders in whole seconds: above the lossless wait, the current settings and the window."""
     lateness = asked.rule.allowed_lateness_ms or 0
     wanted = max(losses.lossless_ms * 5 // 4, asked.delay_ms * 2, lateness * 2, asked.rule.window_ms, 1000)
     return -(-wanted // 1000) * 1000
 
 
 def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
-    """The lengths at which one more record is kept, given what the other slider adds; some of them where many are."""
+    """The values at which one more record is kept, given what the other slider adds; a sample if there are many."""
     needed = sorted({int(each) - other_ms for each in losses.needed})
     return [each for each in needed[:: 1 + len(needed) // _STOPS] if each > 0]
 
@@ -175,14 +175,14 @@ def _record(each: WhatIfRecord, has_window: bool) -> Row:
 
 @dataclass(frozen=True)
 class _Base:
-    """What the settings are put into. newest: its version, where that is another one than the run's; else None."""
+    """The pipeline that gets the settings. newest: its version, if that is newer than the run's; else None."""
 
     pipeline: Pipeline
     newest: int | None = None
 
 
 def _base(run: Run, asked: LateOperator) -> _Base:
-    """The run's pipeline, or the newest version of it, as somebody chooses where the two are not the same."""
+    """The run's pipeline or its newest version; if the two differ, draw the choice between them."""
     ran = Pipeline.from_json(run.document)
     if run.pipeline_id is None or run.pipeline_version is None:
         return _Base(ran)
@@ -219,7 +219,7 @@ def _base(run: Run, asked: LateOperator) -> _Base:
 
 
 def _changed(pipeline: Pipeline, asked: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
-    """A pipeline with these instead."""
+    """The pipeline with this delay and this allowed lateness."""
     nodes = []
     for node in pipeline.nodes:
         parameters = dict(node.parameters)

@@ -1,4 +1,4 @@
-"""Why retraction: a pipeline with and without it beside the batch answer, and its changes written out of order."""
+"""Why retraction: a pipeline with and without it next to the batch answer, and its changes written out of order."""
 
 from __future__ import annotations
 
