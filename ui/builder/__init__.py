@@ -1,1 +1,1 @@
-"""A pipeline being composed: drafts and their undo, edits and gestures, what the planner says, first records."""
+"""Composing a pipeline: drafts and their undo, edits and gestures, the planner's check, first records."""

@@ -1,4 +1,4 @@
-"""What the planner says of a document that is being edited, in the shapes that the builder draws."""
+"""The planner's check of the edited document, in the shapes that the builder draws."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOG: Final = app_log()
 
 
 def checked(pipeline: Pipeline) -> Check:
-    """Everything that is known of a document; never waits for Spark, and whatever happens, the canvas stays."""
+    """The check of a document. It never waits for Spark, and an unexpected error becomes a problem on the canvas."""
     try:
         found = check(pipeline, gate(), workspace.folder())
         return replace(found, problems=(*found.problems, *_not_allowed(found)))
@@ -35,24 +35,24 @@ def checked(pipeline: Pipeline) -> Check:
 
 
 def _not_allowed(verdict: Check) -> Iterator[CodeNotAllowed]:
-    """The nodes of a plan whose code nobody has allowed."""
+    """A problem for each node of a plan whose code is not allowed."""
     for node in verdict.plan.nodes if verdict.plan is not None else ():
         if isinstance(node.operator, Operator) and not is_allowed(node.operator.foreign_code):
             yield CodeNotAllowed(node.id)
 
 
 def errors(verdict: Check) -> tuple[StudioError, ...]:
-    """What is wrong, without what is only not known yet."""
+    """The problems, without those that only say that Spark is still starting."""
     return tuple(problem for problem in verdict.problems if not isinstance(problem, EngineStarting))
 
 
 def is_waiting(verdict: Check) -> bool:
-    """Whether something is not known because Spark is still starting."""
+    """Whether a part is unchecked because Spark is still starting."""
     return any(isinstance(problem, EngineStarting) for problem in verdict.problems)
 
 
 def modes(verdict: Check) -> Mapping[str, ChangelogMode]:
-    """The changelog mode of every output; while something is wrong elsewhere, the most that it can carry."""
+    """The changelog mode of every output; if there are problems elsewhere, the widest mode that it can have."""
     if verdict.plan is not None:
         return {node.id: node.mode for node in verdict.plan.nodes}
     return {
@@ -72,14 +72,14 @@ def input_schemas(pipeline: Pipeline, node_id: str, verdict: Check) -> Mapping[s
 
 
 def output_schema(node: Node, verdict: Check) -> Schema | None:
-    """A node's own columns; for a source also while its time settings are wrong, so that they can be chosen."""
+    """The output columns of a node; for a source even if its time settings are wrong, so that they can be corrected."""
     if node.id in verdict.derived:
         return verdict.derived[node.id].schema
     cls = operator_class(node.operator)
     if cls is None or not issubclass(cls, Source):
         return None
     shared = {field.name for field in fields_of(cls)} & set(Source.model_fields)
-    # A computed column is what mends a time that is wrong: it is left out only where it is wrong itself.
+    # A computed column can be the remedy for a wrong event time: it is left out only if it is wrong itself.
     for left_out in (shared - {"computed"}, shared):
         own = {name: value for name, value in node.parameters.items() if name not in left_out}
         alone = checked(Pipeline(nodes=(node.model_copy(update={"parameters": own}),)))
@@ -89,7 +89,7 @@ def output_schema(node: Node, verdict: Check) -> Schema | None:
 
 
 def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:
-    """Why an edge carries what it carries: what its consumer needs."""
+    """The reason for the mode of an edge: the need of its consumer."""
     if verdict.plan is None:
         return ""
     needs = verdict.plan.node(target).needs
@@ -97,6 +97,6 @@ def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:
 
 
 def keys_in_words(derived: Derived) -> str:
-    """`(user) or (id, day)`; where nothing less does, the whole row."""
+    """The upsert keys as `(user) or (id, day)`; without a key, `the whole row`."""
     keys = sorted(sorted(key) for key in derived.upsert_keys)
     return " or ".join("(" + ", ".join(key) + ")" if key else "(a single row)" for key in keys) or "the whole row"

@@ -1,6 +1,6 @@
-"""What is being edited: a document with its history, saved to the store after every edit.
+"""The open draft: a document with its history, saved to the store after every edit.
 
-A draft's key stands in the URL, so a reload, another tab or tomorrow finds it again, undo steps included.
+A draft's key is in the URL, so a reload, another tab or a later session restores it, undo steps included.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KEY: Final = "drafting"
 
 
 class Drafting:
-    """The open draft. What callbacks change is here, not in Streamlit's state, which may interrupt them.
+    """The open draft. Callbacks change it, and not Streamlit's state, which may interrupt them.
 
     pipeline_id, version: the saved pipeline that it started from, or None.
     selection: a node's id or an edge's key; `publish` puts it into the URL.
-    is_picked: the selection is what somebody clicked on, and its output is to be looked at.
-    started: a run that was started and is not open yet. note: what the next version is kept with.
-    notices: what is to be known of the document until the next edit, in sentences.
-    newer: a version that somebody else saved since, when this one was to be saved; what becomes of it is to be chosen.
+    is_picked: the user clicked on the selection, so its output becomes the inspected edge.
+    started: a run that was started and is not open yet. note: the note of the next version.
+    notices: sentences about the document, shown until the next edit.
+    newer: a version that another user saved in the meantime, found when saving; the user has to choose what to do.
     """
 
     def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
@@ -62,9 +62,9 @@ class Drafting:
         return self.saved_as is not None and unplaced(self.saved_as) == unplaced(self.pipeline)
 
     def edit(self, document: Pipeline, *, merge: str = "", redraw: bool = True) -> None:
-        """Take an edit. merge: edits of that name in a row are one undo step.
+        """Apply an edit. merge: consecutive edits with this name are one undo step.
 
-        redraw: the widgets of what it changed take its values; not for what a widget itself has said.
+        redraw: the widgets of the changed places take the new values; False if the edit comes from a widget itself.
         """
         before = self.pipeline
         if self.history.change(document, merge):
@@ -74,11 +74,11 @@ class Drafting:
             self._keep()
 
     def generation(self, *places: str) -> int:
-        """Rises whenever one of these places changed behind the backs of its widgets; their keys hold it."""
+        """A number that rises when one of these places changes, but not through its widgets; their keys contain it."""
         return sum(self._generations[place] for place in places)
 
     def redraw(self, place: str) -> None:
-        """Let the widgets of a place take its values."""
+        """Redraw the widgets of a place with its values."""
         self._generations[place] += 1
 
     def undo(self) -> None:
@@ -96,7 +96,7 @@ class Drafting:
     def save(self, *, over_newer: bool = False) -> None:
         """Save the document as the next version of its pipeline, or as a new pipeline.
 
-        Where somebody else has saved another one since, nothing is saved but `newer` is set; over_newer: save anyway.
+        If another user has saved a different version in the meantime, only set `newer`. over_newer: save anyway.
         """
         name = self.pipeline.name.strip() or "untitled"
         self.newer = None if over_newer else self._saved_since()
@@ -111,7 +111,7 @@ class Drafting:
         self._keep()
 
     def take_newer(self, *, merge: bool) -> None:
-        """Go on from the newer version: with one's own changes where merge, else as it was saved."""
+        """Continue from the newer version. merge: with the changes of this draft; else as it was saved."""
         newer = self.newer
         if newer is None or self.pipeline_id is None:
             return
@@ -124,7 +124,7 @@ class Drafting:
         self.edit(placed_like(document, self.pipeline))
 
     def _saved_since(self) -> SavedPipeline | None:
-        """The newest version, where it is another one than this document began with and says something else."""
+        """The newest version, if it is not the one that this draft began with and its content differs; else None."""
         if self.pipeline_id is None or self.version is None:
             return None
         newest = store().pipelines.load(self.pipeline_id)
@@ -132,12 +132,12 @@ class Drafting:
         return newest if is_other else None
 
     def discard(self) -> None:
-        """Forget the draft; what was saved stays."""
+        """Delete the draft; saved versions stay."""
         store().drafts.delete(self.key)
         close()
 
     def publish(self) -> None:
-        """Put what is open into the URL; what the person changed there, by going back, is selected first."""
+        """Write the open draft and its selection to the URL, after taking a selection that the user went back to."""
         if state.selection != self._published:
             self.selection = state.selection
         shown: dict[str, str | int | None] = {}
@@ -146,12 +146,12 @@ class Drafting:
         if self.is_picked:
             shown["edge"] = self._output()
         state.hold(**shown, draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
-        # Before the URL, where the next click interrupts this run: what it selects must not be taken for old.
+        # Before the URL is written, which the next click may interrupt: its selection must not be taken for an old one.
         self.started, self.is_picked, self._published = None, False, self.selection
         state.write_url()
 
     def _output(self) -> str | None:
-        """The output of what is selected, as a run's edge is called."""
+        """The output of the selected node or edge, by the name that a run gives it."""
         edge = edge_at(self.pipeline, self.selection or "")
         if edge is None:
             return self.selection
@@ -169,7 +169,7 @@ class Drafting:
         document = self.history.to_json()
         stored = store().drafts.load(self.key) if self._kept is not None else None
         if stored is not None and stored.document != self._kept:
-            # Somebody goes on with the same draft in another tab: neither loses anything.
+            # The same draft was changed in another tab. This one gets a new key, so that neither loses an edit.
             self.key = secrets.token_hex(4)
             state.update(draft=self.key)
             message = (
@@ -199,7 +199,7 @@ def open_saved(pipeline_id: int) -> Drafting:
 
 
 def _as_last_seen(document: Pipeline, pipeline_id: int) -> Pipeline:
-    """The nodes where they stood in the newest draft: a move after the last save is not lost."""
+    """The document with its nodes placed as in the newest draft, so that a move after the last save is not lost."""
     for draft in store().drafts.list():
         if draft.pipeline_id == pipeline_id:
             return placed_like(document, History.from_json(draft.document).now)
@@ -207,7 +207,7 @@ def _as_last_seen(document: Pipeline, pipeline_id: int) -> Pipeline:
 
 
 def resume(key: str) -> Drafting | None:
-    """Go on with a draft of the store, or None where there is none with this key. Raises PipelineError."""
+    """Continue with a draft of the store; None if there is none with this key. Raises PipelineError."""
     draft = store().drafts.load(key)
     if draft is None:
         return None
@@ -221,7 +221,7 @@ def resume(key: str) -> Drafting | None:
 
 
 def current() -> Drafting | None:
-    """What this session edits, found again by the URL; None where nothing is open."""
+    """The draft that this session edits, if necessary restored from the URL; None if nothing is open."""
     drafting = edited()
     if drafting is not None:
         drafting.publish()
@@ -234,13 +234,13 @@ def current() -> Drafting | None:
 
 
 def edited() -> Drafting | None:
-    """What this session edits, where it is open already; nothing is loaded."""
+    """The draft that this session edits, if it is open already; else None. Nothing is loaded."""
     drafting: Drafting | None = st.session_state.get(_KEY)
     return drafting if drafting is not None and drafting.key == state.draft else None
 
 
 def close() -> None:
-    """Edit nothing."""
+    """Close the open draft."""
     st.session_state.pop(_KEY, None)
     state.update(draft=None, pipeline=None, selection=None)
 

@@ -1,6 +1,6 @@
-"""Edits of a pipeline document: each takes a Pipeline and gives the one that follows. Nothing here can fail halfway.
+"""Edits of a pipeline document: each takes a Pipeline and returns the changed one. Nothing here can fail halfway.
 
-What a person types is kept as it is, right or wrong; whether it is right is for the planner to say.
+Input is kept as it was typed, valid or not; the planner decides whether it is valid.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def edge_at(pipeline: Pipeline, key: str) -> Edge | None:
 
 
 def operator_class(name: str) -> type[Operator] | type[Source] | None:
-    """The class of an operator or source, or None for one that this studio does not have."""
+    """The class of an operator or source, or None for an unknown name."""
     try:
         return lookup(Node(id="x", operator=name))
     except UnknownOperator:
@@ -41,7 +41,7 @@ def operator_class(name: str) -> type[Operator] | type[Source] | None:
 
 
 def operator_title(name: str) -> str:
-    """What the palette calls an operator or source; one that this studio does not have, as it was written."""
+    """The title of an operator or source in the palette; for an unknown one, its name."""
     cls = operator_class(name)
     return name.replace("_", " ") if cls is None else cls.title
 
@@ -81,7 +81,7 @@ def add_node(
     wanted: str | None = None,
     after_port: str = OUT,
 ) -> tuple[Pipeline, str]:
-    """Add a node, connected to `after` where it has an input. Gives its id as well, the wanted one if it is free."""
+    """Add a node, connected to `after` if it has an input. Also returns its id, the wanted one if that is free."""
     node = Node(id=free_id(pipeline, wanted or operator), operator=operator, parameters=dict(parameters or {}))
     grown = pipeline.model_copy(update={"nodes": (*pipeline.nodes, node)})
     port = free_port(grown, node)
@@ -100,7 +100,7 @@ def insert_on_edge(pipeline: Pipeline, edge: Edge, operator: str, wanted: str | 
 
 
 def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | None:
-    """Why two nodes cannot be connected whatever their columns are, as a sentence; None where they can."""
+    """Why two nodes cannot be connected, regardless of their columns, as a sentence; None if they can."""
     from_class, to_class = (operator_class(pipeline.node(node_id).operator) for node_id in (source, target))
     if source != target:
         if from_class is not None and from_class.role == "sink":
@@ -120,7 +120,7 @@ def _cycle(pipeline: Pipeline, source: str, target: str) -> str | None:
 
 
 def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
-    """Connect two nodes; an edge that was in the way is replaced. Raises PipelineError for a cycle."""
+    """Connect two nodes; an edge that occupies the input is replaced. Raises PipelineError for a cycle."""
     edge = Edge(source=source, target=target, source_port=source_port, target_port=port)
     many = takes_many(pipeline.node(target))
     kept = tuple(
@@ -132,12 +132,12 @@ def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port
 
 
 def disconnect(pipeline: Pipeline, edge: Edge) -> Pipeline:
-    """Take an edge away."""
+    """Remove an edge."""
     return _with_edges(pipeline, tuple(each for each in pipeline.edges if each != edge))
 
 
 def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
-    """Give a node another id, everywhere. Raises PipelineError for one that is taken or cannot be."""
+    """Give a node another id, everywhere. Raises PipelineError for an id that is taken or invalid."""
     new = new.strip()
     if not _ID.fullmatch(new):
         message = f"a name must start with a letter and contain only letters, digits, spaces, - and _ (got {new!r})."
@@ -159,9 +159,9 @@ def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
 
 
 def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
-    """Take a node away. A node with one input leaves no gap: its consumers take what it took.
+    """Delete a node. If it has one input, its consumers are connected to that input.
 
-    Late records are the node's own: edges from any port but the first go with it.
+    Its late records have no replacement: edges from any port but the first are deleted with it.
     """
     inputs = pipeline.inputs(node_id)
     edges: list[Edge] = []
@@ -182,7 +182,7 @@ def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 
 def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
-    """A second node with the same parameters and inputs. Gives its id as well."""
+    """Add a second node with the same parameters and inputs. Also returns its id."""
     node = pipeline.node(node_id)
     twin = node.model_copy(update={"id": free_id(pipeline, re.sub(r"_\d+$", "", node_id))})
     at = pipeline.nodes.index(node) + 1
@@ -192,7 +192,7 @@ def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
 
 
 def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) -> Pipeline:
-    """Set a parameter as it was typed; ABSENT takes it away, which leaves the default."""
+    """Set a parameter as it was typed; ABSENT removes it, so that the default applies."""
     node = pipeline.node(node_id)
     parameters = {key: kept for key, kept in node.parameters.items() if key != name}
     if value is not ABSENT:
@@ -207,7 +207,7 @@ def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
 
 
 def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
-    """Set an option; its default takes it away. Mini-batch cannot be on without a size and a latency: it gets both."""
+    """Set an option; its default value removes it. Mini-batch, if switched on, gets the size and latency it needs."""
     options = {name: kept for name, kept in pipeline.options.items() if name != option.name}
     if text != option.default:
         options[option.name] = text
@@ -217,20 +217,20 @@ def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
 
 
 def unplaced(pipeline: Pipeline) -> Pipeline:
-    """The document without the places of its nodes: two that agree in this do the same."""
+    """The document without the places of its nodes; documents that are equal without places do the same."""
     nodes = tuple(node.model_copy(update={"place": Place()}) for node in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": nodes})
 
 
 def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
-    """The document with its nodes where another one has them."""
+    """The document with its nodes at the places that they have in another one."""
     places = {node.id: node.place for node in other.nodes}
     nodes = tuple(node.model_copy(update={"place": places.get(node.id, node.place)}) for node in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": nodes})
 
 
 def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
-    """What differs, as words: a name of the pipeline's own, `node`, `node|parameter`, `node>port`."""
+    """The places that differ: a field of the pipeline itself, `node`, `node|parameter`, `node>port`."""
     for name in ("name", "description", "arrival", "options"):
         if getattr(before, name) != getattr(after, name):
             yield name
@@ -248,7 +248,7 @@ def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
 
 
 def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
-    """A node with everything that it is made of, as a pipeline of its own."""
+    """A node with everything upstream of it, as a pipeline of its own."""
     upstream = {node_id} | _reached(node_id, lambda name: [edge.source for edge in pipeline.inputs(name)])
     order = tuple(name for name in pipeline.arrival.order if name in upstream)
     return pipeline.model_copy(
@@ -261,12 +261,12 @@ def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:
-    """Everything that a node's output reaches."""
+    """All nodes downstream of a node."""
     return _reached(node_id, lambda name: [edge.target for edge in pipeline.outputs(name)])
 
 
 def _reached(node_id: str, following: Callable[[str], Iterable[str]]) -> set[str]:
-    """All nodes to which one leads, step by step."""
+    """All nodes that can be reached from a node."""
     reached: set[str] = set()
     waiting = [node_id]
     while waiting:

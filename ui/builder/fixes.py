@@ -1,14 +1,14 @@
-"""What one click can do about a problem. A fix is tried before it is offered: the planner has to be content with it.
+"""Fixes of a problem by one click. A fix is tried before it is offered: the planner has to accept the result.
 
-reorder       a node that needs insertions goes before the one that updates
-rename        a column that is not there any more, wherever it is asked for
-choose        another choice of one of the node's own parameters
-replace       another operator that does the same, as the node's own operator offers it
-take over     the windows that the rows of the input have already
-declare time  the source gets the event time that its columns suggest
-fill in       needed parameters get the values that are usual
-connect       an open input takes the one output that nobody uses
-unite         several edges into one input go through a union
+reorder       put a node that needs insert-only input before the node that emits updates
+rename        replace the name of a missing column, wherever it is used
+choose        take another choice of one of the node's own parameters
+replace       take an equivalent operator that the node's own operator offers
+take over     use the attached windows of the input
+declare time  give the source the event time that its columns suggest
+fill in       give required parameters their usual values
+connect       connect an open input to an unused output
+unite         put a union before an input with several edges
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNRESOLVED: Final = re.compile(r"with name `((?:[^`]|``)+)` cannot be resolved"
 
 @dataclass(frozen=True)
 class Fix:
-    """What the button says, and the document that follows."""
+    """The label of the button, and the resulting document."""
 
     label: str
     document: Pipeline
@@ -61,14 +61,14 @@ def fixes(pipeline: Pipeline, problem: StudioError, verdict: Check) -> tuple[Fix
 
 
 def filled(pipeline: Pipeline, node_id: str) -> Pipeline:
-    """The same document, with usual values for what a node needs and nobody has given."""
+    """The document with usual values for a node's unset parameters, if the node is not valid without them."""
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
     return pipeline if cls is None or _is_whole(cls, node.parameters) else suggested_for(pipeline, node_id)
 
 
 def joined(pipeline: Pipeline, source: str, node_id: str, port: str, source_port: str = OUT) -> Pipeline:
-    """The same document with one more edge; a node that nobody has touched gets the values that its inputs suggest."""
+    """The document with one more edge; a node that has only suggested values gets those of its new inputs."""
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
     grown = connect(pipeline, source, node_id, port, source_port)
@@ -80,7 +80,7 @@ def joined(pipeline: Pipeline, source: str, node_id: str, port: str, source_port
 
 
 def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
-    """The same document, with usual values where nobody has given any, so that the node works at once."""
+    """The document with usual values for a node's unset parameters, so that the node works at once."""
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
     if cls is None:
@@ -92,7 +92,7 @@ def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 
 def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]) -> Pipeline:
-    """The same document, with one node before an input that puts these sources together."""
+    """The document with a union of these sources before an input."""
     kept = tuple(edge for edge in pipeline.edges if (edge.target, edge.target_port) != (node_id, port))
     uniting = next(name for name, cls in operators().items() if cls.many_edges)
     grown, union = add_node(pipeline.model_copy(update={"edges": kept}), uniting)
@@ -102,7 +102,7 @@ def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]
 
 
 def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
-    """Whether nothing is wrong with the node any more, and nothing that was fine is wrong now."""
+    """Whether the node has no problem any more, and no valid node has become invalid."""
     after = checked(fix.document)
     wrong = {problem.node for problem in errors(after)}
     return "" not in wrong and node_id not in wrong and not any(name in wrong for name in verdict.derived)
@@ -122,7 +122,7 @@ def _candidates(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]
 
 
 def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterator[Fix]:
-    """A column that its inputs do not have, as one that they have: here, and wherever else it is missing then."""
+    """Rename a missing column to one that the inputs have: at this node, and wherever it is then missing."""
     old = _missing_column(problem)
     schemas = input_schemas(pipeline, problem.node, verdict).values()
     names = [name for schema in schemas if schema is not None for name in schema.names]
@@ -131,7 +131,7 @@ def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterato
     written = " ".join(
         each.model_dump_json(include={"parameters"}) for each in pipeline.nodes if pipeline.inputs(each.id)
     )
-    # A name that nobody mentions yet is new itself.
+    # A column that no parameter mentions yet is likely to be the new name.
     likely = sorted(names, key=lambda name: (name in written, -SequenceMatcher(None, old, name).ratio()))
     for new in likely[:2]:
         document = pipeline
@@ -154,7 +154,7 @@ def _missing_column(problem: StudioError) -> str | None:
 
 
 def _reorder(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
-    """Put the node before the first step above it that updates, where the ways between have one input each."""
+    """Put the node before a node above it that turns insert-only input into updates, along nodes with one input."""
     above = _only_input(pipeline, node.id)
     while above is not None and above in verdict.derived and not verdict.derived[above].is_insert_only:
         before = _only_input(pipeline, above)
@@ -180,7 +180,7 @@ def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> P
 
 
 def _take_over_windows(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
-    """The windows that the rows have already, in place of others that would be made of their event time."""
+    """Use the attached windows of the rows instead of windows assigned by event time."""
     cls = operator_class(node.operator)
     windows = windows_of(cls, input_schemas(pipeline, node.id, verdict)) if cls is not None else {}
     if not windows:
@@ -208,7 +208,7 @@ def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fi
 
 
 def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
-    """What the operator itself offers in its place, over the inputs that it has."""
+    """Replace the operator by the alternatives that it offers for its inputs."""
     try:
         operator = configured(node)
     except StudioError:

@@ -1,4 +1,4 @@
-"""What a person does on the canvas, as edits of the draft: each message once, in order, or refused in words."""
+"""The user's gestures on the canvas as edits of the draft: each message once, in order, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UNPLACED = Place()
 
 @dataclass(frozen=True)
 class Refusal:
-    """A connection that cannot be: which message asked for it, why not, and what one click can do instead."""
+    """A refused connection: the message that asked for it, the reason, and what one click can do instead."""
 
     n: int
     source: str
@@ -60,16 +60,16 @@ class Refusal:
 
 @dataclass
 class Dialogue:
-    """What has been heard of one canvas: its session, and what still has to be answered."""
+    """The dialogue with one canvas: its session, the last refusal, and the requests that are not yet fulfilled."""
 
     session: str = ""
     refusal: Refusal | None = None
     wishes: list[Open | Run | Select] = field(default_factory=list)
 
     def hear(self, drafting: Drafting, sent: Mapping[str, Any]) -> None:
-        """Take every message that the document has not taken, in the canvas's order.
+        """Take every message that the document has not taken yet, in the canvas's order.
 
-        What was heard last is kept with the document. Nothing here touches Streamlit's state, so nothing interrupts it.
+        The last number is kept with the document. Nothing here touches Streamlit's state, so nothing interrupts it.
         """
         heard = drafting.history.heard
         if sent["session"] != self.session:
@@ -78,7 +78,7 @@ class Dialogue:
             number = int(raw["n"])
             if number <= heard.get(self.session, 0):
                 continue
-            # Heard first: one that fails is reported once, and does not hold up those behind it.
+            # Counted first: a message that fails is reported once, and does not block the next ones.
             heard[self.session] = number
             self._take(drafting, _MESSAGE.validate_python(raw))
 
@@ -202,13 +202,13 @@ def _added(pipeline: Pipeline, message: Add) -> tuple[Pipeline, str]:
 
 
 def _can_feed(pipeline: Pipeline, node_id: str | None) -> bool:
-    """Whether there is such a node, and it has an output."""
+    """Whether the node exists and has an output."""
     node = next((node for node in pipeline.nodes if node.id == node_id), None)
     return node is not None and getattr(operator_class(node.operator), "role", None) != "sink"
 
 
 def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
-    """A node that stood alone goes between the ends of an edge."""
+    """The document with an unconnected node inserted into an edge."""
     edge = edge_at(pipeline, message.edge)
     node = pipeline.node(message.node)
     cls = operator_class(node.operator)
@@ -233,7 +233,7 @@ def _delete(drafting: Drafting, nodes: Sequence[str], edges: Sequence[str]) -> N
 
 
 def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
-    """The document with further nodes; a name that was taken meanwhile becomes a free one."""
+    """The document with the pasted nodes; a name that is taken is replaced by a free one."""
     grown, names = pipeline, dict[str, str]()
     for each in message.nodes:
         names[each.id] = free_id(grown, each.id)
@@ -248,12 +248,12 @@ def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
 
 
 def _placed(node: Node, places: Mapping[str, Spot | None]) -> Node:
-    """The node at its new place; None gives it back to the automatic layout."""
+    """The node at its new place; None returns it to the automatic layout."""
     if node.id not in places:
         return node
     spot = places[node.id]
     place = UNPLACED if spot is None else Place(x=spot[0], y=spot[1])
     if spot is not None and place == UNPLACED:
-        # The origin means that nobody placed it.
+        # The origin stands for the automatic layout.
         place = Place(x=1)
     return node.model_copy(update={"place": place})

@@ -1,4 +1,4 @@
-"""Undo and redo of a document, by keeping whole snapshots: there is nothing to get out of step."""
+"""Undo and redo of a document, by whole snapshots, which cannot get out of step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CANVASES: Final = 8
 
 @dataclass
 class History:
-    """The document now, those before it (the latest last) and those that were undone (the next last).
+    """The current document, the earlier ones (the latest last) and the undone ones (the next last).
 
-    merge: the name of a run of edits that count as one, such as the letters typed into one field.
-    heard: by canvas, the number of the last gesture that the document has taken; kept with it, so that a gesture that
-    a browser tells again is never taken again.
+    merge: the name of consecutive edits that count as one, such as the letters typed into one field.
+    heard: by canvas, the number of the last gesture that the document has taken. It is saved with the document, so
+    that a gesture that a browser sends again is not applied again.
     """
 
     now: Pipeline
@@ -31,7 +31,7 @@ class History:
     heard: dict[str, int] = field(default_factory=dict)
 
     def change(self, document: Pipeline, merge: str = "") -> bool:
-        """Take a new document; False where it is the same. Edits with the same `merge` in a row are one step."""
+        """Take a new document; False if it is the same. Consecutive edits with the same `merge` are one step."""
         if document == self.now:
             return False
         if not (merge and merge == self.merge and self.past):
@@ -58,7 +58,7 @@ class History:
         return True
 
     def to_json(self) -> str:
-        """Everything as JSON, the oldest steps left out where it would be large."""
+        """The history as JSON, without the oldest steps if it would be too large."""
         return json.dumps(
             {
                 "now": self.now.model_dump(mode="json"),
@@ -70,7 +70,7 @@ class History:
 
     @classmethod
     def from_json(cls, text: str) -> History:
-        """Read what `to_json` wrote. Raises PipelineError where it is damaged."""
+        """Read the result of `to_json`. Raises PipelineError if it is damaged."""
         try:
             raw = json.loads(text)
             past, future = ([Pipeline.model_validate(each) for each in raw[name]] for name in ("past", "future"))

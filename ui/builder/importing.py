@@ -1,4 +1,4 @@
-"""A pipeline from a file that somebody exported: the document as JSON, or a script of Flink SQL."""
+"""A pipeline from an exported file: the document as JSON, or a script of Flink SQL."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ENDINGS: Final = ("json", "sql")
 
 
 class Imported(NamedTuple):
-    """A document, and what of the file is not in it, in sentences."""
+    """A document, and sentences about the parts of the file that it does not contain."""
 
     pipeline: Pipeline
     notices: tuple[str, ...] = ()
 
 
 def imported(content: bytes, name: str) -> Imported:
-    """The pipeline of a file. Waits for Spark where a script has to be read. Raises StudioError."""
+    """The pipeline of a file. Waits for Spark if the file is a script. Raises StudioError."""
     text = content.decode("utf-8-sig", errors="replace")
     path = Path(name)
     if path.suffix.lower() != ".sql":
@@ -32,6 +32,6 @@ def imported(content: bytes, name: str) -> Imported:
 
 
 def is_document(content: bytes) -> bool:
-    """Whether JSON is a pipeline, and no data."""
+    """Whether JSON is a pipeline, and not data."""
     head = content.lstrip()[:1]
     return head == b"{" and b'"nodes"' in content and b'"operator"' in content

@@ -1,7 +1,7 @@
-"""Where the nodes of a drawn graph stand: in layers from left to right, each behind its inputs.
+"""The layout of a drawn graph: in layers from left to right, each node behind its inputs.
 
-layer   the longest way from a source
-order   within a layer: by the middle of what a node is connected to and its ports, swept forth and back a few times
+layer   the longest path from a source
+order   within a layer: by the mean position of a node's neighbours and their ports, in a few sweeps forth and back
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _BELOW: Final = 0.3
 
 @dataclass(frozen=True)
 class Spot:
-    """A node's place: its layer, and its place from the top in units of nodes (0.5 is half a node lower)."""
+    """A node's place: its layer, and its row from the top in units of nodes (0.5 is half a node lower)."""
 
     layer: int
     row: float
 
 
 def layered(pipeline: Pipeline) -> Mapping[str, Spot]:
-    """The place of every node; nodes on a cycle stand in the first layer, so that they can be seen and fixed."""
+    """The place of every node; with a cycle, all nodes are in the first layer, so that they can be seen and fixed."""
     layers: dict[str, int] = {node.id: 0 for node in pipeline.nodes}
     try:
         order = [node.id for node in pipeline.sorted_nodes()]
@@ -53,7 +53,7 @@ def layered(pipeline: Pipeline) -> Mapping[str, Spot]:
 
 
 def _pull_to_consumers(pipeline: Pipeline, layers: dict[str, int], order: list[str]) -> None:
-    """A source that is only needed far to the right stands just before its first consumer."""
+    """Move each source to the layer just before its first consumer."""
     for name in reversed(order):
         outputs = [layers[edge.target] for edge in pipeline.outputs(name) if edge.target in layers]
         if outputs and not pipeline.inputs(name):
@@ -78,7 +78,7 @@ def _sort_layer(
 
 
 def _port(pipeline: Pipeline, edge: Edge, forward: bool) -> float:
-    """How far down its other end an edge stands there: the second output below the first, right below left."""
+    """How far down an edge's port is at its other end: the second output below the first, right below left."""
     if forward:
         return 0.0 if edge.source_port == OUT else _BELOW
     ports = sorted({each.target_port for each in pipeline.inputs(edge.target)})

@@ -1,4 +1,4 @@
-"""Two documents that were made of one: what both changed together, and which nodes both of them changed otherwise."""
+"""Merging two changes of one document: the merged document, and the nodes that both sides changed differently."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ui.builder.editing import unplaced
 
 
 class Merged(NamedTuple):
-    """The document with the changes of both, and the nodes of which both have another; there `mine` counts."""
+    """The document with the changes of both sides, and the nodes that both changed differently; there `mine` wins."""
 
     pipeline: Pipeline
     disputed: tuple[str, ...]
 
 
 def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
-    """Both changes of a document. What only one side changed is as that side has it, also what it took away."""
+    """Merge two changes of a document. A part that only one side changed or deleted is taken from that side."""
     old, my, their = (_nodes(pipeline) for pipeline in (base, mine, theirs))
     nodes: list[Node] = []
     disputed: list[str] = []
@@ -37,14 +37,14 @@ def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
 
 
 def changed_nodes(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
-    """The nodes that are not the same in two documents, wherever they stand."""
+    """The nodes that differ between two documents, regardless of their places."""
     first, second = _nodes(one), _nodes(other)
     names = dict.fromkeys([*first, *second])
     return tuple(name for name in names if _bare(first.get(name)) != _bare(second.get(name)))
 
 
 def is_same(one: Pipeline, other: Pipeline) -> bool:
-    """Whether two documents do the same; where nodes stand does not matter."""
+    """Whether two documents do the same, regardless of the places of their nodes."""
     return unplaced(one) == unplaced(other)
 
 

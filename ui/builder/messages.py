@@ -1,4 +1,4 @@
-"""What the canvas says: one model per gesture, numbered by the canvas in the order of what the person did."""
+"""The messages of the canvas: one model per gesture, numbered by the canvas in the order of the gestures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Message(BaseModel):
 
 
 class Select(_Message):
-    """A node, by its id, or an edge, by its key, is selected. close: nothing is, and its form is put away."""
+    """A node, by its id, or an edge, by its key, is selected. close: nothing is selected, and the form is closed."""
 
     kind: Literal["select"]
     what: str | None = None
@@ -25,7 +25,7 @@ class Select(_Message):
 
 
 class Add(_Message):
-    """A node from the palette: at a place, behind a node, or on an edge. id: what the canvas calls it already."""
+    """A node from the palette: at a place, behind a node, or on an edge. id: the id that the canvas shows already."""
 
     kind: Literal["add"]
     operator: str
@@ -46,7 +46,7 @@ class Connect(_Message):
 
 
 class Delete(_Message):
-    """What was selected goes."""
+    """The selected nodes and edges were deleted."""
 
     kind: Literal["delete"]
     nodes: tuple[str, ...] = ()
@@ -54,14 +54,14 @@ class Delete(_Message):
 
 
 class Move(_Message):
-    """Nodes were placed by hand; None gives one back to the automatic layout."""
+    """Nodes were placed by hand; None returns a node to the automatic layout."""
 
     kind: Literal["move"]
     places: dict[str, Spot | None]
 
 
 class PastedNode(BaseModel):
-    """A node as the clipboard has it."""
+    """A node from the clipboard."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     id: str
@@ -89,7 +89,7 @@ class Paste(_Message):
 
 
 class Insert(_Message):
-    """A node that stood alone was dropped on an edge."""
+    """An unconnected node was dropped on an edge."""
 
     kind: Literal["insert"]
     node: str
@@ -105,13 +105,13 @@ class FixIt(_Message):
 
 
 class Undo(_Message):
-    """Take back the last edit."""
+    """Undo the last edit."""
 
     kind: Literal["undo"]
 
 
 class Redo(_Message):
-    """Do it again."""
+    """Redo the last undone edit."""
 
     kind: Literal["redo"]
 

@@ -1,4 +1,4 @@
-"""What the canvas draws: the document, and beside it what the planner and a run say of every node and edge."""
+"""The data that the canvas draws: the document, and the facts of the planner and of a run for each node and edge."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def catalog() -> list[Shape]:
 
 
 def document(pipeline: Pipeline) -> Shape:
-    """Nodes and edges; a node that nobody placed has no place."""
+    """Nodes and edges; the place of a node that was never placed by hand is None."""
     return {
         "nodes": [
             {
@@ -84,13 +84,13 @@ def document(pipeline: Pipeline) -> Shape:
 
 
 def _is_named_by_others(title: str, members: Iterable[Any]) -> bool:
-    """Whether others mention it: it comes before them, so that who types its title finds it first."""
+    """Whether others mention this title. The palette lists it before them, so that a search for it finds it first."""
     others = (f"{cls.title} {cls.operator} {cls.summary}".lower() for cls in members if cls.title != title)
     return any(title.lower() in text for text in others)
 
 
 def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
-    """By node: strategy, state, mode, what is wrong with the fixes of it, how its run goes."""
+    """By node: strategy, state, mode, problems with their fixes, and its figures in the run."""
     plans = {plan.id: plan for plan in _plans(pipeline, verdict)}
     known = modes(verdict)
     facts: dict[str, Shape] = {}
@@ -123,7 +123,7 @@ def _in_words(node: Node, problem: StudioError) -> str:
 
 
 def _brief(node: Node, problem: StudioError, number: int) -> str:
-    """A problem in the few words that a node has room for; whole sentences stand in its form."""
+    """A problem in the few words that fit on a node; its form has the whole sentences."""
     first = _sentence(_in_words(node, problem)).split(". ")[0].rstrip(".")
     if len(first) <= _BRIEF_CHARS:
         return first
@@ -134,7 +134,7 @@ def _brief(node: Node, problem: StudioError, number: int) -> str:
 
 
 def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
-    """By edge: its mode and why, columns and keys, and how many records of each kind a run sent through it."""
+    """By edge: its mode with the reason, columns, keys, and the number of its records of each kind in the run."""
     known = modes(verdict)
     facts: dict[str, Shape] = {}
     for edge in pipeline.edges:
@@ -160,12 +160,12 @@ def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
 
 
 def hint(node: Node) -> str:
-    """The parameters that say most, as many as there is room for in a line: `word · COUNT`, `10 s · key`."""
+    """The most important parameters, as many as fit in a line: `word · COUNT`, `10 s · key`."""
     cls = operator_class(node.operator)
     line = ""
     for field in fields_of(cls) if cls is not None else ():
         if field.name in BOUNDS:
-            # That rows are in windows is said by the node that makes them.
+            # The node that assigns the windows shows them.
             continue
         text = _word(field, node.parameters.get(field.name))
         if not text:
@@ -178,7 +178,7 @@ def hint(node: Node) -> str:
 
 
 def _listed(names: list[str], title: str) -> str:
-    """All of them where there is room, else how many there are."""
+    """The names if they fit in a line, else their number."""
     line = ", ".join(names)
     return line if len(line) <= _HINT_CHARS else f"{len(names)} × {title.lower()}"
 
@@ -206,14 +206,14 @@ def _word(field: Field, value: Any) -> str:
 
 
 def _item(item: Mapping[str, Any]) -> str:
-    """One of a list: SUM(amount), or its name."""
+    """An item of a list: SUM(amount), or its name."""
     if "function" in item:
         return f"{item['function']}({item['argument']})" if item.get("argument") else str(item["function"])
     return str(item.get("name") or item.get("column") or "")
 
 
 def _plans(pipeline: Pipeline, verdict: Check) -> Iterable[NodePlan]:
-    """The plan; while something is wrong, that of the part that is right."""
+    """The plan; if the pipeline has problems, the plan of its valid part."""
     if verdict.plan is not None:
         return verdict.plan.nodes
     if not verdict.derived:

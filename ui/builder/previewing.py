@@ -1,4 +1,4 @@
-"""First records while one composes: asked for in the background, so that no page waits, and kept for who asks again."""
+"""First records while a pipeline is composed: computed in the background, so that no page waits, and cached."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
 _KEPT: Final = 64
-# One that waits for a server holds nobody else up, of all who use this process.
+# Several at once, so that a preview that waits for a server does not delay those of other users of the process.
 _AT_ONCE: Final = 4
 _SERVED_S: Final = 60
 
 
 class Previews:
-    """Previews by what they are made of; the same pipeline and files give the same records."""
+    """Previews by a key of their pipeline and files; the same key gives the same records."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "preview")
@@ -40,7 +40,7 @@ class Previews:
         self._asked: OrderedDict[str, Future[Preview]] = OrderedDict()
 
     def ask(self, key: str, make: Callable[[], Preview]) -> Future[Preview]:
-        """The preview of a key, being made where nobody has asked before. What nobody waits for is given up."""
+        """The cached or newly submitted preview of a key. A new key cancels the previews that have not started."""
         with self._lock:
             if key not in self._asked:
                 for other in self._asked.values():
@@ -49,7 +49,7 @@ class Previews:
             self._asked.move_to_end(key)
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)[1].cancel()
-            # One that was given up while it waited is asked for again.
+            # A preview that was cancelled before it started is submitted again.
             if self._asked[key].cancelled():
                 self._asked[key] = self._pool.submit(make)
             return self._asked[key]
@@ -62,10 +62,10 @@ def previews() -> Previews:
 
 
 def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioError:
-    """The first records of a node, as soon as they are there; or what has to be put right before.
+    """The first records of a node, as a future; or the problem that prevents them.
 
-    Only the node and what it is made of counts: the rest of the pipeline may still be wrong. NotAsked where a server
-    has rows, and this session has not said that it may be asked.
+    Only the node and everything upstream of it are checked: the rest of the pipeline may be invalid. NotAsked if the
+    rows are on a server that this session has not agreed to contact.
     """
     part = ancestors(pipeline, node_id)
     verdict = checked(part)
@@ -79,7 +79,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
     there = elsewhere()
 
     def ask() -> Preview:
-        # Its thread has no page, which would say where else files are.
+        # The thread has no page, from which it would know where else files are.
         with looking_at(there), scratch("web") as web, fetching(web, BEGINNING):
             return first_records(plan, node_id, gate().spark, workspace.folder())
 
@@ -87,7 +87,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
 
 
 def _stamps(plan: Plan) -> str:
-    """What changes when a file does; a server is asked again after a while."""
+    """A text that changes if a file does; for servers it changes after a while, so that they are asked again."""
     stamps: list[object] = []
     if any(isinstance(node.operator, Source) and node.operator.server for node in plan.sources):
         stamps.append(int(time.monotonic() // _SERVED_S))

@@ -1,4 +1,4 @@
-"""A column that is called otherwise: in the parameters of a node, wherever it is picked or mentioned."""
+"""Renaming a column in the parameters of a node, wherever it is picked or mentioned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.forms.spec import Field, FieldKind, fields_of
 
 
 def with_column_renamed(pipeline: Pipeline, node_id: str, old: str, new: str) -> Pipeline:
-    """The same document in which a node asks for another column of its inputs."""
+    """The document in which a node uses another column of its inputs."""
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
     if cls is None:

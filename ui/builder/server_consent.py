@@ -1,8 +1,8 @@
-"""Which servers may be asked while somebody only looks at a pipeline: those that this session named, or agreed to.
+"""Consent to contact servers while a pipeline is only viewed: for servers that the session has typed or agreed to.
 
-A pipeline can come from anybody; it says who is asked, and which secrets are sent there. So the first records and the
-columns of a source are asked for once a person has pressed a button that names the server, or has typed its address in
-this session. A run asks whoever the pipeline names: that is what *Run* says.
+A pipeline can come from anybody; it determines which servers are contacted and which secrets are sent there. So the
+first records and the columns of a source are requested only after the user has pressed a button that names the server,
+or has typed its address in this session. A run contacts every server of the pipeline: pressing *Run* is the consent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from engine.registry import sources
 
 _KEY: Final = "servers-that-may-be-asked"
 Agreed = set[tuple[str, str]]
-"""Of an address and the name of a secret; the address alone with an empty name."""
+"""Pairs of an address and the name of a secret; an empty name stands for the address alone."""
 
 
 class NotAsked(SourceError):
-    """A server has the rows of a source, and nobody here has said that it may be asked."""
+    """The rows of a source are on a server that this session has not agreed to contact."""
 
     def __init__(self, source: Source, node: str) -> None:
         self.source = source
@@ -32,24 +32,24 @@ class NotAsked(SourceError):
 
 
 def may_be_asked(source: Source) -> bool:
-    """Whether looking at a source may ask its server; yes for one that has none."""
+    """Whether viewing a source may contact its server; True for a source without a server."""
     return _of(source) <= _agreed()
 
 
 def agree(source: Source) -> None:
-    """From now on this session asks the server of a source, and sends it the secrets that the source names."""
+    """Allow this session to contact the server of a source, and to send it the secrets that the source names."""
     _agreed().update(_of(source))
 
 
 def first_not_asked(named: Iterable[tuple[str, Source]]) -> NotAsked | None:
-    """The first of these sources, by their nodes, whose server may not be asked."""
+    """The error for the first of these (node, source) pairs whose server may not be contacted, or None."""
     return next((NotAsked(source, node) for node, source in named if not may_be_asked(source)), None)
 
 
 def note_typed(operator: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """A person has changed the parameters of a source in its form: the addresses and secrets that are new were typed.
+    """After an edit of a source in its form, allow its new addresses and secrets: the user has typed them.
 
-    Those that stood there already were not, whoever wrote them.
+    Addresses and secrets that were there before are not allowed by this, whoever wrote them.
     """
     old, new = _read(operator, before), _read(operator, after)
     if old is None or new is None or not new.server:
@@ -78,7 +78,7 @@ def _read(operator: str, parameters: Mapping[str, Any]) -> Source | None:
 
 
 def _agreed() -> Agreed:
-    # Asking for one entry of the state interrupts a run.
+    # Reading a single entry of the session state can interrupt the script run.
     found: Agreed | None = st.session_state.to_dict().get(_KEY)
     if found is None:
         found = st.session_state[_KEY] = set()
