@@ -1,1 +1,1 @@
-"""What happened in a run, made ready to be shown: reasons, trees of records, lineage, state."""
+"""The events of a run, prepared for display: reasons, trees of records, lineage, state."""

@@ -1,4 +1,4 @@
-"""What one event did, as a tree: each record below the one that caused it, siblings in the order of emission."""
+"""The cascade of one event as a tree: each record below the record that caused it, siblings in order of emission."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Output = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """A record of the cascade: how deep below its event, what caused it, and whether a watermark advance fired it."""
+    """A record of the cascade: its depth below the event, its cause, and whether a watermark advance fired it."""
 
     entry: CascadeRecord
     depth: int
@@ -33,7 +33,7 @@ class Branch:
 
 
 def branches(cascade: tuple[CascadeRecord, ...], inputs: Mapping[str, tuple[Output, ...]]) -> tuple[Branch, ...]:
-    """The tree from its root down: a record's cause is the last one into its node whose step is a prefix of its own."""
+    """The tree from its root down: a record's cause is the last input of its node whose step is a prefix of its own."""
     tree: list[Branch] = []
     above: dict[Output, list[Branch]] = {}
     for entry in cascade:
@@ -59,12 +59,12 @@ def inputs_of(pipeline: Pipeline) -> dict[str, tuple[Output, ...]]:
 
 
 def _caused(cause: bytes, step: bytes) -> bool:
-    """A source record's step is empty, a prefix of all; but what the watermark fires is not its doing."""
+    """Whether the cause's step is a prefix. A source record has an empty step, which does not cause timers' records."""
     return step.startswith(cause) and not (cause == b"" and step.startswith(TIMER))
 
 
 def _from_the_root(tree: list[Branch]) -> tuple[Branch, ...]:
-    """Each branch right below what caused it: where wires fork, positions alone would mix the forks."""
+    """Each branch directly below its cause: if wires fork, the order of positions alone would mix the forks."""
     below: dict[int, list[Branch]] = {}
     for branch in tree:
         below.setdefault(id(branch.cause), []).append(branch)
@@ -73,7 +73,7 @@ def _from_the_root(tree: list[Branch]) -> tuple[Branch, ...]:
     while waiting:
         branch = waiting.pop()
         ordered.append(branch)
-        # The records of one consumer stand together, in the order of emission.
+        # The records of one consumer are together, in order of emission.
         consumers = dict.fromkeys(child.edge.node for child in below.get(id(branch), []))
         children = [child for node in consumers for child in below[id(branch)] if child.edge.node == node]
         waiting += reversed(children)

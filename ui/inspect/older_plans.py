@@ -1,4 +1,4 @@
-"""Plans that an older studio kept: what they lack and the operators of the run's document can still say."""
+"""Plans stored by an older version: facts that they lack are added from the operators of the run's document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shell.workspace import store
 
 
 def with_late_rules(run: Run) -> Run:
-    """The run with the late rules of its operators, which are kept with it from now on."""
+    """The run with the late rules of its operators, which are then stored with the run."""
     plan = run.explanation
     if plan.has_late_rules or not plan.nodes:
         return run
@@ -29,7 +29,7 @@ def with_late_rules(run: Run) -> Run:
 
 
 def _operator(node: Node) -> Operator | None:
-    """The operator of a node; None for sources, and for what this studio does not know."""
+    """The operator of a node; None for sources, and for unknown or invalid operators."""
     try:
         operator = configured(node)
     except StudioError:

@@ -1,4 +1,4 @@
-"""What each operator of a run makes its records of, for the store's lineage: asked of the operators themselves."""
+"""The origins of each operator's records in a run, for the store's lineage, as the operators declare them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storage.model import Edge
 
 
 def origins_of(pipeline: Pipeline, edges: Sequence[Edge]) -> dict[tuple[str, str], Origin | None]:
-    """By node and input port. A node that this studio does not know is left out: its records have one cause."""
+    """The origins by node and input port. An unknown or invalid node is left out: its records have one cause."""
     names = {edge.node: edge.names for edge in edges if edge.port == "out"}
     origins: dict[tuple[str, str], Origin | None] = {}
     for node in pipeline.nodes:

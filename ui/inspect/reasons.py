@@ -1,4 +1,4 @@
-"""Why each record of a cascade was emitted, in words: the operators say what it means, here it becomes text."""
+"""Why each record of a cascade was emitted, in words: the operators give the meaning, this module the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.shell import words
 
 
 def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -> list[str]:
-    """One reason per branch of a cascade, in its order. plan: that of the run that emitted it."""
+    """One reason per branch of a cascade, in its order. plan: the plan of the run that emitted it."""
     operators = _operators(pipeline)
     together: dict[tuple[int, str, bytes], list[Record]] = {}
     for branch in tree:
@@ -34,7 +34,7 @@ def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -
 
 
 def _operators(pipeline: Pipeline) -> dict[str, Operator]:
-    """By node. Those that this studio does not know are left out."""
+    """The operators by node, without unknown or invalid ones."""
     operators = {}
     for node in pipeline.nodes:
         try:
@@ -47,12 +47,12 @@ def _operators(pipeline: Pipeline) -> dict[str, Operator]:
 
 
 def _group(branch: Branch) -> tuple[int, str, bytes]:
-    """What was emitted for one cause, or by one firing."""
+    """The group of a record: records emitted for one cause, or by one firing, have the same group."""
     return id(branch.cause), branch.edge.node, branch.record.step[:-1] if branch.is_fired else b""
 
 
 def _of_wiring(branch: Branch) -> str:
-    """A record of a source, of a sink or of a stateless operator."""
+    """The reason for a record of a source, of a sink or of a stateless operator."""
     cause = branch.cause.record.kind if branch.cause is not None else None
     match branch.edge.role:
         case "source":
@@ -87,7 +87,7 @@ def _of_operator(branch: Branch, beside: Sequence[Record], operator: Operator | 
 
 
 def _sentence(meaning: Meaning) -> str:
-    """`cnt 1 → 2: the new value is emitted`."""
+    """The text of a meaning: `cnt 1 → 2: the new value is emitted`."""
     changed = ", ".join(
         f"{change.name} {words.value(change.before)} → {words.value(change.after)}" for change in meaning.changes
     )

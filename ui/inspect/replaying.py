@@ -1,4 +1,4 @@
-"""An operator's state for a key as of an event: the store's records of that key, through the engine's own kernel."""
+"""An operator's state for a key as of an event: the engine's own kernel replays the store's records of that key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 
 MOST: Final = 100_000
-"""Records of one key that are replayed unless more are asked for: about a second."""
+"""The most records of one key that are replayed unless more are requested; they take about a second."""
 _AT_ONCE: Final = 50_000
 _AROUND: Final = 400
 _KEYS_SHOWN: Final = 40
@@ -33,9 +33,9 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class KeyState:
-    """The state of a key after an event, and before it. total: the records that it has up to the event.
+    """The state of a key after an event, and before it. total: the number of its records up to the event.
 
-    now is as of an earlier event where there are more records than were replayed.
+    now: as of an earlier event if there are more records than were replayed.
     """
 
     now: Replayed
@@ -49,11 +49,11 @@ class KeyState:
 
 
 class StillStarting(StudioError):
-    """Spark is needed to plan the pipeline, and is on its way."""
+    """Spark is needed to plan the pipeline, and is still starting."""
 
 
 def plan_of(run: Run) -> Plan:
-    """The plan that a run had. Raises StudioError where its sources can no longer be read, or Spark is not there."""
+    """The plan of a run. Raises StudioError if its sources can no longer be read, or StillStarting."""
     return _plan(run.document, run.engine)
 
 
@@ -73,9 +73,9 @@ def _plan(document: str, engine: str) -> Plan:
 def state_of(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark, most: int | None = MOST
 ) -> KeyState | None:
-    """The state of a key after an event; None where no record has had it. A key's parts may be texts.
+    """The state of a key after an event; None if no record has that key. A key's parts may be texts.
 
-    Its records are read so many at a time, and at most so many in all; most: None for all there are.
+    The records are read in batches, up to about `most` of them in total; None: all.
     """
     if node.is_bundled:
         return _state_in_bundles(store, run_id, node, key, event, spark)
@@ -85,11 +85,11 @@ def state_of(
     before: Replayed | None = None
     done = read = 0
     is_cut = False
-    # First up to the event before, so that the state before comes with the one after.
+    # First up to the previous event, so that one replay gives the state before the event and after it.
     for last in (event - 1, event):
         while done < last and not is_cut:
             records_by_port = {each.port: _asked(store, run_id, each, last, _AT_ONCE, done + 1) for each in questions}
-            # The last event of what was cut off may be cut itself.
+            # If a batch is cut off, its last event may be incomplete.
             until = min([last, *(records.last_seq - 1 for records in records_by_port.values() if records.is_cut)])
             replay.feed({port: records.table for port, records in records_by_port.items()}, wanted, until, spark)
             read += sum(len(records.table) for records in records_by_port.values())
@@ -105,7 +105,7 @@ def state_of(
 def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
-    """The same in mini-batch. Raises NotReplayable where too many records of all keys decide where bundles end."""
+    """The same in mini-batch. Raises NotReplayable if too many records of all keys determine the ends of bundles."""
     records_by_port = {each.port: _asked(store, run_id, each, event, MOST) for each in node.questions()}
     if any(records.is_cut for records in records_by_port.values()):
         message = (
@@ -122,7 +122,7 @@ def _state_in_bundles(
 
 
 def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:
-    """The keys that an event touched: of its records, then of what it made the operator emit."""
+    """The keys that an event touched: those of its input records, else those of the records emitted for it."""
     now = {each.port: _asked(store, run_id, each, event, _AROUND, event).table for each in node.questions()}
     keys = node.keys(now, spark)
     if keys:
@@ -134,7 +134,7 @@ def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: 
 
 
 def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:
-    """Some keys of the events up to one, the newest first."""
+    """Some keys of the last records up to an event, the newest first."""
     last = {each.port: _last(store, run_id, each, event) for each in node.questions()}
     return node.keys(last, spark, newest_first=True)[:_KEYS_SHOWN]
 
@@ -150,7 +150,7 @@ def _last(store: Store, run_id: int, asked: Question, event: int) -> Any:
 
 
 def _count(store: Store, run_id: int, questions: Sequence[Question], event: int) -> int:
-    """The records of a key; where a part of it is computed, those that may be of it."""
+    """The number of records of a key; if a part of the key is computed, of those that may belong to it."""
     wanted = [(each, Filter(_kinds(each), equals=each.equals, to_seq=event)) for each in questions]
     return sum(store.changelog.count(run_id, each.node, each.output, filter=filter) for each, filter in wanted)
 
