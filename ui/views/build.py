@@ -56,7 +56,7 @@ def build(drafting: Drafting) -> None:
 
 
 def answer(drafting: Drafting) -> None:
-    """Fulfil the canvas's requests that are no edits of the document: open the drawer, close the form, or run."""
+    """Fulfil the canvas's requests that are not edits of the document: open the drawer, close the form, or run."""
     wishes = dialogue(drafting).wishes
     while wishes:
         match wishes.pop(0):
