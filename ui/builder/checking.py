@@ -61,7 +61,7 @@ def modes(verdict: Check) -> Mapping[str, ChangelogMode]:
 
 
 def input_schemas(pipeline: Pipeline, node_id: str, verdict: Check) -> Mapping[str, Schema | None]:
-    """The columns at each port of a node; None where they are not known."""
+    """The columns at each port of a node; None if they are not known."""
     cls = operator_class(pipeline.node(node_id).operator)
     schemas: dict[str, Schema | None] = {port: None for port in (cls.ports if cls else ())}
     for edge in pipeline.inputs(node_id):

@@ -1,1 +1,1 @@
-"""What pages are composed of. A component draws one thing and owns its corner of the session."""
+"""The parts of pages. A component draws one thing and owns its part of the session state."""

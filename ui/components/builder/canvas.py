@@ -64,7 +64,7 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
 
 
 def listen(drafting: Drafting) -> None:
-    """Take the canvas's messages. Its callback calls this, and the page does for those left by an interruption."""
+    """Take the canvas's messages: in its callback, and in the page for messages that an interruption left over."""
     sent = _sent(drafting)
     if sent:
         dialogue(drafting).hear(drafting, sent)

@@ -29,7 +29,7 @@ _PHASES: Final = ("AUTO", "ONE_PHASE", "TWO_PHASE")
 
 
 def options_form(drafting: Drafting) -> None:
-    """Draw a field per option; those of mini-batch only if it is on."""
+    """Draw a field per option; the options of mini-batch only if it is on."""
     _field(drafting, MINI_BATCH)
     if is_on(drafting.pipeline.options, MINI_BATCH):
         with st.container(border=True):

@@ -101,7 +101,7 @@ def rate(epochs: tuple[Epoch, ...]) -> float:
 
 
 def _watermark(store: Store, run: Run, idle: Collection[str]) -> int | None:
-    """The combined watermark: the lowest of the sources that go on and are not idle; if all are idle, the lowest."""
+    """The combined watermark: the lowest of the sources that go on and are not idle; if all are idle, of all."""
     if not run.last_seq:
         return None
     marks = store.replays.marks(run.run_id)
