@@ -1,1 +1,1 @@
-"""Requests from outside: who may reach the studio, how people log in, and rows that programs post to it."""
+"""Requests from outside: host checks, logins, and rows that programs post."""

@@ -1,8 +1,9 @@
-"""Who may talk to the app: requests to a name that it has, WebSockets of its own pages, and no frame of another site.
+"""Host and origin checks: the app answers to its own host names and its own pages, and other sites cannot frame it.
 
-On localhost a site of somebody else can still ask for pages here, through a name of its own that resolves to 127.0.0.1.
-So the names are fixed: those of this machine's loopback interface, or `--server.allowedHosts` where it is given. An app
-that `--server.address` opens to others is found by names that nobody here knows; then any will do, but only to itself.
+DNS rebinding lets another site request pages from localhost: a host name of that site resolves to 127.0.0.1.
+Therefore the host names are fixed: those of the loopback interface, or `--server.allowedHosts` if it is set. If
+`--server.address` opens the app to other machines, its host names are unknown here. Then any host name is accepted,
+but the origin has to be the same host.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _HEADERS: Final = (
     (b"x-frame-options", b"SAMEORIGIN"),
-    # Nor does a page fetch a picture from elsewhere, whatever a name or a text in it would like.
+    # A page loads no image from another host, whatever a name or a text in it contains.
     (
         b"content-security-policy",
         b"frame-ancestors 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'",
@@ -34,7 +35,7 @@ _REFUSED: Final = (
 
 
 class FrontDoor:
-    """ASGI middleware. hosts: the names it is asked for by; None: any. origins: pages elsewhere that may talk to it."""
+    """ASGI middleware. hosts: the accepted host names; None: any. origins: other origins that may send requests."""
 
     def __init__(self, app: Asgi, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
         self._app = app
@@ -67,7 +68,7 @@ class FrontDoor:
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether an address to listen at answers this machine alone. None, as Streamlit takes it, is any."""
+    """Whether only this machine can reach an address to listen at. None means all addresses, as in Streamlit."""
     if address is None:
         return False
     try:
@@ -77,7 +78,7 @@ def is_loopback(address: str | None) -> bool:
 
 
 def warning_of(address: str | None, *, has_login: bool = False) -> str | None:
-    """What it means that the app listens at an address, where others reach it there."""
+    """The warning for an address that other machines can reach; None for a loopback address."""
     if is_loopback(address):
         return None
     if has_login:
@@ -91,7 +92,7 @@ def warning_of(address: str | None, *, has_login: bool = False) -> str | None:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header; nothing where it is none."""
+    """The host name in a Host header; empty if the header is malformed."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port

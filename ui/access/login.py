@@ -1,4 +1,4 @@
-"""The door of a studio that others reach: nobody passes without a token, a provider's login or a proxy's word.
+"""The login of a shared studio: a request needs a token, a login with a provider or a proxy's user header.
 
 A person types the token once; a cookie keeps it. Programs that post rows send it as `Authorization: Bearer TOKEN`.
 """
@@ -15,14 +15,14 @@ from ui.access.front_door import Asgi, Message, Receive, Send
 from ui.access.serving import Serving
 
 COOKIE: Final = "changelog-studio"
-# What somebody asked for who had to log in with a provider first: Streamlit leads back to the first page.
+# The page that was requested before a login with a provider: after the login Streamlit opens the first page.
 PLACE: Final = "changelog-studio-place"
 _PLACE_S: Final = 600
 _POSTED: Final = "/rows/"
 _HEALTH: Final = "/_stcore/health"
 _MOST_BYTES: Final = 4096
 _KEPT_S: Final = 30 * 24 * 3600
-# Whoever guesses has to wait.
+# The delay after a wrong token, which slows down guessing.
 _WRONG_S: Final = 1.0
 _HEAD: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Changelog Studio</title>
 <style>body{font:16px system-ui;display:grid;place-items:center;height:90vh;margin:0;color-scheme:light dark}
@@ -35,14 +35,14 @@ _PAGE_OIDC: Final = f"""{_HEAD}<button autofocus>Log in</button></form></html>""
 
 
 class Door:
-    """ASGI middleware. Nothing is asked where the studio is for this machine alone, or for everybody."""
+    """ASGI middleware. A studio for this machine only, or for everybody, needs no login."""
 
     def __init__(self, app: Asgi, serving: Serving) -> None:
         self._app = app
         self._serving = serving
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass a request on, or ask who it is."""
+        """Pass a request on, or ask for a login."""
         if self._serving.has_login:
             send = _over_tls(scope, send)
         if scope["type"] not in ("http", "websocket"):
@@ -122,18 +122,18 @@ def _in_cookie(cookies: str, name: str) -> str:
 
 
 def _asked(scope: Message) -> str:
-    """What was asked for, with its query."""
+    """The requested path with its query."""
     query = scope.get("query_string", b"").decode("latin-1")
     return _of_this_app(scope.get("root_path", "") + scope["path"]) + (f"?{query}" if query else "")
 
 
 def _of_this_app(place: str) -> str:
-    """A path of this app: two slashes would be another site."""
+    """A path of this app: `//` at its beginning would lead to another site."""
     return "/" + place.lstrip("/\\")
 
 
 def _asked_before(scope: Message) -> str:
-    """Where somebody wanted to go who comes from the login; empty for those who ask for anything but the first page."""
+    """The page that was requested before the login; empty unless this request is for the first page."""
     if scope["type"] != "http" or scope["method"] != "GET" or _asked(scope) != oidc.first_page():
         return ""
     kept = unquote(_in_cookie(_headers(scope).get("cookie", ""), PLACE))
@@ -142,7 +142,7 @@ def _asked_before(scope: Message) -> str:
 
 
 def _over_tls(scope: Message, send: Send) -> Send:
-    """Cookies that came over TLS never go without, Streamlit's own as well."""
+    """Mark all cookies as Secure, Streamlit's own as well, if the request came over TLS."""
     if scope["type"] != "http":
         return send
     if scope.get("scheme") != "https" and _headers(scope).get("x-forwarded-proto", "") != "https":
@@ -173,7 +173,7 @@ async def _ask_provider(scope: Message, send: Send) -> None:
 
 
 async def _lead(send: Send, location: str, cookie: str) -> None:
-    """Lead to another place, and have a cookie kept."""
+    """Redirect to another location, and set a cookie."""
     headers = [
         (b"location", location.encode("latin-1", "replace")),
         (b"set-cookie", cookie.encode()),

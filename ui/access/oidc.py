@@ -1,7 +1,7 @@
-"""Streamlit's login with an OpenID Connect provider, asked for at the door.
+"""Streamlit's login with an OpenID Connect provider, checked before the app answers.
 
-Streamlit opens its WebSocket and serves its files to anybody, and leaves it to the page to ask who somebody is. Here
-nothing answers before the cookie is there that Streamlit signs after the login; only the login itself does.
+Streamlit itself opens its WebSocket and serves its files without a login; only a page can check it. Here every request
+needs the cookie that Streamlit signs after the login, except the requests of the login itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOGIN_ITSELF: Final = ("auth/login", LOG_OUT, "oauth2callback")
 def require_provider() -> None:
     """Check that people can log in.
 
-    Raises CannotServe where a package or a part of `[auth]` is missing.
+    Raises CannotServe if a package or a part of `[auth]` is missing, or if the cookie secret is too short.
     """
     try:
         importlib.import_module("authlib.integrations.starlette_client")
@@ -52,23 +52,23 @@ def require_provider() -> None:
 
 
 def is_login_itself(path: str) -> bool:
-    """Whether a path belongs to the login, which is open to those who have not logged in."""
+    """Whether a path belongs to the login itself, which needs no login."""
     base = config.get_option("server.baseUrlPath")
     return any(path == make_url_path(base, place) for place in _LOGIN_ITSELF)
 
 
 def is_log_out(path: str) -> bool:
-    """Whether somebody logs out."""
+    """Whether a path is the one of the logout."""
     return path == make_url_path(config.get_option("server.baseUrlPath"), LOG_OUT)
 
 
 def first_page() -> str:
-    """Where the app begins on this host."""
+    """The path of the app's first page on this host."""
     return make_url_path(config.get_option("server.baseUrlPath"), "/")
 
 
 def is_logged_in(cookies: str) -> bool:
-    """Whether a Cookie header has the whole cookie of a login, signed here and not too old."""
+    """Whether a Cookie header has a complete login cookie that was signed here and has not expired."""
     found = {name: value for name, value in cookie_parser(cookies).items() if name.startswith(AUTH_COOKIE_NAME)}
 
     def signed(name: str) -> bytes | None:
@@ -84,5 +84,5 @@ def is_logged_in(cookies: str) -> bool:
 
 
 def login_url() -> str:
-    """The address on this host that leads to the provider; it holds for two minutes."""
+    """The URL on this host that redirects to the provider; it is valid for two minutes."""
     return generate_login_redirect_url("default")

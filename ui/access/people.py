@@ -1,4 +1,4 @@
-"""Who is looking: for what is kept with a run or a pipeline, and for asking twice before what is another's is ended."""
+"""The person of a session: stored with runs and pipelines; changes to another person's need a confirmation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ui.access.serving import Serving, serving
 
 
 def person() -> str:
-    """The name of whoever this session is; empty where nobody has to log in."""
+    """The name of this session's person; empty if the studio needs no login."""
     how: Serving = serving()
     if how.header:
         return str(st.context.headers.get(how.header) or "")
@@ -20,12 +20,12 @@ def person() -> str:
 
 
 def is_anothers(made_by: str) -> bool:
-    """Whether something is another person's. What was made before there were names is everybody's."""
+    """Whether something belongs to another person. Without the name of its maker it belongs to everybody."""
     return bool(made_by) and made_by != person()
 
 
 def let_in() -> None:
-    """Where people log in with a provider, end the page here for a login that was for another name of this host."""
+    """With a provider's login, end the page here if the login is for another name of this host."""
     if not serving().is_oidc or st.user.is_logged_in:
         return
     st.title("Changelog Studio")

@@ -1,8 +1,8 @@
-"""The address that rows are posted to: `POST /rows/NAME`, for the source HTTP.
+"""The endpoint that rows are posted to: `POST /rows/NAME`, for the source HTTP.
 
-The answer is 200 with the number of rows once they are on the disk, 400 or 413 with a sentence for what cannot be
-taken, and then nothing of it is kept. A page of another site cannot post: what it may send unasked is no JSON, and the
-front door refuses its origin.
+The answer is 200 with the number of rows once they are on the disk. Errors are 400, 413, 415 and 507 with a sentence;
+then no row is kept. A page of another site cannot post: without a preflight request it cannot send JSON, and
+`ui.access.front_door` refuses its origin.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""How the studio is served to others: who may open it, and what it allows them. Read from the environment at the start.
+"""The settings of a shared studio: its logins and limits, read from the environment at the start.
 
     CHANGELOG_STUDIO_PEOPLE         a file with a line `name token` for each person
     CHANGELOG_STUDIO_LOGIN          oidc: Streamlit's login, configured in .streamlit/secrets.toml
-    CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine says who it has let in
-    CHANGELOG_STUDIO_ACCESS         everybody: no login at all, told by name
-    CHANGELOG_STUDIO_FOLDERS        what sources may read besides uploads (engine.reading.files.named_folders)
-    CHANGELOG_STUDIO_PYTHON         whose code in Python runs (engine.python_functions.consent); not set: nobody's
-    CHANGELOG_STUDIO_MOST_RUNS      so many runs go on or wait at once
-    CHANGELOG_STUDIO_MOST_GB        no run starts once the store is larger
+    CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine names the user
+    CHANGELOG_STUDIO_ACCESS         everybody: no login, as an explicit choice
+    CHANGELOG_STUDIO_FOLDERS        folders that sources may read besides uploads (engine.reading.files.named_folders)
+    CHANGELOG_STUDIO_PYTHON         which Python code may run (engine.python_functions.consent); not set: none
+    CHANGELOG_STUDIO_MOST_RUNS      the maximum number of running and waiting runs
+    CHANGELOG_STUDIO_MOST_GB        the size of the store above which no run starts
 
-A studio that others reach does not start without one of the first four. See SERVING.md.
+A studio that other machines can reach does not start without one of the first four. See SERVING.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CannotServe(Exception):
 
 @dataclass(frozen=True)
 class Serving:
-    """How it is served. people: by token, who it is. header: in small letters, empty where there is none."""
+    """The settings. people: names by token. header: in lower case, empty if there is none."""
 
     is_shared: bool = False
     people: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -59,11 +59,11 @@ class Serving:
 
     @property
     def has_login(self) -> bool:
-        """Whether nobody gets in without a name."""
+        """Whether people have to log in."""
         return bool(self.people or self.header or self.is_oidc)
 
     def person_of(self, token: str) -> str | None:
-        """Who has this token; None for nobody. It takes as long for every token."""
+        """The person with this token, or None. The comparison takes as long for every token."""
         found = None
         for known, name in self.people.items():
             if hmac.compare_digest(known.encode(), token.encode(errors="replace")):
@@ -72,7 +72,7 @@ class Serving:
 
 
 def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collection[str]) -> Serving:
-    """How the environment wants it. address: where the app listens; hosts: the names that it was given.
+    """The settings in the environment. address: where the app listens; hosts: its configured host names.
 
     Raises CannotServe.
     """
@@ -110,19 +110,19 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
 
 
 def folders_of(environ: Mapping[str, str], beside: Path) -> str:
-    """What sources may read in a shared studio: uploads and posted rows, and what is named."""
+    """The folders that sources may read in a shared studio: uploads, posted rows and the configured folders."""
     own = [str(beside / UPLOADS), str(beside / RECEIVED)]
     return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
 
 
 @cache
 def serving() -> Serving:
-    """How this process serves. An app that was not started by `ui/server.py` is for this machine alone."""
+    """The settings of this process. An app that was not started by `ui/server.py` serves this machine only."""
     return _started[-1] if _started else Serving()
 
 
 def start_serving(how: Serving, beside: Path) -> None:
-    """Note how this process serves, and bound what its sources read and whose code it runs."""
+    """Set the settings of this process, and restrict the files that sources read and the code that runs."""
     _started.append(how)
     serving.cache_clear()
     if how.is_shared:
