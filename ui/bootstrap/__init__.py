@@ -1,7 +1,7 @@
 """From a bare Python to a running app: one virtual environment, kept in step with requirements.txt.
 
 Standard library only, because it runs before anything is installed. This file must parse on any Python 3,
-because it is what an old one gets to see.
+so that an old interpreter can report what it lacks.
 """
 
 import sys

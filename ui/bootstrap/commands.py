@@ -16,7 +16,7 @@ STORE = "CHANGELOG_STUDIO_STORE"
 
 
 def start_app(arguments: list[str]) -> int | str:
-    """Become the running app. `--store FILE` says where its records are kept, the rest is for Streamlit."""
+    """Replace this process by the app. `--store FILE` is the file of its records; Streamlit gets all other options."""
 
     def become_streamlit(python: Path) -> int:
         _take_store(arguments)

@@ -1,9 +1,9 @@
 """Find or make the virtual environment that the app and its tests run in.
 
 State: the folder `.venv` (or $CHANGELOG_STUDIO_VENV) with two files of ours. The lock marks the folder as
-ours, so that nobody else's environment is ever emptied, and lets one of two simultaneous starts wait for the
-other. The stamp is the fingerprint of the requirements, written only after a complete install: a folder
-without one was interrupted and is made anew, because pip takes a half-copied package for an installed one.
+ours, so that no other environment is ever emptied, and lets one of two simultaneous starts wait for the
+other. The stamp is the fingerprint of the requirements, written only after a complete install. A folder
+without it was interrupted and is made anew, because pip regards a half-copied package as installed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def ready_python(file: Path = requirements.REQUIREMENTS) -> Path:
 
 
 def _installed(folder: Path) -> str | None:
-    """Return the fingerprint of the complete environment in a folder, None where there is none."""
+    """Return the fingerprint of the complete environment in a folder, None if there is none."""
     stamp = folder / STAMP
     # The interpreter is a link to the system's, which may have been removed since.
     return stamp.read_text() if stamp.is_file() and (folder / "bin" / "python").exists() else None

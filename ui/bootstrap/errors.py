@@ -1,4 +1,4 @@
-"""What can go wrong before the app runs."""
+"""Errors that occur before the app runs."""
 
 
 class SetupError(Exception):

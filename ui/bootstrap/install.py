@@ -1,4 +1,4 @@
-"""Create a virtual environment and install requirements into it: venv and pip do both, and tell how far they are."""
+"""Create a virtual environment with venv, and install requirements into it with pip, which shows its progress."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ui.bootstrap.pip_wheel import download_pip
 LOG = "changelog-studio.log"
 
 _STDERR = 2
-# A person's settings for other environments: neither venv nor pip ignores them, and an index that they name is needed.
+# Settings for other environments, which venv and pip would follow. Settings that name a package index are needed.
 _MISLEADING = {"PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PYTHONHOME", "PYTHONPATH"}
 
 
 def say(message: str) -> None:
-    """Tell the person at the terminal what is going on."""
+    """Write a message to the terminal."""
     sys.stderr.write(message + "\n")
     sys.stderr.flush()
 
 
 def create(folder: Path) -> None:
-    """Make an environment with pip in a folder, also where Python came without ensurepip (Debian's does).
+    """Make an environment with pip in a folder, also for a Python without ensurepip (such as Debian's).
 
-    Raises: SetupError where neither ensurepip nor the package index gives a pip.
+    Raises: SetupError if neither ensurepip nor the package index provides pip.
     """
     if importlib.util.find_spec("ensurepip") is not None and _venv(folder) is None:
         return
@@ -51,9 +51,9 @@ def create(folder: Path) -> None:
 
 
 def install(folder: Path, requirements: Path) -> None:
-    """Install requirements into an environment. pip tells how far it is, and keeps its log inside the environment.
+    """Install requirements into an environment. pip shows its progress, and writes its log into the environment.
 
-    Raises: SetupError where pip failed; its reason is the last that it said.
+    Raises: SetupError if pip failed; the reason is in the output of pip.
     """
     options = ["--disable-pip-version-check", "--no-input", "--log", str(folder / LOG)]
     run = subprocess.run(
@@ -72,7 +72,7 @@ def install(folder: Path, requirements: Path) -> None:
 
 
 def _venv(folder: Path, *options: str) -> str | None:
-    """Run venv; return its last words if it failed."""
+    """Run venv; return the last line of its output if it failed."""
     run = subprocess.run(
         [sys.executable, "-m", "venv", *options, folder],
         env=_environment(),

@@ -1,7 +1,7 @@
-"""Fetch pip itself from the package index that is configured, for a Python that came without ensurepip.
+"""Fetch pip itself from the configured package index, for a Python without ensurepip.
 
-All that pip would do by itself, were it there: find its settings, ask the index, choose a version, check the file. The
-installers on the web, get-pip.py and uv's, need hosts that a machine behind a mirror of the index cannot reach.
+The steps are those of pip: read its settings, query the index, choose a version, check the file. get-pip.py and the
+installer of uv need hosts that a machine behind a mirror of the index cannot reach.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _configuration_files() -> list[Path]:
 
 
 class _Links(html.parser.HTMLParser):
-    """Collect (address, oldest Python) of every file on an index page that was not withdrawn."""
+    """Collect (URL, oldest Python) of every file on an index page that was not yanked."""
 
     def __init__(self) -> None:
         super().__init__()

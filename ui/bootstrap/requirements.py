@@ -1,4 +1,4 @@
-"""What requirements.txt asks for: its pins, its local packages, and one fingerprint of all of it."""
+"""The content of requirements.txt: its pins, its local packages, and one fingerprint of all of it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fingerprint(requirements: Path = REQUIREMENTS) -> str:
 
 
 def are_met_here(requirements: Path = REQUIREMENTS) -> bool:
-    """Say whether the running interpreter already has every requirement in its pinned version."""
+    """Return whether the running interpreter has every requirement in its pinned version."""
     for name, version in pins(requirements).items():
         try:
             if importlib.metadata.version(name) != version:
