@@ -1,1 +1,1 @@
-"""The user's engines: which there are, which one a run takes, what was typed about one, and tests of them."""
+"""The user's engines: their list, the default of new runs, the input of the engine form, and tests of engines."""

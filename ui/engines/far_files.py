@@ -1,4 +1,4 @@
-"""The files of sources that only an engine sees, as pages plan: those of the engine that the next run takes."""
+"""Source files that only an engine can read: pages plan with the files of the engine of the next run."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ui.engines.known import default_name, engine_of, master_of
 
 
 def look_at_chosen_engine() -> None:
-    """From now on, whatever is planned in this process looks there for paths that are not on this machine."""
+    """Let all plans of this process look for paths that are not on this machine on the session's chosen engine."""
     look_at_by_default(_chosen)
 
 
 def _chosen() -> Storage | None:
-    # A thread without a page has nobody who chose.
+    # A thread without a session has no chosen engine.
     return far_files_of(chosen() if get_script_run_ctx(suppress_warning=True) is not None else default_name())
 
 
 def far_files_of(name: str) -> Storage | None:
-    """What only the engine of this name sees; None where it sees what this machine sees, or is not known."""
+    """The storage of the engine of this name; None if it shares this machine's files, or is unknown."""
     try:
         engine = engine_of(master_of(name))
     except EngineUnavailable:
-        # None of the user's any more; said where a run is started on it.
+        # The engine was removed; the start of a run on it reports that.
         return None
     return _kept(engine, name) if engine.workspace else None
 

@@ -1,4 +1,4 @@
-"""What was typed about an engine: an engine, or a sentence for every field that is wrong."""
+"""The input of the engine form, read as an engine or as a sentence for every wrong field."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.spark.engines import Engine, engine_at
 from ui.shell.words import escaped
 
 NAME_LENGTH: Final = 60
-# Between backticks, where Markdown reads no brackets.
+# In backticks, because Markdown would parse the brackets.
 _FORMS: Final = "Write `local[2]`, `spark://host:port` or `sc://host:port`."
 
 
 @dataclass(frozen=True)
 class Typed:
-    """The fields as they are. forget_token: the one that is kept is not wanted any more."""
+    """The fields as typed. forget_token: the stored token is to be deleted."""
 
     name: str
     address: str
@@ -29,7 +29,7 @@ class Typed:
 
 
 def split_address(address: str) -> tuple[str, str, bool] | None:
-    """A pasted `sc://host:port/;token=...;use_ssl=true` as address, token and TLS; None where there is neither."""
+    """Split a pasted `sc://host:port/;token=...;use_ssl=true` into address, token and TLS; None if it has neither."""
     if ";" not in address:
         return None
     try:
@@ -40,7 +40,7 @@ def split_address(address: str) -> tuple[str, str, bool] | None:
 
 
 def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> tuple[Engine | None, Mapping[str, str]]:
-    """The engine, or None, and what is wrong by field. taken: names of other engines; before: what is changed."""
+    """The engine, or None, and the errors by field. taken: names of other engines; before: the edited engine."""
     name, workspace = typed.name.strip(), typed.workspace.strip()
     engine, wrong = _at(typed.address.strip())
     complaints = {"address": wrong} if wrong else {}
@@ -61,7 +61,7 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
 
 
 def _token(typed: Typed, engine: Engine, before: Engine | None) -> str:
-    """What was typed, pasted with the address, or is kept: for the address that it was given for, and no other."""
+    """The token that was typed, pasted with the address, or stored. A stored one is used for its own address only."""
     if given := typed.token.strip() or engine.token:
         return given
     is_kept = before is not None and before.address == engine.address and not typed.forget_token
@@ -78,7 +78,7 @@ def _at(address: str) -> tuple[Engine | None, str]:
     try:
         engine = engine_at(address)
     except EngineUnavailable:
-        # Not repeated as it was typed: there may be a token in it.
+        # The message does not repeat the input, which may contain a token.
         return None, f"This is not the address of an engine. {_FORMS}"
     if engine.address.startswith("spark://") and not _has_port(engine.address):
         return None, "Add the port: `spark://host:7077`."

@@ -1,10 +1,10 @@
-"""Which engines there are, and who uses which.
+"""The known engines and their uses.
 
-    home      what pages ask: previews, checks of expressions, state as of an event. It sees this machine's files
-    default   what a new run takes unless another one is chosen: the user's choice, else CHANGELOG_STUDIO_ENGINE
-    own       any of the user's, by name
+    home      for pages: previews, checks of expressions, state as of an event. It can read this machine's files
+    default   for a new run, unless another one is chosen: the user's choice, else CHANGELOG_STUDIO_ENGINE
+    own       any of the user's engines, by name
 
-A name never has a token in it; `master_of` gives what opens a session, which may.
+A name never contains a token. The master that `master_of` returns, which opens a session, may contain one.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class Known:
 
 
 def asked() -> str:
-    """The engine that this process was started with: a name, or an address with all that belongs to it."""
+    """The engine that this process was started with: a name, or a complete address, perhaps with a token."""
     return os.environ.get(ENVIRONMENT) or DEFAULT_MASTER
 
 
 def home() -> str:
-    """The engine of all pages, for `get_spark`: the one of the environment where it sees this machine's files."""
+    """The engine of all pages, for `get_spark`: the environment's if it shares this machine's files, else local."""
     given = asked()
     try:
         return DEFAULT_MASTER if engine_called(given).workspace else given
     except EngineUnavailable:
-        # Whoever starts it is told what is wrong.
+        # The start of its session reports the error.
         return given
 
 
@@ -69,7 +69,7 @@ def known() -> list[Known]:
 
 
 def names() -> list[str]:
-    """The names of all engines; that of the default alone where the user's file cannot be read."""
+    """The names of all engines; only the default's if the user's file cannot be read."""
     try:
         return [each.engine.name for each in known()]
     except EngineUnavailable:
@@ -83,7 +83,7 @@ def default_name() -> str:
         if chosen and chosen in engines():
             return chosen
     except (OSError, ValueError, EngineUnavailable):
-        # None was chosen; what is wrong with the user's file is said where engines are asked for.
+        # None was chosen. An error in the user's file is reported when an engine is opened or listed.
         pass
     given = asked()
     try:
@@ -104,7 +104,7 @@ def choose_default(name: str) -> None:
 
 
 def keep(engine: Engine, instead_of: str | None = None) -> None:
-    """Save an engine, in place of the one that had the other name. Raises EngineUnavailable."""
+    """Save an engine. instead_of: the name of the engine that it replaces. Raises EngineUnavailable."""
     was_default = instead_of is not None and default_name() == instead_of
     save_engine(engine)
     if instead_of is not None and instead_of != engine.name:
@@ -114,7 +114,7 @@ def keep(engine: Engine, instead_of: str | None = None) -> None:
 
 
 def master_of(name: str) -> str:
-    """What opens a session on the engine of this name: that of the environment may have its token in it."""
+    """The master that opens a session on the engine of this name; the environment's may contain its token."""
     with contextlib.suppress(EngineUnavailable):
         if engine_called(asked()).name == name:
             return asked()
@@ -122,7 +122,7 @@ def master_of(name: str) -> str:
 
 
 def engine_of(master: str) -> Engine:
-    """The engine of a run. Raises EngineUnavailable with the names that there are."""
+    """The engine of a run. Raises EngineUnavailable with the known names."""
     if (own := engines().get(master)) is not None:
         return own
     try:
@@ -136,7 +136,7 @@ def engine_of(master: str) -> Engine:
 
 
 def without_tokens(text: str) -> str:
-    """A text in which no token of a known engine stands any more."""
+    """The text with the tokens of all known engines replaced by an ellipsis."""
     tokens: set[str] = set()
     with contextlib.suppress(EngineUnavailable):
         tokens |= {each.token for each in engines().values()}

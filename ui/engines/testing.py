@@ -1,4 +1,4 @@
-"""Tests of engines in the background: one at a time for each, going on whoever is looking."""
+"""Tests of engines in the background: one at a time per engine, independent of any session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG: Final = app_log()
 
 @dataclass
 class EngineTest:
-    """A test of an engine as it was then. findings grow while it goes on. session: the one that it has opened."""
+    """A test of an engine with its settings at that time. findings grow while it runs. session: opened by the test."""
 
     engine: Engine
     findings: list[Finding] = field(default_factory=list)
@@ -33,12 +33,12 @@ class EngineTest:
 
     @property
     def seconds(self) -> float:
-        """How long it takes, or took."""
+        """The duration so far, or in total once it has ended."""
         return (self.ended or time.monotonic()) - self.started
 
     @property
     def next_topic(self) -> str:
-        """What is looked at now."""
+        """The topic that is tested now."""
         done = {finding.topic for finding in self.findings}
         return next((topic for topic in TOPICS if topic not in done), TOPICS[-1])
 
@@ -58,7 +58,7 @@ class EngineTests:
         self._tests: dict[str, EngineTest] = {}
 
     def start(self, engine: Engine) -> EngineTest:
-        """Test an engine, unless that is under way."""
+        """Start a test of an engine, or return the one that is running."""
         with self._lock:
             going_on = self._of(engine)
             if going_on is not None and going_on.ended is None:
@@ -68,12 +68,12 @@ class EngineTests:
         return test
 
     def of(self, engine: Engine) -> EngineTest | None:
-        """The last test of an engine; None where there was none since it was changed."""
+        """The last test of an engine; None if it was not tested since its last change."""
         with self._lock:
             return self._of(engine)
 
     def stop(self, engine: Engine) -> None:
-        """End a test that is under way; what it has found stays."""
+        """Stop a running test; its findings stay."""
         from engine.spark.session import close
 
         with self._lock:
@@ -85,7 +85,7 @@ class EngineTests:
             close(test.session)
 
     def forget(self, name: str) -> None:
-        """Forget what was found."""
+        """Remove the test of an engine."""
         with self._lock:
             self._tests.pop(name, None)
 
