@@ -1,4 +1,4 @@
-"""The canvas in an exported page: the pipeline as a picture, and what a run or an event sent along its edges."""
+"""The canvas in an exported page: the pipeline as a picture, and the records of a run or an event on its edges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.components.grid import Cell, Row, Table, html_of
 
 
 def canvas_as_html(drawn: Mapping[str, Any]) -> str:
-    """What a canvas was given to draw, as HTML that nobody can edit."""
+    """The data that a canvas draws, as static HTML."""
     document = drawn["document"]
     pipeline = Pipeline.from_dict(
         {
@@ -43,7 +43,7 @@ def canvas_as_html(drawn: Mapping[str, Any]) -> str:
 
 
 def _counts(edges: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
-    """The records of each kind on each edge, of a run that is laid over the canvas."""
+    """The number of records of each kind on each edge, for the run that the canvas shows."""
     counted = {edge: fact["counts"] for edge, fact in edges.items() if "counts" in fact}
     if counted:
         rows = [

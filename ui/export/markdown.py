@@ -1,7 +1,7 @@
-"""Markdown as Streamlit's pages use it, as HTML: CommonMark, tables, and of Streamlit's own marks their text.
+"""Streamlit's Markdown as HTML: CommonMark and tables; Streamlit's own marks are reduced to their text.
 
-An icon `:material/info:` is left out; of a coloured or small text `:red[late]` the text stays. HTML is text, and there
-are neither links nor images: an exported page asks for nothing, whatever somebody wrote into it.
+An icon `:material/info:` is removed; a coloured or small text `:red[late]` becomes plain text. HTML is escaped, and
+links and images are disabled: an exported page sends no requests, whatever text it contains.
 """
 
 from __future__ import annotations

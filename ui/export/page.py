@@ -1,7 +1,7 @@
-"""A page as one HTML file: its texts, tables and charts, with nothing that a reader's browser has to fetch.
+"""A page as one self-contained HTML file: its texts, tables and charts.
 
-Charts stay alive (the chart library is part of the file), tables are those of the page, and the colours follow the
-reader's own light or dark theme.
+Charts stay interactive, since the file contains the chart library. Tables look as they do on the page. The colours
+follow the reader's own light or dark theme.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ALERTS: Final = {1: "error", 2: "warning", 3: "info", 4: "success"}
 
 
 def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
-    """The page as a document of its own. about: one line below the title, which says what is looked at."""
+    """The page as a standalone document. about: one line below the title that names what the page shows."""
     body = [part for element in shown if (part := _element(element))]
     script = ""
     if any('class="chart"' in part for part in body):
@@ -133,21 +133,21 @@ def _element(element: Element) -> str:
 def _chart(spec: str) -> str:
     figure: dict[str, Any] = json.loads(spec)
     layout = figure.get("layout", {})
-    # Streamlit's own template holds places for colours that only its own page fills in.
+    # Streamlit's own template has placeholders for colours that only its own page replaces.
     layout.pop("template", None)
     layout |= {"paper_bgcolor": theme.TRANSPARENT, "plot_bgcolor": theme.TRANSPARENT, "dragmode": "zoom"}
     layout.setdefault("colorway", list(theme.SERIES))
-    # So does the room that labels need beside an axis.
+    # Streamlit's own page also adds the margin that the labels of an axis need.
     for name in ("xaxis", "yaxis"):
         layout.setdefault(name, {})["automargin"] = True
     text = json.dumps({"data": figure.get("data", []), "layout": layout}, ensure_ascii=False)
-    # Nothing in a text may end the script that holds it.
+    # No text may end the script element that contains it.
     safe = text.replace("</", "<\\/").replace("<!--", "<\\!--")
     return f'<div class="chart"><script type="application/json">{safe}</script></div>'
 
 
 def _component(data: str) -> str:
-    """A grid or a canvas of the page; other components show nothing that one would take along."""
+    """A grid or a canvas of the page as HTML; other components have no content to export."""
     try:
         drawn = json.loads(data)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What the page sent to the browser, kept for its session, so that it can be exported as it is seen.
+"""A record of the elements that a page sent to the browser, kept per session, so that the page can be exported.
 
-Whatever a component draws is a message with a place in the page. Noting the messages where they are sent needs no
-component to know of it, and what is exported cannot differ from what is shown.
+A component draws by messages, each with a place in the page. The messages are recorded where they are sent: components
+need no code for it, and the export cannot differ from the page.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Place = tuple[int, ...]
 
 
 def start_record() -> None:
-    """Forget the page before, and note what is sent from here on. Called once per script run, before the page.
+    """Start an empty record of the messages that are sent from here on. Called once per script run, before the page.
 
-    A fragment that is drawn anew later replaces what it had drawn at the same places.
+    A fragment that is drawn again later replaces its elements at the same places.
     """
     record: dict[Place, Element] = {}
     st.session_state[_KEY] = record
@@ -36,19 +36,19 @@ def start_record() -> None:
             if message.delta.WhichOneof("type") == "new_element":
                 record[place] = message.delta.new_element
             else:
-                # A container takes the place of whatever stood there.
+                # A container replaces the element at its place.
                 record.pop(place, None)
 
     _listen(note)
 
 
 def _listen(note: Callable[[ForwardMsg], None]) -> None:
-    """Have every message of this session noted before it is sent, in place of whoever noted them before.
+    """Call `note` with every message of this session before it is sent, instead of the previous `note`.
 
-    The only place that relies on a private part of Streamlit: `ScriptRunContext.enqueue`, through which 1.67 sends
-    everything. There is no public one: elements are sent once and not kept, and an export of a page is an open request
-    (streamlit/streamlit#611). Wrapping `st.*` instead would need a wrapper per element and container, in every
-    component, and would know neither an element's place in the page nor which one a fragment replaces.
+    Only this function relies on a private part of Streamlit: `ScriptRunContext.enqueue`, through which 1.67 sends
+    everything. A public one does not exist: elements are sent once and not kept, and an export of a page is an open
+    request (streamlit/streamlit#611). Wrapping `st.*` instead would need a wrapper per element and container, in every
+    component. A wrapper would know neither an element's place in the page nor the element that a fragment replaces.
     """
     context: Any = get_script_run_ctx()
     if context is None:
@@ -66,7 +66,7 @@ def _listen(note: Callable[[ForwardMsg], None]) -> None:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """What is drawn in here is about the studio, not about what the page shows: it is not exported."""
+    """Exclude the elements drawn inside from the export: they belong to the studio, not to the content of the page."""
     context: Any = get_script_run_ctx()
     setattr(context, _ASIDE, True)
     try:
@@ -76,6 +76,6 @@ def aside() -> Iterator[None]:
 
 
 def recorded() -> Callable[[], list[Element]]:
-    """A function that gives the elements of the page, from top to bottom; a download calls it outside the session."""
+    """A function that returns the elements of the page, from top to bottom; a download calls it outside the session."""
     record: dict[Place, Element] = st.session_state.get(_KEY, {})
     return lambda: [record[place] for place in sorted(record)]
