@@ -1,1 +1,1 @@
-"""Runs from the app: the manager, how a run begins, its overlay on the canvas, variants, batch checks."""
+"""Runs of the app: the manager, the start of a run, its overlay on the canvas, variants, batch checks."""

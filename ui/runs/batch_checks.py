@@ -1,4 +1,4 @@
-"""Batch checks in the background: one at a time, whoever is looking; what was found is kept in the store."""
+"""Batch checks in the background: one at a time, independent of any session; their results are kept in the store."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Found:
-    """A check that was done, rows as texts. error: why it could not be done, or empty."""
+    """The result of a check, with rows as texts. error: why the check failed, or empty."""
 
     checked: Checked
     error: str = ""
 
     @property
     def is_equal(self) -> bool:
-        """True where every operator agrees."""
+        """True if every operator's batch answer equals its changelog."""
         return not self.error and self.checked.is_equal
 
     def of(self, node: str) -> NodeCheck | None:
-        """One operator's."""
+        """The result of one operator."""
         return next((result for result in self.checked.nodes if result.node == node), None)
 
 
 @dataclass
 class Checker:
-    """Checks runs. going_on: the run that is being checked, and the operator."""
+    """Checks runs. going_on: by run, the operator that is being checked; also has the runs that wait."""
 
     store: Store
     folder: Path
@@ -53,7 +53,7 @@ class Checker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, run: Run) -> None:
-        """Check a run, behind those that are being checked."""
+        """Queue the check of a run, unless it is queued or running already."""
         with self._lock:
             if run.run_id in self.going_on:
                 return
@@ -64,7 +64,7 @@ class Checker:
         threading.Thread(target=self._work_off, name="changelog-studio-checks", daemon=True).start()
 
     def found(self, run_id: int) -> Found | None:
-        """What the last check of a run found; None where there was none."""
+        """The result of the last check of a run; None if there was none."""
         document = self.store.batch_checks.load(run_id)
         return None if document is None else _found(json.loads(document))
 
@@ -96,7 +96,7 @@ class Checker:
             spark = get_spark(_engine_for(run))
             with looking_at(far_files_of(run.engine)):
                 planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
-            # Beside the store, where workers that see this machine's files can read.
+            # Beside the store, where workers that share this machine's files can read them.
             place = self.store.path.parent / f"{self.store.path.stem}.work"
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="run_check-", dir=place) as work:
@@ -139,12 +139,12 @@ class Checker:
 
 
 def _engine_for(run: Run) -> str:
-    """The engine of the run where it sees the files that we export, else that of the pages."""
+    """The engine of the run if it can read the exported files, else that of the pages."""
     master = master_of(run.engine)
     try:
         return home() if not run.engine or engine_of(master).workspace else master
     except EngineUnavailable:
-        # It was removed meanwhile; the records are here.
+        # The engine was removed meanwhile; the records are on this machine.
         return home()
 
 

@@ -1,4 +1,4 @@
-"""Deleting a run, with what it holds outside of the store."""
+"""Deletion of a run, with its resources outside of the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.runs.manager import runs
 
 
 def delete_run(store: Store, run_id: int) -> Sequence[str]:
-    """Delete a run for good. What could not be removed, in sentences. Raises UnknownRun, RunIsRunning."""
+    """Delete a run; returns a sentence for everything that could not be removed. Raises UnknownRun, RunIsRunning."""
     run, begun = store.runs.get(run_id), store.runs.live(run_id)
     store.runs.delete(run_id)
     if begun is None:
@@ -24,7 +24,7 @@ def delete_run(store: Store, run_id: int) -> Sequence[str]:
 
 
 def _state_removed(run: Run, begun: Begun) -> Sequence[str]:
-    """Have an engine empty its workspace of what the run needed to go on. Why it cannot be asked to, in a sentence."""
+    """Remove the state of a resumable run from its engine's workspace; returns a sentence if the engine is unknown."""
     from engine.spark.run_files import live_folder
 
     if not run.can_resume:

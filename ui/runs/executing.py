@@ -1,4 +1,4 @@
-"""What a job does: plan its pipeline, and run it on its engine into the store."""
+"""The execution of a job: plan its pipeline, run it on its engine, and record it in the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.spark.engines import Engine
     from engine.spark.run_files import RunFiles
 
-# By then a session that was given up has been noticed, and another one is opened.
+# By then an abandoned session has been detected, and a new one is opened.
 LATER_S: Final = 15.0
 _LOG: Final = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def run_on_spark(job: Job, store: Store) -> None:
 
 @contextmanager
 def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFiles]:
-    """The files of a run. A workspace is emptied after it, but for what a live run needs to go on."""
+    """The files of a run. A workspace is emptied after the run; a live run keeps its files, which a resume needs."""
     from engine.spark.run_files import files_of, live_files
 
     if job.live is not None:

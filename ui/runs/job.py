@@ -14,11 +14,11 @@ from engine.model.pipeline import Pipeline
 
 @dataclass
 class Job:
-    """One run of this process: what to run, how far it is, and the switch that cancels it.
+    """One run of this process: its pipeline, its progress, and the event that cancels it.
 
-    engine: its name; master: what opens a session on it, perhaps with a token; queue: the runs that it waits behind.
-    folder: what relative file names are relative to. work: scratch space, removed when the run ends. live: of a run
-    whose sources go on.
+    engine: its name; master: opens a session on it, perhaps contains a token; queue: the key of the queue that the run
+    waits in. folder: the base of relative file names. work: scratch space, removed when the run ends. live: set for a
+    run with unbounded sources.
     """
 
     run_id: int

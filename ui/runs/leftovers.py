@@ -1,9 +1,10 @@
-"""What killed processes leave behind: folders of runs beside the store, temporary files, workspaces of engines.
+"""Leftovers of killed processes: folders of runs beside the store, temporary files, workspaces of engines.
 
-Workspaces are those of runs on engines that share no files with this machine: none stays behind for long.
+A run on an engine that shares no files with this machine has a workspace there.
 
-Before a run uses one, its name is noted beside the store; the note goes when the workspace has been emptied. What a
-killed app left is emptied at the next start, and what could not be reached then, at the one after.
+Before a run uses a workspace, its name is noted beside the store; the note is deleted once the workspace is empty. The
+next start empties the workspaces that a killed app left. If an engine is not available then, the start after that
+tries again.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Leftover:
-    """A workspace in use: the engine's name, the run's name in its workspace, and the file that says so."""
+    """A workspace in use: the engine's name, the run's name in its workspace, and the file of the note."""
 
     engine: str
     name: str
     note: Path
 
     def forget(self) -> None:
-        """It is empty."""
+        """Delete the note, because the workspace is empty."""
         self.note.unlink(missing_ok=True)
 
 
@@ -49,7 +50,7 @@ def note_workspace(work: Path, engine: str, name: str) -> Leftover:
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """What is noted in the folder beside the store."""
+    """The workspaces noted in the folder beside the store."""
     found = []
     for note in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
@@ -61,13 +62,13 @@ def leftovers(folder: Path) -> list[Leftover]:
 
 
 def remove_folders(work: Path) -> threading.Thread:
-    """Remove the folders of runs beside the store, all of which have ended, and what nobody holds of temporary files.
+    """Remove the folders of runs beside the store and unused temporary files, in the background.
 
-    That takes a while, and goes on in the background.
+    All runs of these folders must have ended.
     """
     for folder in work.glob("run_*"):
         if folder.is_dir():
-            # A live run that is taken up has a folder of the same name.
+            # A live run that is resumed has a folder of the same name.
             with contextlib.suppress(OSError):
                 folder.rename(folder.with_name(f"{_GONE}{folder.name}-{uuid4().hex}"))
 
@@ -82,14 +83,14 @@ def remove_folders(work: Path) -> threading.Thread:
 
 
 def empty(leftover: Leftover) -> bool:
-    """Empty a workspace and forget it. False, with a line in the log, where the engine cannot do that now."""
+    """Empty a workspace and delete its note. False, with a line in the log, if the engine cannot do that now."""
     from engine.spark.run_files import files_of
     from engine.spark.session import get_spark
 
     try:
         master = master_of(leftover.engine)
         engine = engine_of(master)
-        # An engine that has no workspace any more has none to be emptied.
+        # The engine may have lost its workspace since; then there is nothing to empty.
         if engine.workspace:
             with scratch("emptying") as here:
                 files_of(engine, get_spark(master), here / "run", leftover.name).remove()
@@ -106,7 +107,7 @@ def empty(leftover: Leftover) -> bool:
 
 
 def empty_in_background(found: list[Leftover], after_s: float = 0) -> threading.Thread | None:
-    """Empty these, one after the other, in a while; None where there are none."""
+    """Empty these workspaces one after the other, after a delay; None if there are none."""
     if not found:
         return None
 

@@ -1,7 +1,7 @@
-"""The run manager: one per process. Runs go on in threads of their own, on each engine one at a time.
+"""The run manager: one per process. Runs execute in background threads, one at a time per engine.
 
-Whoever is looking: a page starts a run and may leave; any page, of any browser session, finds it again by its
-number. How a run ended is always in the store, with a sentence and the node; the traceback goes to the log.
+Runs are independent of sessions: a page starts a run and may be closed; any page, of any browser session, finds the run
+by its number. The store always has how a run ended, with a sentence and the node; the traceback goes to the log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Execute = Callable[[Job, Store], None]
 
 
 def waiting_for(engine: str) -> str:
-    """What a run does that is behind another one."""
+    """The phase of a run that waits for another one."""
     return f"waiting for another run on {engine}"
 
 
@@ -55,7 +55,7 @@ class RunManager:
         self._execute = execute
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
-        # By engine: the run that goes on, then those that wait behind it.
+        # By engine: the current run, then the waiting ones. A live run has its own queue.
         self._queues: dict[str, deque[Job]] = {}
 
     def start(
@@ -69,9 +69,9 @@ class RunManager:
         folder: Path | None = None,
         live: Live | None = None,
     ) -> int:
-        """Start a run on an engine (by its name), or queue it behind the others there; its number.
+        """Start a run on an engine (by its name), or queue it there; returns its number.
 
-        live: for sources that go on; such a run waits for no other one, nor others for it.
+        live: for unbounded sources; a live run neither waits for other runs nor makes them wait.
         Raises StoreError, EngineUnavailable, PipelineError at a limit of the studio.
         """
         self._check_limits()
@@ -96,7 +96,7 @@ class RunManager:
         return run.run_id
 
     def _check_limits(self) -> None:
-        """Raises PipelineError where another run would be too much for a studio that several people share."""
+        """Raise PipelineError if another run would exceed a limit of the studio."""
         how = serving()
         with self._lock:
             going_on = sum(job.ended is None for job in self._jobs.values())
@@ -115,7 +115,7 @@ class RunManager:
             raise PipelineError(message)
 
     def resume(self, run_id: int) -> None:
-        """Let a live run go on after its last epoch. Raises StoreError, PipelineError, EngineUnavailable."""
+        """Resume a live run after its last epoch. Raises StoreError, PipelineError, EngineUnavailable."""
         run, begun = self._store.runs.get(run_id), self._store.runs.live(run_id)
         if begun is None or not run.can_resume:
             message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
@@ -129,7 +129,7 @@ class RunManager:
         self._begin(run_id, pipeline, None, engine_of(master).name, master, place, progress, live)
 
     def control(self, run_id: int) -> Control | None:
-        """The switches of a live run of this process that goes on."""
+        """The controls of a live run that is running in this process; None for any other run."""
         job = self.job(run_id)
         return job.live.control if job is not None and job.live is not None and job.ended is None else None
 
@@ -145,7 +145,7 @@ class RunManager:
         live: Live | None,
     ) -> None:
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
-        # Two names of one address are one engine's: side by side their runs would only be slower.
+        # Engines with one address are the same engine under two names: parallel runs there would only be slower.
         name = engine_of(master).address if live is None else f"live run {run_id}"
         work = self.work / f"run_{run_id}"
         job = Job(run_id, pipeline, epochs, engine, master, name, folder, work, progress, live=live)
@@ -159,11 +159,11 @@ class RunManager:
 
     @property
     def work(self) -> Path:
-        """The folder beside the store, for what runs need while they go on."""
+        """The folder beside the store for the files that runs need while they execute."""
         return self._store.path.parent / f"{self._store.path.stem}.work"
 
     def cancel(self, run_id: int) -> None:
-        """Cancel a run; one that still waits ends at once. A run that has ended, or is unknown, stays as it is."""
+        """Cancel a run; a waiting run ends at once. Does nothing if the run has ended or is unknown."""
         with self._lock:
             job = self._jobs.get(run_id)
             if job is None or job.ended is not None:
@@ -177,7 +177,7 @@ class RunManager:
             self._end(job, RunCancelled())
 
     def progress(self, run_id: int) -> Progress | None:
-        """How far a run of this process is; None for one of an earlier process."""
+        """The progress of a run of this process; None for one of an earlier process."""
         job = self.job(run_id)
         return job.progress if job else None
 
@@ -187,7 +187,7 @@ class RunManager:
             return self._jobs.get(run_id)
 
     def wait(self, run_id: int, timeout: float) -> bool:
-        """Wait until a run has ended; False when it has not in that many seconds."""
+        """Wait until a run has ended; False if it has not ended after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while (job := self.job(run_id)) and job.ended is None:
             if time.monotonic() > deadline:
@@ -196,7 +196,7 @@ class RunManager:
         return True
 
     def close(self, patience_s: float = _PATIENCE_S) -> None:
-        """The process ends: cancel what goes on, live runs so that they can be taken up, and leave no folder."""
+        """End all runs with the process: cancel them (live runs can be resumed later), and remove their folders."""
         with self._lock:
             going_on = [job for job in self._jobs.values() if job.ended is None]
         for job in going_on:
@@ -226,7 +226,7 @@ class RunManager:
                 queue.popleft()
 
     def _end(self, job: Job, error: BaseException | None) -> None:
-        """Write down how a run ended, unless its recorder has; a failure of that is logged, never lost."""
+        """Store how a run ended, unless its recorder has stored it; a failure to store it is logged."""
         job.progress.phase = "finished" if error is None else "failed"
         try:
             self._write_end(job, error)
@@ -274,14 +274,14 @@ def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
 
 
 def runs() -> RunManager:
-    """The manager of this process, one object for all sessions. Raises StoreError where the store cannot be opened.
+    """The manager of this process, one object for all sessions. Raises StoreError if the store cannot be opened.
 
-    With the first question, what an earlier process left behind is removed.
+    The first call removes the leftovers of earlier processes.
     """
     path = default_path()
     with _MANAGING:
         if path not in _MANAGERS:
-            # Whoever has opened the store is the only one: all that is noted beside it is of runs that have ended.
+            # Only one process can open the store, so all notes and folders beside it belong to runs that have ended.
             _MANAGERS[path] = RunManager(workspace.store(), folder=workspace.folder())
             remove_folders(_MANAGERS[path].work)
             empty_in_background(leftovers(_MANAGERS[path].work))
@@ -294,7 +294,7 @@ def use(manager: RunManager) -> None:
 
 
 def close() -> None:
-    """The process ends: so do its runs."""
+    """End all runs of this process, because it ends."""
     with _MANAGING:
         managers = list(_MANAGERS.values())
     for manager in managers:
@@ -302,5 +302,5 @@ def close() -> None:
 
 
 def forget() -> None:
-    """Forget the managers: the next question makes one anew."""
+    """Forget the managers: the next call of `runs` makes a new one."""
     _MANAGERS.clear()

@@ -1,4 +1,4 @@
-"""What is known of a run's operators: state, records in and out, late and rejected records, time, error."""
+"""The operators of a run: state, records in and out, late and rejected records, time, error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.runs.job import Job
 
 @dataclass(frozen=True)
 class OperatorLine:
-    """One operator of a run. Counts are None where nobody knows them."""
+    """One operator of a run. Counts are None if they are unknown."""
 
     node: str
     operator: str
@@ -26,7 +26,7 @@ class OperatorLine:
 
 
 def pipeline_of(run: Run) -> Pipeline:
-    """The pipeline that ran; an empty one where its document cannot be read."""
+    """The pipeline that ran; an empty one if its document cannot be read."""
     try:
         return Pipeline.from_json(run.document)
     except StudioError:
@@ -34,7 +34,7 @@ def pipeline_of(run: Run) -> Pipeline:
 
 
 def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None) -> tuple[OperatorLine, ...]:
-    """What is known of every operator: live from the job, else from the store."""
+    """A line for every operator: from the job while the run executes, else from the store."""
     pipeline = pipeline_of(run)
     known = {counter.node: counter for counter in counters}
     live = dict(job.progress.nodes) if job is not None else {}

@@ -1,4 +1,4 @@
-"""A run, laid over the pipeline that it ran: state and counts of every node, kinds of every edge."""
+"""The overlay of a run on its pipeline: state and counts of every node, kinds of every edge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.shell import workspace
 
 @dataclass(frozen=True)
 class Overlay:
-    """A run and what is known of its operators. counts: by node and port, records of each kind, by the kind's sign."""
+    """A run and its operators. counts: by node and port, the number of records of each kind, by the kind's sign."""
 
     run: Run
     job: Job | None
@@ -39,7 +39,7 @@ class Overlay:
 
 
 def overlay(pipeline: Pipeline, run_id: int | None) -> Overlay | None:
-    """The run, where it is a run of just this pipeline; where its nodes stand makes no difference."""
+    """The overlay of a run; None if it ran another pipeline. The positions of nodes make no difference."""
     if run_id is None:
         return None
     store = workspace.store()
@@ -60,5 +60,5 @@ def overlay(pipeline: Pipeline, run_id: int | None) -> Overlay | None:
 
 
 def meaning(pipeline: Pipeline) -> Pipeline:
-    """The document without what does not change what it does: where its nodes stand, and its own name."""
+    """The pipeline without the parts that do not affect its output: positions of nodes, name and description."""
     return unplaced(pipeline).model_copy(update={"name": "", "description": ""})

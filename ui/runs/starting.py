@@ -1,4 +1,4 @@
-"""From a document to a run, which the canvas shows, and on to the page that shows all of it."""
+"""The start of a run of the edited pipeline, which the canvas or the page of the run shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.shell.navigation import go
 
 
 def start_run(drafting: Drafting, *, live: bool = False) -> None:
-    """Run what is being edited, as it is now; the draft's next page opens the run. live: until somebody stops it."""
+    """Run the edited pipeline as it is now; the next `Drafting.publish` opens the run. live: until it is stopped."""
     is_saved = drafting.is_saved
     drafting.started = runs().start(
         drafting.pipeline,
@@ -24,7 +24,7 @@ def start_run(drafting: Drafting, *, live: bool = False) -> None:
 
 
 def run_draft(drafting: Drafting) -> NoReturn:
-    """Run what is being edited, and show the run."""
+    """Run the edited pipeline, and open the page of the run."""
     start_run(drafting)
     drafting.publish()
     go("run")

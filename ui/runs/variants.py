@@ -1,6 +1,6 @@
-"""A run once more with one thing changed, to be compared with: in mini-batch, or with retraction switched off.
+"""Variants of a run with one change, for comparison: in mini-batch, or with retraction switched off.
 
-A variant is found again by its document, so that it is run once and is there after a reload.
+A variant is identified by its document, so that it is run only once and is found again after a reload.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _LATENCY: Final = "1 s"
 
 
 def in_mini_batch(pipeline: Pipeline, size: int) -> Pipeline:
-    """The pipeline in bundles of so many records. A latency that it has already stays."""
+    """The pipeline in mini-batch with bundles of `size` records. If it has a latency, that one is kept."""
     latency = pipeline.options.get(LATENCY.name, _LATENCY)
     name = f"{pipeline.name}, mini-batch of {size:,}"
     return with_options(pipeline, name, {MINI_BATCH.name: "true", BUNDLE_SIZE.name: str(size), LATENCY.name: latency})
 
 
 def without_retraction(pipeline: Pipeline) -> Pipeline:
-    """The pipeline with nothing ever taken back."""
+    """The pipeline with retraction switched off."""
     return with_options(pipeline, f"{pipeline.name}, retraction off", {RETRACTION.name: "false"})
 
 
 def with_options(pipeline: Pipeline, name: str, options: Mapping[str, str]) -> Pipeline:
-    """The same pipeline under other options."""
+    """The same pipeline with these options and another name."""
     return pipeline.model_copy(update={"name": name, "options": {**pipeline.options, **options}})
 
 
 def run_of(store: Store, variant: Pipeline) -> Run | None:
-    """The newest run of exactly this document that has not failed; None where there is none."""
+    """The newest running or finished run of exactly this document, among the last runs; None if there is none."""
     wanted = variant.to_json()
     for run in store.runs.list(limit=_SEARCHED):
         if run.document == wanted and run.status in (RunStatus.RUNNING, RunStatus.FINISHED):

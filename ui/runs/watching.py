@@ -1,4 +1,4 @@
-"""Looks at the conditions of live runs, once a second, as long as runs of this process go on."""
+"""Checks of the conditions of live runs, once a second while a run of this process executes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _THREADS: Final[WeakSet[threading.Thread]] = WeakSet()
 
 
 def watch(job: Job, store: Store) -> None:
-    """Look at a live run until it has ended, in the background."""
+    """Check the conditions of a live run in the background until it has ended."""
     thread = threading.Thread(target=_watch, args=(job, store), name="changelog-studio-conditions", daemon=True)
     _THREADS.add(thread)
     thread.start()
@@ -42,7 +42,7 @@ def _watch(job: Job, store: Store) -> None:
 
 
 def _end() -> None:
-    """Python may not end while a thread is in DuckDB: it would abort."""
+    """Wait for the threads: Python would abort if it ended while one of them is in DuckDB."""
     _ENDING.set()
     for thread in tuple(_THREADS):
         thread.join()
