@@ -1,6 +1,6 @@
-"""Spark for the pages: started in the background by the first that is opened, so that no page waits for it unasked.
+"""Spark for the pages: the first opened page starts it in the background, so that no page has to wait for it.
 
-It is the engine that sees this machine's files (`ui.engines.known.home`), whatever engine runs take; another engine
+It is the engine that can read this machine's files (`ui.engines.known.home`), whatever engine runs use; another engine
 starts with the first run on it.
 
 A page asks `gate().status`; forms check expressions through `gate().analyzer`, which answers "still starting"
@@ -35,12 +35,12 @@ _wanted: Final = threading.Event()
 
 
 def without_rehearsal() -> None:
-    """A run is wanted: one that has not begun yet is left out, because the run does the same."""
+    """Skip a rehearsal that has not begun yet, because a run is about to start and has the same effect."""
     _wanted.set()
 
 
 def wait_for_rehearsal(cancel: threading.Event, patience_s: float = 15) -> None:
-    """Let a rehearsal that is under way come to its end: beside it a first run would take longer than after it."""
+    """Wait for the end of a running rehearsal: a first run would take longer beside it than after it."""
     end = time.monotonic() + patience_s
     while not (_idle.wait(0.05) or cancel.is_set() or time.monotonic() > end):
         pass
@@ -54,7 +54,7 @@ class EngineStarting(StudioError):
 
 
 class GateStatus(Enum):
-    """How far Spark is."""
+    """The progress of Spark's start."""
 
     STARTING = "starting"
     READY = "ready"
@@ -76,13 +76,13 @@ class EngineGate:
 
     @property
     def status(self) -> GateStatus:
-        """How far it is; asking does not wait."""
+        """The progress of Spark's start; this does not block."""
         if not self._done.is_set():
             return GateStatus.STARTING
         return GateStatus.FAILED if self.error else GateStatus.READY
 
     def warm_up(self) -> None:
-        """Start Spark in the background, unless that has been done."""
+        """Start Spark in the background, unless it was started already."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._start, name="spark-warm-up", daemon=True)
@@ -119,16 +119,16 @@ class EngineGate:
     def _start(self) -> None:
         if self._started() and self._rehearsed():
             if server_of(get_spark(self.master)) is None:
-                # Not ours: there is no JVM here that would start faster.
+                # The server is not ours: this machine has no JVM whose start an archive would speed up.
                 return
-            # Whoever opened the app has begun to work by then, or has closed it.
+            # By then the user has begun to work, or has closed the app.
             time.sleep(ARCHIVE_AFTER_S)
             self._archiving = make_in_background()
 
     def _started(self) -> bool:
         try:
             get_spark(self.master)
-            # The first analysis loads classes for a second; better here than under somebody's fingers.
+            # The first analysis loads classes for a second; better now than while a user types.
             get_spark(self.master).createDataFrame([], "a BIGINT").selectExpr("a + 1").schema  # noqa: B018
         except EngineUnavailable as error:
             self.error = error
@@ -141,7 +141,7 @@ class EngineGate:
         return self.error is None
 
     def _rehearsed(self) -> bool:
-        """False where the rehearsal failed. A server that somebody has used before has nothing to rehearse."""
+        """False if the rehearsal failed. A server that was used before needs no rehearsal."""
         server = server_of(get_spark(self.master))
         if _wanted.is_set() or server is None or not server.is_new:
             return True
@@ -149,7 +149,7 @@ class EngineGate:
         try:
             rehearse(get_spark(self.master))
         except StudioError:
-            # A cold first run is slower, no more; whoever runs a pipeline is told what is wrong.
+            # The first run is slower then, nothing else. The error of a run is reported with that run.
             LOG.exception("the rehearsal failed")
             return False
         finally:

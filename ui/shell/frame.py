@@ -1,6 +1,6 @@
-"""Where the parts of a page stand: the bar above every page, the workbench that fills the window, a page in a room.
+"""The layout of a page: the bar above every page, the workbench that fills the window, a presented page.
 
-All of the studio's CSS that places Streamlit's containers is here. A container is found by its key.
+All of the studio's CSS that places Streamlit's containers is here. It selects a container by its key.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ WORKBENCH: Final = """
 </style>
 """
 
-# Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.
-# What is pressed and chosen stays small, and the way out has a margin of its own.
+# Large text and only the page itself. The font size scales everything else, since charts do not fit when zoomed.
+# Controls stay small, and the button that ends the presentation has a margin of its own.
 PRESENTED: Final = """
 <style>
 :root { --bar: 0rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
@@ -164,7 +164,7 @@ html { font-size: 20px !important; }
 
 
 def colors() -> str:
-    """The colours of the theme, as the CSS above calls them."""
+    """The colours of the theme, as the variables that the CSS above uses."""
     both = {
         name: ", ".join(str(st.get_option(f"theme.{theme}.{option}")) for theme in ("light", "dark"))
         for name, option in (("paper", "backgroundColor"), ("ink", "textColor"), ("accent", "primaryColor"))
@@ -173,7 +173,7 @@ def colors() -> str:
 
 
 def marked(key: str) -> str:
-    """The link that leads to where one is."""
+    """The CSS that marks the link to the current page."""
     return f"""
 <style>
 .st-key-{key} a {{ background: color-mix(in srgb, var(--accent) 13%, transparent) !important; }}

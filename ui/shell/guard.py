@@ -1,4 +1,4 @@
-"""No traceback reaches the browser: what went wrong is a sentence on the page, the rest goes to the log."""
+"""No traceback reaches the browser: the page shows the sentence of an error, the log has the traceback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNEXPECTED: Final = (
 
 @contextmanager
 def guard() -> Iterator[None]:
-    """Show an error that ends the page, and those that callbacks left behind."""
+    """Show an error that ends the page, and the errors of the callbacks before it."""
     for sentence in st.session_state.pop(_PENDING, []):
         st.error(sentence, icon=":material/error:")
     try:
@@ -39,7 +39,7 @@ def guard() -> Iterator[None]:
 
 
 def guarded(callback: Callable[P, None]) -> Callable[P, None]:
-    """A callback whose error is shown by the page that follows it; what fields still say is taken before it."""
+    """A callback whose error the next page shows. The pending changes of fields are applied before it."""
 
     @functools.wraps(callback)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -50,7 +50,7 @@ def guarded(callback: Callable[P, None]) -> Callable[P, None]:
 
 
 def take_fields() -> None:
-    """Take what was typed and has not been taken; what is wrong with it is shown by the page that follows."""
+    """Apply the pending changes of fields; the next page shows their errors."""
     for change in pending().changes(st.session_state.to_dict()):
         _attempt(change)
 
@@ -66,7 +66,7 @@ def _attempt(action: Callable[[], None]) -> None:
 
 
 def as_sentence(error: object) -> str:
-    """An error as Markdown: its own words, first letter large unless that is the name of a node or a file."""
+    """An error as Markdown: its own text, with a capital first letter if it begins with a plain word."""
     text = str(error)
     start = text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
     return escaped(start)

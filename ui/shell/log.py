@@ -1,7 +1,7 @@
-"""The app's log: what pages do not show. It goes to the terminal, even while Spark starts.
+"""The app's log: the details that pages do not show. It goes to the terminal, even while Spark starts.
 
-Starting Spark takes the process's stderr away for a few seconds, to keep the JVM's noise out of the terminal; so
-the log writes to a copy of it that was made before. No token of an engine gets into it.
+The start of Spark redirects the process's stderr for a few seconds, to keep the JVM's output out of the terminal.
+Therefore the log writes to a copy of stderr that was made before. Tokens of engines are removed from the log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ui.engines.known import without_tokens
 
 
 class _Discreet(logging.Formatter):
-    """What clients of Spark raise may have the whole address in it."""
+    """Removes tokens: the errors of Spark clients may contain a complete address."""
 
     def format(self, record: logging.LogRecord) -> str:
         return without_tokens(super().format(record))

@@ -1,4 +1,4 @@
-"""The places of the studio, in the order of a person's work, the pages of each, and how one page leads to another."""
+"""The navigation: the places in the order of a user's work, the pages of each, and the switch between pages."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ VIEWS: Final = (
     View("engines", "Engines", ":material/dns:", "Runs"),
 )
 PLACES: Final = tuple(dict.fromkeys(view.place for view in VIEWS))
-"""What the navigation has. A place is opened at its first page; Inspect at the page that was seen last."""
+"""The entries of the navigation. A place opens its first page; Inspect the page that was shown last."""
 
 
 def pages() -> list[st.Page]:
-    """The pages for st.navigation; the first is where everybody starts."""
+    """The pages for st.navigation; the first is the start page."""
     return [
         st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, default=at == 0)
         for at, view in enumerate(VIEWS)
@@ -77,7 +77,7 @@ def lead_to(file: str) -> None:
 
 
 def follow(shown: st.Page) -> None:
-    """Go where a callback leads to. It is forgotten only there, as Streamlit may end a run before it has gone."""
+    """Open the page that a callback requested. The request is cleared there, as Streamlit may end a run before it."""
     if (file := st.session_state.get(_LEADS_TO)) is not None:
         if _view(file).title != shown.title:
             go(file)
@@ -89,5 +89,5 @@ def _view(file: str) -> View:
 
 
 def go(file: str) -> NoReturn:
-    """Open another page, by its file's name, with what is open now."""
+    """Open another page, by its file's name; the session's state is passed on in the URL."""
     st.switch_page(_view(file).path, query_params=state.as_query())

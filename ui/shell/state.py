@@ -1,4 +1,4 @@
-"""What a session looks at, as one typed object: in the URL, so that a reload or a shared link finds it again.
+"""The state of a session as one typed object, kept in the URL, so that a reload or a shared link restores it.
 
     pipeline   the saved pipeline that is open        ?pipeline=3
     draft      the key of the draft being edited      ?draft=k3f9a1
@@ -6,14 +6,14 @@
     versus     the run that it is compared with       ?versus=11
     edge       the edge whose changelog is shown      ?edge=totals
     selection  what is selected in the builder        ?selection=totals
-    event      the event that everything is shown at  ?event=6
+    event      the event at which all is shown        ?event=6
     node       the operator whose state is shown      ?node=totals
     key        the key of that state, as JSON         ?key=["Hello"]
-    seen       the operator as which event time is seen   ?seen=windows
-    range      the events that a chart shows      ?range=100-250
-    sql        the question on the page SQL       ?sql=FROM words
-    story      the story that is told, and its step   ?story=01-word-frequency.3
-    present    nothing but the page, large            ?present=on
+    seen       the operator whose event time is shown ?seen=windows
+    range      the events that a chart shows          ?range=100-250
+    sql        the query on the page SQL              ?sql=FROM words
+    story      the open story, and its step           ?story=01-word-frequency.3
+    present    whether the page is presented          ?present=on
 
 Streamlit drops the URL's parameters when the page changes; `sync` writes them back.
 """
@@ -33,44 +33,44 @@ NAMES: Final = (
 )
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
-# A longer question stays with the session: browsers and mails cut longer addresses.
+# A longer query stays in the session only: browsers and mail programs truncate longer URLs.
 LONGEST_SQL: Final = 1500
 _REMEMBERED: Final = 50
 
 
 @dataclass
 class Opened:
-    """What is open, by the names above, and the URLs that the session has written, the latest last."""
+    """The values by the names above, and the URLs that the session has written, the latest last."""
 
     values: dict[str, str] = field(default_factory=dict)
     written: list[dict[str, str]] = field(default_factory=list)
 
 
 class SessionState:
-    """The one object over the session and the URL. Setting an attribute to None takes it out of the URL.
+    """The one access to the session and the URL. Setting an attribute to None removes it from the URL.
 
-    Streamlit may interrupt a run where the URL is written, which is after the values are set.
+    Streamlit may interrupt a run when the URL is written; the values are set before that.
     """
 
     def sync(self) -> None:
-        """Adopt what somebody put into the URL, and write the URL. Called once per script run, before the page.
+        """Adopt a URL that the user entered, then write the URL. Called once per script run, before the page.
 
-        A browser says with every rerun what its URL was when it asked. That can be older than what the session has
-        written meanwhile, and is then no wish; it is one where the person went back or forward.
+        With every rerun the browser sends the URL that it had at that time. If the session has written that URL
+        before, it may be outdated and is ignored, unless the user went back or forward in the history.
         """
         longest = {"sql": LONGEST_SQL}
         shown = {
             name: st.query_params[name][: longest.get(name, _LONGEST)] for name in NAMES if name in st.query_params
         }
         opened = self._open()
-        # An empty URL is a change of page, not a wish to forget.
+        # An empty URL results from a change of page and does not clear the state.
         if shown and (shown not in opened.written or _went_back()):
             opened.values = shown
             opened.written = []
         self.write_url()
 
     def write_url(self) -> None:
-        """Make the URL say what is open."""
+        """Write the state to the URL."""
         opened, wanted = self._open(), self.as_query()
         if wanted not in opened.written[-1:]:
             opened.written = [*opened.written, wanted][-_REMEMBERED:]
@@ -78,7 +78,7 @@ class SessionState:
             st.query_params.from_dict(wanted)
 
     def as_query(self) -> dict[str, str]:
-        """What is open, as the URL's parameters."""
+        """The state as the URL's parameters."""
         values = self._open().values
         return {name: values[name] for name in NAMES if name in values}
 
@@ -88,10 +88,10 @@ class SessionState:
         self.write_url()
 
     def hold(self, **values: str | int | None) -> None:
-        """The same without the URL, which `write_url` has to follow: that may interrupt the run, and this does not."""
+        """Like `update`, without the URL: `write_url` has to follow. Unlike that, this cannot interrupt the run."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
-            # An operator, a key and a range are those of the run.
+            # The operators, the key and the range belong to the former run.
             values = {"node": None, "key": None, "seen": None, "range": None, **values}
         for name, value in values.items():
             if name not in NAMES:
@@ -158,7 +158,7 @@ class SessionState:
 
     @property
     def event(self) -> int | None:
-        """The event (seq) that everything is shown at."""
+        """The event (seq) at which everything is shown."""
         return self._number("event")
 
     @event.setter
@@ -177,7 +177,7 @@ class SessionState:
 
     @property
     def seen(self) -> str | None:
-        """The operator as which event time is seen; None: the whole pipeline."""
+        """The operator whose event time is shown; None: the whole pipeline."""
         return self._text("seen")
 
     @property
@@ -188,12 +188,12 @@ class SessionState:
 
     @property
     def sql(self) -> str | None:
-        """The question on the page SQL."""
+        """The query on the page SQL."""
         return self._text("sql")
 
     @property
     def story(self) -> str | None:
-        """The story that is told with its step, from 1: `01-word-frequency.3`."""
+        """The open story with its step, from 1: `01-word-frequency.3`."""
         return self._text("story")
 
     @story.setter
@@ -202,7 +202,7 @@ class SessionState:
 
     @property
     def present(self) -> bool:
-        """Whether the page is shown to a room: large, and without what is not the page."""
+        """Whether the page is presented: large, and without the bars around it."""
         return self._text("present") == "on"
 
     @present.setter
@@ -229,7 +229,7 @@ def _went_back() -> bool:
 
 
 def remembered(key: str, start: Mapping[str, Any]) -> dict[str, Any]:
-    """A component's own corner of the session, made from `start` at its first use."""
+    """A component's own values in the session, copied from `start` at the first use."""
     if key not in st.session_state:
         st.session_state[key] = dict(start)
     values: dict[str, Any] = st.session_state[key]

@@ -79,7 +79,7 @@ def mode_badges(mode: ChangelogMode | str) -> str:
 
 
 def mode_of(text: str) -> ChangelogMode:
-    """The mode that is written so: `[I,UB,UA,D]`."""
+    """The changelog mode of a text such as `[I,UB,UA,D]`."""
     names = {"I": RowKind.INSERT, "UB": RowKind.UPDATE_BEFORE, "UA": RowKind.UPDATE_AFTER, "D": RowKind.DELETE}
     return ChangelogMode(names[name] for name in text.strip("[]").split(",") if name in names)
 
@@ -98,7 +98,7 @@ def muted(text: str) -> str:
 
 
 def figure(height: int = 320) -> go.Figure:
-    """An empty chart with the studio's template: no title, transparent, quiet grid, room for nothing but data."""
+    """An empty chart with the studio's template: no title, transparent background, faint grid, narrow margins."""
     axis = {"gridcolor": GRID, "zeroline": False, "linecolor": GRID, "ticks": ""}
     chart = go.Figure()
     chart.update_layout(
@@ -112,14 +112,14 @@ def figure(height: int = 320) -> go.Figure:
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         hoverlabel={"align": "left"},
         dragmode="pan",
-        # Its own background is half black where the chart's is transparent.
+        # The default background is half black on a transparent chart.
         modebar={"bgcolor": TRANSPARENT, "color": ROLE_COLORS["sink"], "activecolor": SERIES[0]},
     )
     return chart
 
 
 def chart_config(name: str, **more: Any) -> dict[str, Any]:
-    """The buttons of a chart. Its camera saves it in the format that the person chose, large enough for print."""
+    """The buttons of a chart. Its camera saves it in the format that the user chose, large enough for print."""
     image = {"format": st.session_state.get(IMAGE_FORMAT, "png"), "filename": name, "scale": 2}
     return {"displaylogo": False, "toImageButtonOptions": image, **more}
 

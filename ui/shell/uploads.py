@@ -1,6 +1,6 @@
-"""Files that people drop on the studio: kept beside the store under their content's hash, never changed.
+"""Uploaded files: stored beside the store under the hash of their content, never changed.
 
-The same file dropped twice is kept once, and a pipeline that names it means those very bytes for ever.
+The same file uploaded twice is stored once, and a pipeline that names it always reads the same bytes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import IO, Final
 
 FOLDER: Final = "files"
 _CHUNK: Final = 1 << 20
-# Of the 255 that file systems have; letters beyond ASCII take up to four.
+# File systems allow 255; a character beyond ASCII takes up to four.
 _NAME_BYTES: Final = 100
 
 
 def keep(stream: IO[bytes], name: str, folder: Path) -> str:
-    """Keep a file; the path to write into a pipeline, relative to `folder`. Raises OSError."""
+    """Store a file; returns the path to write into a pipeline, relative to `folder`. Raises OSError."""
     target = folder / FOLDER
     target.mkdir(parents=True, exist_ok=True)
     partial = target / f".{secrets.token_hex(8)}.part"
@@ -44,7 +44,7 @@ def safe_name(name: str) -> str:
 
 
 def first_lines(path: Path, most: int = 8, width: int = 160) -> list[str]:
-    """The first lines of a text file, as they are; [] where it is none or cannot be read."""
+    """The first lines of a text file, long ones truncated; [] if it is not a text file or cannot be read."""
     try:
         with path.open("rb") as file:
             raw = file.read(64 * 1024)

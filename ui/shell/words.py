@@ -1,4 +1,4 @@
-"""Numbers as people read them: durations, instants, counts, cells. Exact where a user would act on them."""
+"""Values as text for people: durations, instants, counts, cells. Exact if a user would act on them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def elapsed(seconds: float) -> str:
 
 
 def instant(ms: int | None) -> str:
-    """An instant in UTC with milliseconds; the end of a source; nothing yet."""
+    """An instant in UTC with milliseconds; `end of input` from END_MS on, `none yet` for None."""
     if ms is None:
         return "none yet"
     if ms >= END_MS:
@@ -57,7 +57,7 @@ def instant(ms: int | None) -> str:
 
 
 def window(start_ms: int | None, end_ms: int | None, day: str = "") -> str:
-    """A window as [start, end): `[2001-09-09 01:48:00, 01:48:10)`; milliseconds only where there are some."""
+    """A window as [start, end): `[2001-09-09 01:48:00, 01:48:10)`; milliseconds only if they are not 0."""
     if start_ms is None or end_ms is None:
         return ""
     start, end = clock(start_ms, day), clock(end_ms, instant(start_ms)[:10])
@@ -65,7 +65,7 @@ def window(start_ms: int | None, end_ms: int | None, day: str = "") -> str:
 
 
 def clock(ms: int | None, day: str) -> str:
-    """An instant without its date where that is the day that everybody knows."""
+    """An instant, without its date if that is `day`."""
     text = instant(ms)
     return text.removeprefix(f"{day} ") if day else text
 
@@ -89,14 +89,14 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
 
 
 def value(cell: object) -> str:
-    """A value of a record as one line of text. NULL is for the caller to tell apart from the text."""
+    """A value of a record as one line of text. The caller has to distinguish NULL from the text `NULL`."""
     match cell:
         case None:
             return "NULL"
         case bool():
             return "true" if cell else "false"
         case datetime():
-            # Thousandths where there are some: event times have no more.
+            # Milliseconds if they are exact and not 0: event times have no finer part.
             digits = "auto" if not cell.microsecond or cell.microsecond % 1000 else "milliseconds"
             return cell.isoformat(sep=" ", timespec=digits).removesuffix("+00:00")
         case date():
@@ -104,7 +104,7 @@ def value(cell: object) -> str:
         case bytes():
             return "0x" + cell.hex()
         case float():
-            # 959.1200000000001 is what adding floats makes of 959.12.
+            # Sums of floats have rounding errors: 959.1200000000001 is meant as 959.12.
             exact = str(cell)
             return exact if len(exact.strip("-").replace(".", "")) <= _FLOAT_DIGITS else f"{cell:.{_FLOAT_DIGITS}g}"
         case list() | tuple():
@@ -116,7 +116,7 @@ def value(cell: object) -> str:
 
 
 def at_line(line: int) -> str:
-    """Where a sentence about a text begins with the line that it is about, from 1; empty for 0."""
+    """The prefix of a sentence about a line of a text, from 1; empty for 0."""
     return f"Line {line}: " if line else ""
 
 
@@ -126,10 +126,10 @@ def record(names: Sequence[str], values: Sequence[object]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it is, where Markdown is read: no links, pictures, headings, colours, icons, formulas or emphasis.
+    """Text escaped for Markdown: no links, pictures, headings, colours, icons, formulas or emphasis.
 
-    Whatever a person or a file has named goes through here.
+    Every name that comes from a person or a file has to be escaped here.
     """
-    # Streamlit looks for icons, and Markdown for addresses, in what is text already: no escape helps there.
+    # Streamlit finds icons, and Markdown URLs, in escaped text as well: a word joiner breaks these up.
     text = _LIST.sub(r"\1\\\2", _BLOCK.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", text)))
     return _RECOGNISED.sub(rf"\g<0>{_NOTHING}", text)

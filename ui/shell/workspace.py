@@ -1,6 +1,6 @@
-"""Where a person's work lives: the store, and the folder beside it that uploaded files are kept in.
+"""The store of this process, and its folder, which also has the uploaded files.
 
-File names in pipelines that are not absolute are relative to this folder, in the builder and in runs alike.
+Relative file names in pipelines refer to this folder, in the builder and in runs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ def store() -> Store:
 
 
 def folder() -> Path:
-    """What relative file names in pipelines are relative to."""
+    """The folder that relative file names in pipelines refer to."""
     return default_path().parent
 
 
 def forget() -> None:
-    """Forget the store: the next question opens it anew."""
+    """Forget the store: the next call of `store` opens it again."""
     _open.cache_clear()
 
 
 @cache
 def _open(path: Path) -> Store:
-    # A failure is not remembered: once the other process is gone, the next rerun finds the file free.
+    # A failure is not cached: once the other process has ended, the next rerun can open the file.
     return Store.open(path)
