@@ -37,7 +37,7 @@ tools = None
 with guard():
     settle(view)
     if view.file == "build" and (drafting := edited()) is not None:
-        # A run that was just started is what the bar says.
+        # The bar shows the run that was just started.
         drafting.publish()
 if not state.present:
     with guard():

@@ -1,4 +1,4 @@
-"""What is served: `streamlit run ui/server.py`. The app of `ui/app.py` behind its front door."""
+"""The served app: `streamlit run ui/server.py`. It is `ui/app.py` behind host checks and the login."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from ui.shell import workspace  # noqa: E402
 
 
 def _hosts() -> list[str] | None:
-    """The names that the app has."""
+    """The accepted host names; None: any."""
     named: list[str] = config.get_option("server.allowedHosts")
     return named or (list(LOOPBACK) if is_loopback(config.get_option("server.address")) else None)
 
@@ -45,7 +45,7 @@ if (warning := warning_of(_address, has_login=serving().has_login)) is not None:
 
 @asynccontextmanager
 async def _while_it_serves(_: App) -> AsyncIterator[None]:
-    """The runs end with the server: it ends its process by the signal that it got, and Python's own end never comes."""
+    """End the runs with the server: its signal ends the process before Python's exit handlers run."""
     yield
     # Here, so that the server answers before all of the engine is loaded.
     from ui.runs import manager

@@ -1,4 +1,4 @@
-"""Guided stories: one data file per example, named as the example is. A step is a sentence or two on a real page."""
+"""Guided stories: one data file per example, with the example's name. A step is a sentence or two on a real page."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class Story(BaseModel):
 
 @cache
 def stories() -> dict[str, Story]:
-    """The stories by the name of their example."""
+    """The stories by the names of their examples."""
     paths = sorted(FOLDER.glob("*.json"))
     return {path.stem: Story.model_validate_json(path.read_text(encoding="utf-8")) for path in paths}
