@@ -1,4 +1,4 @@
-"""How a widget and the document meet: it shows the document's value and writes what was typed, as it was typed."""
+"""The binding of a widget to the document: it shows the document's value and writes the user's input to it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ui.forms.spec import Field
 
 @dataclass(frozen=True)
 class FormContext:
-    """A node's form: where it writes, which columns its inputs have (None: not known yet), what is wrong.
+    """A node's form: the document that it edits, the columns of the inputs (None: not known yet), the errors.
 
-    output: the node's own columns, once they are known. expressions: the widgets that are drawn for expressions, by
-    their keys with the columns to complete.
+    output: the node's own columns, once they are known. path: the place in the parameters that the fields are below.
+    expressions: by the keys of the widgets for expressions, the columns to complete.
     """
 
     drafting: Drafting
@@ -48,7 +48,7 @@ class FormContext:
         return self.output if not self.inputs else None
 
     def scope(self, port: str | None) -> Schema | None:
-        """The columns of an expression: of both inputs where there are two, as an inner join names them."""
+        """The columns of an expression. With two inputs and no port, those of both, as an inner join names them."""
         if port is None and len(self.inputs) == 2:
             left, right = self.inputs.values()
             if left is not None and right is not None:
@@ -56,7 +56,7 @@ class FormContext:
         return self.columns(port)
 
     def value(self, field: Field) -> Any:
-        """What the document has, or the default."""
+        """The value in the document, or the default."""
         current: Any = self.node.parameters
         for part in (*self.path, field.name):
             try:
@@ -66,7 +66,7 @@ class FormContext:
         return current
 
     def key(self, name: str) -> str:
-        """A widget's key: another one for another node, and whenever its parameter changed behind its back."""
+        """A widget's key. It differs per node, and changes when the parameter is changed outside of the widget."""
         place = ".".join(map(str, (*self.path, name)))
         return self._prefix(place) + place
 
@@ -76,7 +76,7 @@ class FormContext:
         return f"form|{self.drafting.key}|{self.node.id}|{generation}|"
 
     def write(self, path: Path, value: object, *, redraw: bool = False, merge: bool = True) -> None:
-        """Put a value at a path of the parameters; ABSENT takes it away."""
+        """Put a value at a path of the parameters; ABSENT removes it."""
         drafting = self.drafting
         node = drafting.pipeline.node(self.node.id)
         new = value if len(path) == 1 else _with(node.parameters.get(str(path[0]), []), path[1:], value)
@@ -86,7 +86,7 @@ class FormContext:
         drafting.edit(document, merge=f"{node.id}|{place}" if merge else "", redraw=redraw)
 
     def bind(self, field: Field, key: str, shown: Any, read: Callable[[Any], object], *, redraw: bool = False) -> None:
-        """Let the document take what the widget with this key says. shown: what it says while nobody touches it."""
+        """Write the input of the widget with this key to the document. shown: its value before any input."""
         path = (*self.path, field.name)
 
         def take(raw: Any) -> None:
@@ -96,18 +96,18 @@ class FormContext:
         pending().draw(key, shown, take)
 
     def is_current(self, key: str) -> bool:
-        """Whether a widget is still that of its field: the node is there, and the field did not change elsewhere."""
+        """Whether a widget is up to date: its node exists, and its field was not changed outside of the widget."""
         is_there = any(node.id == self.node.id for node in self.drafting.pipeline.nodes)
         return is_there and key.startswith(self._prefix(key.rpartition("|")[2]))
 
     def now(self, field: Field) -> Any:
-        """What the document has by now, which may be more than what was drawn."""
+        """The current value in the document, which may be newer than the drawn one; None if the node is gone."""
         nodes = [node for node in self.drafting.pipeline.nodes if node.id == self.node.id]
         return replace(self, node=nodes[0]).value(field) if nodes else None
 
 
 def _with(container: Any, path: Path, value: object) -> Any:
-    """A copy of a list or object in which one place is another; what is not there yet is made."""
+    """A copy of a list or object with another value at a path; missing lists and objects are created."""
     head, rest = path[0], path[1:]
     if isinstance(head, int):
         items = list(container) if isinstance(container, (list, tuple)) else []

@@ -17,7 +17,7 @@ _HEIGHT: Final = 220
 
 
 def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
-    """The code; below it the button that allows it, while nobody has."""
+    """Draw the code, and below it the button that allows it, unless it is allowed already."""
     value = form.value(field)
     text = value if isinstance(value, str) else ""
     key = form.key(field.name)
@@ -37,7 +37,7 @@ def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
 
 def _taken(before: str, typed: str | None) -> object:
-    """What the document gets. What somebody types here goes on being allowed: they have read what they write."""
+    """The value for the document. An edit of allowed code is allowed too, since its author has read it."""
     if not typed or not typed.strip():
         return ABSENT
     if before and consent.is_allowed(before) and consent.can_allow():

@@ -1,4 +1,4 @@
-"""What is wrong with a node's parameters, each complaint at the path of its field."""
+"""The errors in a node's parameters, each at the path of its field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BELOW: Final = re.compile(r"\b[a-z_]+\.\d+(?:\.[a-z_]+)*\b")
 
 
 class Complaints:
-    """Sentences by path. A form takes those of each field that it draws; the rest is shown above the form."""
+    """Sentences by path. A form takes the sentences of each field that it draws; the rest is shown above the form."""
 
     def __init__(
         self,
@@ -33,27 +33,27 @@ class Complaints:
         self.count = len(self._open)
 
     def take(self, path: Path) -> tuple[str, ...]:
-        """What is wrong exactly here; each is given once."""
+        """The complaints at exactly this path; each is returned once."""
         taken = tuple(text for at, text in self._open if at == path)
         self._open = [each for each in self._open if each[0] != path]
         return taken
 
     def has(self, name: str) -> bool:
-        """Whether anything is wrong at a field or below it."""
+        """Whether there is a complaint at a field or below it."""
         return any(at[:1] == (name,) for at, _ in self._open)
 
     def take_below(self, path: Path) -> tuple[str, ...]:
-        """What is wrong here or anywhere below, and has not been taken yet."""
+        """The complaints at this path or below it that were not taken yet."""
         taken = tuple(text for at, text in self._open if at[: len(path)] == path)
         self._open = [each for each in self._open if each[0][: len(path)] != path]
         return taken
 
     def below(self, path: Path) -> tuple[tuple[Path, str], ...]:
-        """What is wrong here or anywhere below, each with its place; it is not taken."""
+        """The complaints at this path or below it, each with its path, without taking them."""
         return tuple(each for each in self._open if each[0][: len(path)] == path)
 
     def rest(self) -> tuple[str, ...]:
-        """What no field has taken."""
+        """The complaints that no field has taken."""
         return tuple(text for _, text in self._open)
 
     def refused(self, path: Path) -> tuple[ExpressionError, ...]:
@@ -61,12 +61,12 @@ class Complaints:
         return tuple(error for error in self._refused if _path(error.field) == path)
 
     def notes(self, path: Path) -> tuple[str, ...]:
-        """What is not wrong but not known yet."""
+        """The notes at a path: not errors, but checks that are still pending."""
         return tuple(text for at, text in self._notes if at == path)
 
 
 def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]) -> Complaints:
-    """Everything wrong with these parameters: the model's own rules, else what the planner found."""
+    """All errors in these parameters: those of the model's validation, or if there are none, those of the planner."""
     notes = [(_path(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
     try:
         model.model_validate(dict(parameters))
@@ -81,7 +81,7 @@ def _path(field: str) -> Path:
 
 
 def without_field(problem: StudioError) -> str:
-    """The sentence without the field and the expression that it begins with: it is shown at that field, below both."""
+    """The sentence without the field and the expression at its beginning, because it is shown at that field."""
     if isinstance(problem, ExpressionError):
         return problem.reason
     sentence, place = problem.sentence, problem.field
@@ -105,7 +105,7 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
         case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
             text = f"{error['input']!r} is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
         case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:
-            # What is wrong with several fields together is shown at the one that the sentence begins with.
+            # An error in several fields together is shown at the field that the sentence begins with.
             return (named,), with_titles(model, error["msg"].removeprefix("Value error, "))
         case _:
             text = f"{error['msg'].removeprefix('Value error, ')} (got {got})."
@@ -113,7 +113,7 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
 
 
 def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: StudioError) -> str:
-    """A problem of a node as its form says it: `Aggregates, row 1, Column: unknown column 'q'.`"""
+    """A problem of a node as its form shows it: `Aggregates, row 1, Column: unknown column 'q'.`"""
     path = _path(problem.field)
     found = complaints_of(model, parameters, (problem,)).below(path[:1]) if path else ()
     if not found:
@@ -123,7 +123,7 @@ def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: Stu
 
 
 def place_of(model: type[BaseModel], path: Path) -> str:
-    """Where a path leads in the form of a model: `Aggregates, row 1, Column`; what the model lacks is as written."""
+    """A path as the form of a model names it: `Aggregates, row 1, Column`; names that the model lacks are unchanged."""
     words: list[str] = []
     current: type[BaseModel] | None = model
     for part in path:
@@ -137,7 +137,7 @@ def place_of(model: type[BaseModel], path: Path) -> str:
 
 
 def with_titles(model: type[BaseModel], sentence: str) -> str:
-    """A sentence with the names of fields as the form has them: Window size, not size_ms."""
+    """A sentence with the names of fields replaced by their titles in the form: Window size, not size_ms."""
     known = {field.name: field.title for field in fields_of(model)}
     sentence = _BELOW.sub(
         lambda word: place_of(model, _path(word[0])) if word[0].partition(".")[0] in known else word[0], sentence

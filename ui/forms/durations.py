@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `10 s`, `1 h 30 min`, `250 ms`, or a plain number of milliseconds."""
+"""Durations as people write them: `10 s`, `1 h 30 min`, `250 ms`, or a plain number of milliseconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNITS: Final = {
 }
 _SHORT: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 _CHOICES: Final = 200
-# Steps that people count in, from a millisecond to a day.
+# Round steps, from a millisecond to a day.
 _STEPS_MS: Final = (
     *(digit * scale for scale in (1, 10, 100) for digit in (1, 2, 5)),
     *(1000 * seconds for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 86_400)),
@@ -35,7 +35,7 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)?", re.IGNORECASE)
 
 
 def parse_duration(text: str) -> int | None:
-    """The milliseconds that a text stands for, or None where it is no length of time."""
+    """The milliseconds of a duration as text, or None if the text is no duration."""
     rest = text.strip()
     sign = -1 if rest.startswith("-") else 1
     rest = rest.lstrip("-+ ").lower()
@@ -54,7 +54,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def format_duration(ms: int) -> str:
-    """`10 s`, `1 h 30 min`, `2 s 500 ms`; reads back as the same number."""
+    """A duration as text: `10 s`, `1 h 30 min`, `2 s 500 ms`; `parse_duration` returns the same number."""
     if ms == 0:
         return "0 s"
     parts, rest = [], abs(ms)
@@ -66,7 +66,7 @@ def format_duration(ms: int) -> str:
 
 
 def durations_to(top_ms: int, *exact_ms: int) -> list[int]:
-    """Lengths of time to choose from, in round steps from 0 to at least top_ms, with these exact ones among them."""
+    """Durations to choose from: in round steps from 0 to at least top_ms, and in addition these exact ones."""
     days = -(-top_ms // (_CHOICES * _STEPS_MS[-1]))
     step = next((step for step in _STEPS_MS if top_ms <= step * _CHOICES), days * _STEPS_MS[-1])
     return sorted({*range(0, top_ms + step, step), *exact_ms})

@@ -1,4 +1,4 @@
-"""One widget per kind of field. What does not fit the field's type stays in the document and on the screen."""
+"""One widget per kind of field. A value that does not fit the field's type stays in the document and in the widget."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ui.shell.guard import as_sentence
 
 _LIVE: Final = "300ms"
 _FEW: Final = 4
-# Not None, which to Streamlit means that nothing has been chosen yet.
+# Not None: for Streamlit, None means that no choice was made yet.
 _NOTHING: Final = ""
 
 
 def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
-    """Draw a field with what is wrong below it. label: whether its title is seen, not only read out."""
+    """Draw a field, and its errors below it. label: whether its title is visible, not only for screen readers."""
     look: dict[str, Any] = {"label_visibility": "visible" if label else "collapsed", "help": field.description or None}
     match field.kind:
         case FieldKind.NUMBER:
@@ -66,7 +66,7 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
 
 
 def show_complaints(complaints: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
-    """What is wrong, in the colour of problems, right below the field."""
+    """Draw the complaints in the colour of problems, and the notes as captions."""
     for sentence in complaints:
         st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
     for sentence in notes:
@@ -93,7 +93,7 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
 
 def _empty(field: Field) -> object:
-    """What an empty widget means: the default where that is empty itself, else nothing where nothing is allowed."""
+    """The value of an empty widget: ABSENT if the default is empty too, else None if the field is optional, else ''."""
     if field.default in (None, "", [], {}):
         return ABSENT
     return None if field.is_optional else ""
@@ -224,7 +224,7 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
 
 def _of_its_code(field: Field, form: FormContext) -> Sequence[str]:
-    """The functions that the code of the node adds to those that can be chosen."""
+    """The functions that the code of the node adds to the choices."""
     code = form.node.parameters.get("code")
     if not field.adds_functions or not isinstance(code, str):
         return ()
@@ -244,7 +244,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     choices = options if field.is_required else [_NOTHING, *options]
     value = _NOTHING if value is None and not field.is_required else value
     shown = value if value in choices else None
-    # In a row with others: of a list, or of what all sources have.
+    # The field shares a row with others, in a list or among the fields that all sources have.
     is_narrow = bool(form.path) or field.name in Source.model_fields
     form.bind(
         field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else _without_words(chosen, options)
@@ -262,7 +262,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
 
 def _without_words(chosen: str, names: Sequence[str]) -> str:
-    """A column's name; where the choices had to be drawn anew, the browser may send what it showed for one."""
+    """The name of a chosen column. If the choices were drawn again, the browser may send a choice's label instead."""
     name, mark, _ = chosen.rpartition(" · ")
     return name if mark and chosen not in names else chosen
 
@@ -275,7 +275,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     computed = _computed(value)
     key = form.key(field.name)
     names = [*(schema.names if schema else ())]
-    # What is computed stands behind the names and moves with them, so its widgets are drawn anew.
+    # Computed columns follow the plain names and move with them, so their widgets are drawn again.
     form.bind(field, key, chosen, lambda names: [*names, *_computed(form.now(field))], redraw=bool(computed))
     st.multiselect(
         field.title,
@@ -296,7 +296,7 @@ def _computed(value: Any) -> list[Any]:
 
 
 def _column_words(schema: Schema | None, is_free: bool = False, *, is_narrow: bool = False) -> Callable[[Any], str]:
-    """A column with its type, where there is room; one that the input does not have says so."""
+    """The label of a column: its name, with its type if there is room; a column that the input lacks is `missing`."""
     types = {column.name: column.type for column in schema or ()}
 
     def words(name: Any) -> str:

@@ -1,4 +1,4 @@
-"""The path of a file: typed, dropped on the form, or made of rows that are pasted. Its first lines are shown below."""
+"""The path of a file: typed, uploaded, or made of pasted rows. The first lines of the file are shown below."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.shell.uploads import first_lines, keep
 
 
 def file_field(field: Field, form: FormContext) -> None:
-    """Draw the path, a place to drop a file, and the beginning of the file."""
+    """Draw the path, an upload area, and the beginning of the file."""
     value = form.value(field)
     key = form.key(field.name)
     shown = value if isinstance(value, str) else ""
@@ -53,13 +53,13 @@ def file_field(field: Field, form: FormContext) -> None:
 
 
 def _takes_text(form: FormContext) -> bool:
-    """Whether the source reads what `pasted` makes of a text."""
+    """Whether the source reads a file type that `pasted` creates."""
     cls = sources().get(form.node.operator)
     return cls is not None and any(ending in cls.opens for ending in (".csv", ".jsonl"))
 
 
 def _paste(field: Field, form: FormContext) -> None:
-    """A place to paste rows, which are kept as a file."""
+    """Draw a text area for pasted rows, which are stored as a file."""
     key = form.key(f"{field.name}.paste")
     st.text_area(
         "Or paste rows, with their names in the first line", key=key, height=100, placeholder="id,amount\n1,9.50"

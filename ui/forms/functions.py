@@ -1,4 +1,4 @@
-"""The functions that the expression editor offers: Spark SQL's, of one record, the same answer every time."""
+"""The functions that the expression editor offers: deterministic scalar functions of Spark SQL."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rows of data typed in: as a table, or as text with one row per line. Both write the same rows.
 
-A row is a list of values. As text it is written like CSV, or as JSON where it is more than that: an object by
-column name, or `{"watermark": 5000}`.
+A row is a list of values. As text it is written like CSV. Other rows are written as JSON: an object by column name, or
+`{"watermark": 5000}`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def grid_field(field: Field, form: FormContext) -> None:
     is_table = can_be and looks["look"] == _TABLE
     head, place = st.columns([3, 2], vertical_alignment="bottom")
     head.markdown(f"**{field.title}**", help=field.description or None)
-    # Where rows do not fit the columns, they are text until they do; that was nobody's choice.
+    # Rows that do not fit the columns are shown as text until they fit. The user's choice of the view is kept.
     key = form.key(f"{field.name}.look{'' if can_be else '-text'}")
 
     shown = _TABLE if is_table else _TEXT
@@ -70,7 +70,7 @@ def grid_field(field: Field, form: FormContext) -> None:
 
 
 def columns_of(form: FormContext) -> dict[str, str]:
-    """The columns to fill in, by name with their types; the kind is the first where rows carry one."""
+    """The columns to fill in, by name with their types; the kind is the first if the rows are a changelog."""
     kind = {KIND: "kind"} if form.node.parameters.get("changelog") is True else {}
     columns = {column.name: column.type for column in form.output or ()}
     return {**kind, **columns} if columns else {}
@@ -81,9 +81,9 @@ def _fits(item: Any, columns: dict[str, str]) -> bool:
 
 
 def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
-    # A table of other columns is another table.
+    # A table with other columns needs another key.
     key = form.key(f"{field.name}.{zlib.crc32(repr(columns).encode())}")
-    # The table starts from the rows as they were when it was drawn first, and holds its edits against those.
+    # The edits of the table refer to the rows at the time when it was drawn first.
     base = remembered(f"{key}|base", {"rows": [[_shown(value) for value in item] for item in items]})["rows"]
     names = list(columns)
 
@@ -135,7 +135,7 @@ def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[s
 
 
 def row_text(item: Any, width: int) -> str:
-    """One row as a line: CSV where it is a plain list as wide as the columns, else JSON."""
+    """One row as a line: CSV if it is a plain list with a value per column, else JSON."""
     if isinstance(item, str):
         return item
     if not isinstance(item, list) or len(item) != width or any(isinstance(value, (list, dict)) for value in item):
@@ -146,7 +146,7 @@ def row_text(item: Any, width: int) -> str:
 
 
 def parse_rows(text: str, types: Sequence[str]) -> list[Any]:
-    """The rows of a text. A line of broken JSON stays as text, for the model to complain about."""
+    """The rows of a text. A line of invalid JSON stays a text, and the model's validation reports it."""
     rows: list[Any] = []
     for line in text.splitlines():
         if line.strip().startswith(("[", "{")):
@@ -168,7 +168,7 @@ def _shown(value: Any) -> str | None:
 
 
 def _read(value: Any, type_: str) -> Any:
-    """A cell's text as the document writes a value of that type; what does not fit stays text."""
+    """A cell's text as a value of that type in the document; a text that does not fit the type stays a text."""
     if not isinstance(value, str) or type_ in ("string", "kind"):
         return value if value != "" or type_ == "string" else None
     text = value.strip()

@@ -30,7 +30,7 @@ def items_field(field: Field, form: FormContext, draw_field: DrawField) -> None:
 
 
 def computed_columns(field: Field, form: FormContext, start: int, draw_field: DrawField) -> None:
-    """The named expressions in a list of columns, which stand behind the plain names there."""
+    """Draw the named expressions in a list of columns, which follow the plain names."""
     _rows(field, form, start, draw_field, f"{field.title}: an expression")
 
 
@@ -57,13 +57,13 @@ def _item(field: Field, form: FormContext, at: int, span: tuple[int, int], draw_
     shown = usual[:_PER_ROW] if len(usual) > _PER_ROW + 1 else usual
     hidden = [spec for spec in specs if spec not in shown]
     weights = [_WEIGHTS.get(spec.kind, 3) for spec in shown]
-    # Below the row, where there is room for a sentence.
+    # Complaints are shown below the row, where a sentence fits.
     wrong = form.complaints.below(form.path)
     form.complaints.take_below(form.path)
     columns = st.columns([*weights, 1.9 if hidden else 0.9], vertical_alignment="bottom", gap="xsmall")
     for spec, column in zip(shown, columns[:-1], strict=True):
         with column:
-            # What a switch means stands beside it, not above.
+            # The label of a switch is beside it, not above it.
             draw_field(spec, form, label=at == span[0] or spec.kind is FieldKind.TOGGLE)
     with columns[-1], st.container(horizontal=True, gap="xsmall", wrap=False):
         if hidden:
@@ -82,7 +82,7 @@ def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> No
     key = form.key("menu")
 
     def chosen() -> None:
-        # A list that has changed since has other rows at these places.
+        # If the list has changed since, it has other rows at these indexes.
         if form.is_current(key):
             _rearrange(form, said(key), at)
 
@@ -121,5 +121,5 @@ def _add(field: Field, form: FormContext) -> None:
     assert field.model is not None
     value = form.now(field)
     items = list(value) if isinstance(value, (list, tuple)) else []
-    # The rows that are there stay as they are, also one in which somebody is typing.
+    # The existing rows are not drawn again: a user may be typing in one.
     form.write((*form.path, field.name), [*items, suggested_item(field.model, form, items)], merge=False)

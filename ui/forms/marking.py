@@ -1,4 +1,4 @@
-"""Which word of an expression the analyzer's sentence is about, and the expression with that word marked."""
+"""The word of an expression that an analyzer's error refers to, and the expression with that word marked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _AT_END: Final = "end of input"
 
 
 def wrong_word(expression: str, reason: str) -> tuple[int, int]:
-    """Where the word stands, as [start, end); all of it where none is named, its end where more is missing."""
+    """The place of the wrong word, as [start, end).
+
+    It is the whole expression if no word is named, and the end of the expression if more is missing.
+    """
     if _AT_END in reason:
         end = len(expression.rstrip())
         return end, end
@@ -26,7 +29,7 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
 
 
 def _named(reason: str) -> list[str]:
-    """The words that a sentence quotes, in their order; Spark's suggestions come after what is wrong."""
+    """The words that a sentence quotes, in their order, without Spark's suggestions, which follow the wrong word."""
     words = [match.group(1) for match in [_CALLED.match(reason)] if match]
     message = reason.split("Did you mean", 1)[0]
     quoted = sorted([*_IDENTIFIER.finditer(message), *_NAMED.finditer(message)], key=lambda match: match.start())
@@ -41,7 +44,7 @@ def _named(reason: str) -> list[str]:
 
 
 def marked_html(expression: str, reason: str) -> str:
-    """The expression in monospace, the wrong word underlined; to a reader of the screen it is named."""
+    """The expression in monospace with the wrong word underlined, and a label of that word for screen readers."""
     start, end = wrong_word(expression, reason)
     word = expression[start:end]
     shown = escape(word) if word else "&nbsp;"

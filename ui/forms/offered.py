@@ -1,4 +1,4 @@
-"""A field for which the source itself says what can be chosen, such as the tables of a file."""
+"""A field with choices that the source itself offers, such as the tables of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.shell import workspace
 
 
 def offered_field(field: Field, form: FormContext) -> bool:
-    """Draw the choice. False where nothing is known to choose from, so that the name has to be typed."""
+    """Draw the choice. False if no choices are known, so that the name has to be typed."""
     offered = _offered(field, form)
     if not offered:
         return False

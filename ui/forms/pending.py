@@ -1,9 +1,9 @@
-"""What the widgets of a form say and the document has not taken yet: each change once, none lost, none from before.
+"""The input of a form's widgets that the document does not have yet: each change is applied exactly once.
 
-Streamlit calls a widget's callback only where the run that brought the change is not interrupted, and calls that of a
-widget that nobody touched where the run before was. So forms have no callbacks. A field registers here as it is drawn;
-before anything else happens, in a callback or a page, every field that says something else than it last said is taken.
-`st.session_state.to_dict` is read, which, unlike one of its entries, is no place where Streamlit interrupts a run.
+Streamlit calls a widget's callback only if the run that brought the change is not interrupted. If the previous run was
+interrupted, it also calls the callbacks of untouched widgets. Therefore forms have no callbacks. A field registers
+here when it is drawn. Before anything else happens in a callback or a page, the changed value of every field is
+applied. The values are read by `st.session_state.to_dict`: unlike access to one entry, Streamlit cannot interrupt it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class _Field:
 
 
 class Pending:
-    """The fields that are drawn, by the keys of their widgets, with what each said last."""
+    """The drawn fields by the keys of their widgets, each with its last value."""
 
     def __init__(self) -> None:
         self._fields: dict[str, _Field] = {}
         self._drawn: set[str] = set()
 
     def draw(self, key: str, shown: Any, take: Callable[[Any], None]) -> None:
-        """Register a widget that shows a value; `take` gets what it says instead, once per change."""
+        """Register a widget that shows a value; `take` is called with the new value, once per change."""
         self._drawn.add(key)
         if key in self._fields:
             self._fields[key].take = take
@@ -40,14 +40,14 @@ class Pending:
             self._fields[key] = _Field(deepcopy(shown), take)
 
     def changes(self, values: dict[str, Any]) -> Iterator[Callable[[], None]]:
-        """What has to be taken, in the order in which the fields stand."""
+        """The actions that apply the changed values, in the order of the fields."""
         for key, field in list(self._fields.items()):
             if key in values and values[key] != field.said:
                 field.said = deepcopy(values[key])
                 yield lambda field=field: field.take(field.said)  # type: ignore[misc]
 
     def finish(self) -> None:
-        """The page has been drawn whole: what was not drawn with it is gone."""
+        """Remove the fields that were not drawn, after the whole page was drawn."""
         self._fields = {key: field for key, field in self._fields.items() if key in self._drawn}
         self._drawn = set()
 
@@ -61,5 +61,5 @@ def pending() -> Pending:
 
 
 def said(key: str) -> Any:
-    """What a widget says, for its callback; asking does not interrupt the run."""
+    """The value of a widget, for its callback; reading it here cannot interrupt the run."""
     return st.session_state.to_dict().get(key)

@@ -1,4 +1,4 @@
-"""The columns of a source whose rows a server has, or of a file of the web: one button asks there for them."""
+"""The columns of a source on a server, or of a file on the web: a button requests them from there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shell.guard import guarded
 
 
 def served_columns(form: FormContext, label: str) -> None:
-    """The button. What it finds takes the place of the columns that are there."""
+    """Draw the button. The columns that it finds replace the existing ones."""
     st.button(
         label,
         key=form.key("columns.ask"),
@@ -39,7 +39,7 @@ def _ask(form: FormContext) -> None:
     node = drafting.pipeline.node(name)
     cls = sources()[node.operator]
     is_file = not issubclass(cls, ServedSource)
-    # What is set by columns that are not known yet is left out.
+    # Parameters that name columns are left out, because the columns are not known yet.
     own = {key: value for key, value in node.parameters.items() if not (is_file and key in Source.model_fields)}
     try:
         source = cls.model_validate(own | ({"types": {}, "fixed_columns": False} if is_file else {"columns": []}))

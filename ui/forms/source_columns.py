@@ -1,6 +1,6 @@
-"""The columns of a file, a row each: what was found and why, the type to read it as, whether it is the event time.
+"""The columns of a file, a row each: the inferred type with its reason, the type to read, the event time.
 
-Below them ten rows as they are parsed, and those that are rejected, before anything runs.
+Below the columns, the first rows are shown as they are parsed, and the rows that would be rejected, before a run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _TIMES: Final = ("timestamp", "timestamp_ntz", "tinyint", "smallint", "int", "bi
 
 
 def source_columns(form: FormContext) -> bool:
-    """Draw the table. False where the columns are not known, so that the types have to be typed."""
+    """Draw the table. False if the columns are unknown or too many, so that the types have to be typed."""
     source = _source(form.node.operator, form.node.parameters)
     if source is None:
         return False
@@ -140,7 +140,7 @@ def _tick(form: FormContext, at: int, column: ColumnProfile, chosen: object, pro
 
 
 def _set_time(form: FormContext, parameters: Mapping[str, Any]) -> None:
-    """Make these the event time, its unit and its delay; what is not said is as if nobody had."""
+    """Set the event time, its unit and its delay; those that are not among the parameters are removed."""
     drafting = form.drafting
     node = drafting.pipeline.node(form.node.id)
     kept = [each for each in node.parameters.get("computed", ()) if each.get("name") != parameters.get("event_time")]
@@ -155,7 +155,7 @@ def _set_time(form: FormContext, parameters: Mapping[str, Any]) -> None:
 
 
 def _proposal(form: FormContext, proposals: Sequence[TimeProposal]) -> None:
-    """What the data says of the event time and its delay, with a button where something else is set."""
+    """Draw the event time and delay that the data suggests, with a button to use them if others are set."""
     if not proposals:
         return
     current = form.node.parameters.get("event_time")
@@ -232,7 +232,7 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
 
 
 def _source(operator: str, parameters: Mapping[str, Any]) -> FileSource | None:
-    """The source without what is said of its types and times, right or wrong; None where it is no source of files."""
+    """The source without the parameters of types and times, which may be wrong; None if it is no source of files."""
     cls = sources().get(operator)
     if cls is None or not issubclass(cls, FileSource):
         return None
@@ -257,7 +257,7 @@ def _columns(
 def _parsed(
     operator: str, parameters: str, schema: Schema, files: tuple[InputFile, ...], node: str, folder: Path
 ) -> Parsed | None:
-    """The first rows; the files are for the cache: one that has changed is another one to it."""
+    """The first rows. files: part of the key of the cache, because a changed file is a different value."""
     try:
         source = sources()[operator].model_validate(json.loads(parameters))
     except ValidationError:
@@ -266,5 +266,5 @@ def _parsed(
 
 
 def _key(form: FormContext, place: str, name: str) -> str:
-    """A widget's key: another one for another column, whatever its name is made of."""
+    """A widget's key, which differs per column. The name is hashed, because it may have any characters."""
     return form.key(f"{place}.{zlib.crc32(name.encode()):x}")

@@ -1,4 +1,4 @@
-"""What a form has to know of a field: read from the parameter model, for any model."""
+"""The description of a form's field, read from any parameter model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.contract.source import Source
 
 
 class FieldKind(Enum):
-    """Which widget draws a field."""
+    """The kind of a field, which determines its widget."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -39,12 +39,13 @@ class FieldKind(Enum):
 
 @dataclass(frozen=True)
 class Field:
-    """One field. choices: what can be chosen, as the document writes it. model: of an item of a list.
+    """One field. choices: the values to choose from, as in the document. model: the model of an item of a list.
 
-    default: as the document writes it, None where it is empty. low: the least number. port: the input that
-    a column picker chooses from. is_rare: few need it. only: it applies where one of these is chosen, in the field of
-    the same model that offers them; empty: always. unless: it does not apply where this field is set. start: what a new
-    node begins with, where that is not the default. adds_functions: those of the node's code can be chosen too.
+    default: as in the document, None if it is empty. low: the minimum of a number. port: the input whose columns a
+    column picker offers. is_free: an expression can be typed instead of a column. is_rare: the field is seldom needed.
+    only: the field applies if one of these is chosen in the field of the same model that offers them; empty: always.
+    unless: the field does not apply if this other field is set. start: the initial value in a new node, if not the
+    default. adds_functions: the functions of the node's code are choices too.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Field:
 
 @cache
 def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
-    """The fields of a model: its own, files first and those marked as last at their end; then all sources'."""
+    """The fields of a model: its own (files first, fields marked as last at the end), then those of all sources."""
     shared = [name for name in model.model_fields if issubclass(model, Source) and name in Source.model_fields]
     own = [name for name in model.model_fields if name not in shared]
     own.sort(key=lambda name: _place(_extra(model.model_fields[name])))
@@ -77,7 +78,7 @@ def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
 
 
 def _place(extra: dict[str, Any]) -> int:
-    """A file and what is chosen of it come first, what few need comes last."""
+    """The sort key of a field: a file and the choices in it come first, seldom needed fields last."""
     return 0 if extra.get("file") or extra.get("offered") else 2 if extra.get("last") else 1
 
 
@@ -157,7 +158,7 @@ def _is_record(annotation: Any) -> bool:
 
 
 def _model_beside_text(annotation: Any) -> type[BaseModel] | None:
-    """The model of `str | Model`, as in a list of columns that may hold named expressions."""
+    """The model of `str | Model`, as in a list of columns that may contain named expressions."""
     parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
     models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
     return models[0] if str in parts and len(models) == 1 else None

@@ -1,6 +1,6 @@
-"""Values to start with, so that a node that was just added usually works: guessed from the input's columns.
+"""Initial values, guessed from the input's columns, so that a new node usually works.
 
-Only what is needed and has no default is guessed; people change it in the form.
+Only required fields without a default are guessed; the user changes the values in the form.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> di
 
 
 def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
-    """The windows that the rows of an input have already, for an operator that can take them over; else {}."""
+    """The parameters for windows attached to the rows of an input, if the operator can use them; else {}."""
     sides = {f"{port}_window": port for port in ("left", "right")}
     if sides.keys() <= model.model_fields.keys():
         given = all(has_windows(inputs.get(port)) for port in sides.values())
@@ -49,13 +49,13 @@ def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> d
 
 
 def has_windows(schema: Schema | None) -> bool:
-    """Whether rows have windows already, as two columns that are called as Flink calls them."""
+    """Whether rows have attached windows: two timestamp columns with Flink's names."""
     types = {column.name: column.type for column in schema or ()}
     return all(types.get(name, "").startswith("timestamp") for name in BOUNDS[:2])
 
 
 def _first_rows(model: type[BaseModel]) -> dict[str, Any]:
-    """A column and three rows for a source of rows that are typed in, to be typed over."""
+    """A column and three rows as an example for a source of typed rows."""
     parameters: dict[str, Any] = {}
     for field in fields_of(model):
         if field.kind is FieldKind.GRID:
@@ -66,7 +66,10 @@ def _first_rows(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
-    """Whether nothing is wrong with the parameters taken together, such as an aggregate of nothing by nothing."""
+    """Whether the parameters are valid in combination; an aggregate without keys and calls is not.
+
+    Errors of single fields do not count.
+    """
     try:
         model.model_validate(dict(parameters))
     except ValidationError as error:
@@ -75,7 +78,7 @@ def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
 
 
 def _filled(model: type[BaseModel], parameters: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
-    """One length of time or number where that is all that lacks; else lists as well, and those until it is whole."""
+    """Add one duration or number if only that is missing; else add lists, then durations and numbers until valid."""
     for field in fields_of(model):
         start = _STARTS.get(field.kind)
         if start is not None and field.default is None and _is_whole(model, {**parameters, field.name: start}):
@@ -92,7 +95,7 @@ def _filled(model: type[BaseModel], parameters: dict[str, Any], inputs: Mapping[
 
 
 def suggested_item(model: type[BaseModel], form: FormContext, others: Sequence[Any]) -> dict[str, Any]:
-    """A further item of a list, such as one more aggregate; names that the others have are not used again."""
+    """A new item of a list, such as another aggregate; its name differs from the names of the others."""
     taken = {str(each.get("name", "")) for each in others if isinstance(each, Mapping)}
     item: dict[str, Any] = {}
     for field in fields_of(model):
@@ -116,7 +119,7 @@ def _guess(field: Field, schema: Schema | None) -> Any:
         return None
     match field.kind:
         case FieldKind.DURATION:
-            # A lower bound equal to the upper one would leave nothing between them.
+            # With a lower bound equal to the upper one, the interval would be empty.
             return -_TEN_SECONDS if field.name.startswith("lower") else _TEN_SECONDS
         case FieldKind.COLUMN:
             return key_column(schema)
