@@ -1,4 +1,4 @@
-"""Fixtures of the views: a seeded store, and a view run alone on it."""
+"""Fixtures of the views: a seeded store, and a single view that runs on it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Template:
 
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No engines but those that the test adds: nobody's own file is read or written."""
+    """Only the engines that the test adds: the user's own file of engines is neither read nor written."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_in_the_background() -> Iterator[None]:
-    """No rehearsal and no archive of classes: a gate would still be at them when its test is over."""
+    """No rehearsal and no archive of classes: both would still run in the background after the end of a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
         patch.setattr("ui.shell.engine_gate.rehearse", lambda spark: None)
@@ -63,12 +63,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A store where the app looks for its own: a copy of the template for tests that ask for `seeded`, else empty."""
+    """The store at the path that the app uses: a copy of the template for tests with `seeded`, else empty."""
     path = tmp_path / STORE
     if "seeded" in request.fixturenames:
         shutil.copytree(request.getfixturevalue("template").folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(path))
-    # A process has one session: a page that warms Spark up takes the one that the tests ask for.
+    # A process has one Spark session: a page that warms up Spark has to use the engine of the other tests.
     monkeypatch.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
     with Store.open(path) as opened:
         yield opened
@@ -79,7 +79,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def seeded(store: Store, template: Template, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """The runs of `seeded_store`, by name. No page has Spark check them by itself, as it would once Spark is ready."""
+    """The runs of `seeded_store`, by name. Pages start no batch check of them by themselves."""
     monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
     monkeypatch.setattr("ui.components.runs.batch_check.SMALL", 0)
     return dict(template.runs)
@@ -87,7 +87,7 @@ def seeded(store: Store, template: Template, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def open_view(store: Store) -> OpenView:
-    """Run one view's file alone, at a place (run, edge, event), and hold it to end without an exception."""
+    """Run one view's file alone, at a place (run, edge, event); it must end without an exception."""
 
     def open_(view: str, **place: int | str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "ui" / "views" / f"{view}.py"), default_timeout=20)

@@ -1,4 +1,4 @@
-"""Reads what a view drew: the rows of our grids, the traces of its chart."""
+"""Readers of the output of a view: the rows of our grids, the traces of its chart."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _parsed(html: str) -> _Rows:
 
 
 def html_of(app: AppTest, key: str) -> str:
-    """The HTML of the grid (or the chips) with this key; fails with the keys that there are."""
+    """The HTML of the grid (or the chips) with this key; fails with the existing keys."""
     found = {element.proto.id.split("-", 2)[2]: element.proto for element in app.get("bidi_component")}
     assert key in found, f"no grid {key!r}; there are {sorted(found)}"
     html: str = json.loads(found[key].json)["html"]

@@ -1,6 +1,6 @@
-"""The cases of `gestures.json`: a document, a gesture, and the document after it, for both sides of the canvas.
+"""The cases of `gestures.json`: a document, a gesture, and the document after it, for the canvas and for Python.
 
-A document is written in few words: operators by id, with a place where there is one, and edges by their keys.
+A document is written as a short sketch: operators by id, with a place if there is one, and edges by their keys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY: Final = re.compile(r"(\w+)(?:\.(\w+))?>(\w+):(\w+)")
 
 
 def answer(case: Shape) -> Shape:
-    """What has to come of a case: a result, or why the connection is refused."""
+    """The expected outcome of a case: a result, or the reason why the connection is refused."""
     return {name: case[name] for name in ("result", "refused") if name in case}
 
 
@@ -41,7 +41,7 @@ def drawn(sketch: Shape) -> Pipeline:
 
 
 def sketched(pipeline: Pipeline) -> Shape:
-    """A document in the words of the cases."""
+    """A document as a sketch of the cases."""
     nodes = {
         node.id: node.operator if node.place == Place() else [node.operator, node.place.x, node.place.y]
         for node in pipeline.nodes

@@ -1,12 +1,12 @@
-"""A store with a few small runs in it, as Spark would have left them: what the views are tested on.
+"""A store with a few small runs for the tests of the views, with the same records as runs on Spark.
 
-example      the example of the word frequency as it is shipped
+example      the shipped example of the word frequency
 word_count   words -> inner -> outer -> out; no event time; -U +U pairs and a cascade of four edges
 windows      clicks -> per_window -> out; watermark delay 5000; two of six records late, two rows rejected;
              with a delay of 12000 nothing is late
 two_sources  orders and payments -> both; the combined watermark is held back by payments
-future       clicks from a file -> per_window -> out; record 8 comes from an hour ahead, and 12 records after it are
-             late; two lines rejected
+future       clicks from a file -> per_window -> out; the time of record 8 is an hour ahead, and the 12 records after
+             it are late; two lines rejected
 failed       words -> ratio; Spark refused an expression before the first epoch
 """
 
@@ -47,20 +47,20 @@ def words_counted() -> Pipeline:
 def example(store: Store, folder: Path, last: tuple[int, int] = (2, 1)) -> int:
     """The example of the word frequency.
 
-    last: the row with which its sink ends, where that shall be a wrong one.
+    last: the last row of its sink, which a test may set to a wrong one.
     """
     pipeline = examples()["01-word-frequency"]
     run_plan, epoch = computed(pipeline, folder)
     *before, sink = run_plan.edges
     *records, end = epoch.records[sink.node]
-    # A sink that says what its input says has no records of its own.
+    # A sink whose changelog equals its input's has no records of its own.
     run_plan = replace(run_plan, edges=(*before, replace(sink, view=None)))
     epoch = replace(epoch, records={**epoch.records, sink.node: [*records, (*end[:3], last)]})
     return keep(store, pipeline, run_plan, epoch)
 
 
 def windows(store: Store, folder: Path, delay: int = 5000) -> int:
-    """The second trace of the window document: delay 5000, records 5 and 6 are lost; 12000 keeps them."""
+    """The second trace of the window document: with a delay of 5000 records 5 and 6 are late; with 12000 none is."""
     times = [50_000, 54_000, 79_900, 120_000, 100_001, 109_000]
     clicks: list[list[object]] = [
         ["a" if n <= 4 else "b", str(n), BASE + time] for n, time in enumerate(times, start=1)
@@ -110,7 +110,7 @@ def two_sources(store: Store, folder: Path) -> int:
 
 
 def future(store: Store, folder: Path) -> int:
-    """Twenty clicks, a second apart, in windows of a second; record 8 is an hour ahead of its time."""
+    """Twenty clicks, a second apart, in windows of a second; the event time of record 8 is an hour ahead."""
     times = [BASE + seq * 1000 + (3_600_000 if seq == 8 else 0) for seq in range(1, 21)]
     lines = ["id,ts", *(f"{seq},{time}" for seq, time in enumerate(times, start=1)), "21,yesterday", "22"]
     file = folder / "logs" / "clicks.csv"
@@ -145,7 +145,7 @@ def cancelled(store: Store, example: str) -> int:
 
 
 def check_of(same: int, missing: int = 0, extra: int = 0, rows: Sequence[Any] = ()) -> dict[str, Any]:
-    """What a batch check found of the sink `out`. rows: (cells, in batch, in the stream)."""
+    """The result of a batch check for the sink `out`. rows: (cells, in batch, in the stream)."""
     found = {"same": same, "missing": missing, "extra": extra, "rows": rows}
     return {"node": "out", "columns": ["cnt", "words"], "is_sink": True, **found}
 

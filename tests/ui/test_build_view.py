@@ -1,4 +1,4 @@
-"""The builder: what it shows of a document, right or wrong, and how the widgets change it."""
+"""The builder: how it shows valid and invalid documents, and how the widgets change them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OpenDraft = Callable[..., AppTest]
 
 
 class KnowsColumns:
-    """Spark's analyzer as far as these tests need it: a condition over known columns is a boolean."""
+    """A stand-in for Spark's analyzer: an expression over known columns is a boolean."""
 
     is_starting = False
 
@@ -140,7 +140,7 @@ def test_a_file_s_columns_are_a_table_in_which_types_and_event_time_are_chosen(
     assert parameters["types"] == {"unit price": "DOUBLE", "ordered at": "TIMESTAMP(3)"}
     assert (parameters["event_time"], parameters["watermark_delay_ms"]) == ("ordered at", 0)
     assert any("2 rows would be rejected" in caption.value for caption in app.caption)
-    # A typo in the delay leaves the event time alone, and what mends it stays to be chosen.
+    # A typo in the delay does not change the event time, and the proposed delay is still offered.
     labelled(app.text_input, "Watermark delay").set_value("2 parsecs").run()
     labelled(app.text_input, "Watermark delay").set_value("2 min").run()
     parameters = kept(store).node("orders").parameters

@@ -1,4 +1,4 @@
-"""The committed bundle of the canvas is the one that its sources build."""
+"""The committed bundle of the canvas is built from the committed sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sources() -> list[Path]:
 
 
 def digest_of_the_sources() -> str:
-    """What `vite.config.js` computes, told again."""
+    """The same digest as in `vite.config.js`."""
     names = ["package-lock.json", "package.json", "vite.config.js"]
     names += [file.relative_to(FOLDER).as_posix() for file in sources()]
     digest = hashlib.sha256()
@@ -59,7 +59,7 @@ def test_the_bundle_has_no_colour_of_its_own() -> None:
 
 @pytest.mark.slow
 def test_the_sources_pass_their_checks_and_building_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Only where there is npm; that the sources are those of the bundle is checked above without it."""
+    """Needs npm; without it, only the digest of the sources is compared."""
     npm = shutil.which("npm")
     if npm is None:
         assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"')

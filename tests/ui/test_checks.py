@@ -1,4 +1,4 @@
-"""Batch checks in the background: one at a time, kept in the store, and an error is said."""
+"""Batch checks in the background: one at a time, kept in the store, errors reported as a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of a document: what they change, what they leave, and that undo brings everything back."""
+"""Edits of a document: what they change, what they leave unchanged, and that undo restores everything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ui.builder.history import History
 
 
 def chain(*ops: str) -> Pipeline:
-    """Nodes one behind the other, each called like its operator."""
+    """A chain of nodes, each named like its operator."""
     pipeline, last = Pipeline(), None
     for operator in ops:
         pipeline, last = add_node(pipeline, operator, last)

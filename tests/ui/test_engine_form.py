@@ -1,4 +1,4 @@
-"""What was typed about an engine: an engine, or a sentence at every field that is wrong."""
+"""The input of the engine form: an engine, or a sentence at every wrong field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAKEN = ("local[2]", "Cluster")
         (Typed("far", "sc://host/;token=a%2Fb;use_ssl=true"), Engine("far", "sc://host", "", "a/b", True)),
         (Typed("far", "sc://host:9/;token=a", token="b"), Engine("far", "sc://host:9", "", "b")),
         (Typed("far", "sc://host", "s3a://b/f", use_ssl=True), Engine("far", "sc://host", "s3a://b/f", "", True)),
-        # Of no use to an engine of ours.
+        # Our own engines need neither a token nor TLS.
         (Typed("one core", "local[1]", token="a", use_ssl=True), Engine("one core", "local[1]")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tests of engines in the background: findings grow, and whoever leaves finds them again."""
+"""Tests of engines in the background: findings grow, and are kept when the user leaves the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of engines, and the choice of one wherever a run is started."""
+"""The page of engines, and the choice of an engine at the start of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAR = Engine("far", "sc://host:9", "s3a://bucket/studio", TOKEN, True)
 
 
 def button(app: AppTest, key: str) -> AppTest:
-    """The page after a press."""
+    """The page after a click on this button."""
     app.button(key=key).click().run()
     assert not app.exception
     return app
@@ -50,7 +50,7 @@ def texts(app: AppTest) -> str:
 
 @pytest.fixture
 def tests(monkeypatch: pytest.MonkeyPatch) -> EngineTests:
-    """Tests of engines that find two things at once."""
+    """Tests of engines with two immediate findings."""
 
     def probe(test: EngineTest) -> Iterator[Finding]:
         yield Finding("reach", Fit.GOOD, "Connected.")
@@ -165,7 +165,7 @@ def test_new_runs_take_the_engine_that_the_user_chose(open_view: OpenView, store
     assert default_name() == "local[2]"
     app = button(open_view("engines"), "engine-use|one")
     assert default_name() == "one"
-    # It is still the default under another name, and no longer once it is gone.
+    # It stays the default when it is renamed, but not when it is removed.
     app = button(app, "engine-edit|one")
     app = button(typed(app, name="single"), "engine-save")
     assert default_name() == "single"

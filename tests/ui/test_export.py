@@ -1,4 +1,4 @@
-"""A page as one HTML file: everything in it, nothing to fetch, nothing of the data that is run."""
+"""A page as one HTML file: it contains everything, loads nothing, and executes nothing from the data."""
 
 from __future__ import annotations
 

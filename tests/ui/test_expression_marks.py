@@ -1,4 +1,4 @@
-"""The word that is wrong is found in the sentences that Spark's analyzer says; every function offered is Spark's."""
+"""The wrong word is found in the messages of Spark's analyzer; Spark has every offered function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one click mends: columns that are called otherwise now, and windows that the rows have already."""
+"""One-click fixes: renamed columns, and windows that are attached to the rows already."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.builder.fixes import fixes, suggested_for
 
 
 class Names:
-    """Spark's analyzer as far as these tests need it: a column that is not there is said as Spark says it."""
+    """A stand-in for Spark's analyzer: it reports an unknown column with Spark's message."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         words = Expression.parse(expression)._words or ()
@@ -73,7 +73,7 @@ def test_a_column_that_was_renamed_in_a_source_is_renamed_everywhere() -> None:
         "argument": "unit price",
         "name": "amount",
     }
-    # What the aggregate calls its result is its own name, and stays.
+    # The name of the aggregate's result is the node's own, and is not changed.
     assert mended.node("best") == document.node("best")
 
 

@@ -1,4 +1,4 @@
-"""Forms are drawn from the parameter models of all operators, and say what is wrong at the field."""
+"""Forms are drawn from the parameter models of all operators, and show errors at the field."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_length_of_time_that_cannot_be_read_is_said_at_its_field() -> None:
 
 def test_everything_that_is_missing_is_said_at_once() -> None:
     complaints = complaints_of(EVERYTHING["interval_join"], {}, ())
-    # Keys are not: an interval alone joins as well.
+    # Keys are not required: an interval is enough for a join.
     assert [complaints.take((name,)) for name in ("lower_ms", "upper_ms")] == [("this is required.",)] * 2
     assert complaints.rest() == ()
 

@@ -1,4 +1,4 @@
-"""Who may talk to the app: which names, which origins, no frame of others; and what is said when it is opened."""
+"""Host and origin checks: accepted host names and origins, no frames of other sites, the warning of an open app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answered(
     hosts: Collection[str] | None = LOOPBACK,
     origins: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """What is sent back: by the app status 200, or a WebSocket that is accepted."""
+    """The messages that are sent back. If a request passes, the app answers 200, or accepts the WebSocket."""
     sent: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""The first page: examples, saved pipelines with what one does to them, drafts and runs."""
+"""The first page: examples, saved pipelines with their actions, drafts and runs."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ def test_a_discarded_draft_comes_back_and_older_ones_are_listed_too(store: Store
     assert [each.label for each in app.expander if "older" in each.label] == ["1 older draft"]
     press(app, "undiscard")
     assert len(store.drafts.list()) == 10
-    # Who has work of their own finds it above the examples.
+    # A user's own pipelines and runs are above the examples.
     assert [each.value for each in app.subheader] == ["Your pipelines", "Recent runs", "Examples"]

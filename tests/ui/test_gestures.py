@@ -1,4 +1,4 @@
-"""What the canvas says becomes edits: each message once, in order; what cannot be is refused with fixes that work."""
+"""Messages of the canvas become edits: each once, in order; an impossible edit is refused, with fixes that work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX = {"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", 
 
 
 class Booleans(Analyzer):
-    """Spark's analyzer as far as these tests need it."""
+    """A stand-in for Spark's analyzer: every expression is a boolean."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         return "boolean"
@@ -160,7 +160,7 @@ def test_a_connection_that_flink_would_reject_is_refused_and_mended(draft: Calla
 
 
 def test_every_fix_that_is_offered_works(draft: Callable[..., Drafting]) -> None:
-    """Break each example at each node in turn: whatever is offered then leaves that node right."""
+    """Break each example at each node in turn: every offered fix makes that node valid."""
     draft(Pipeline())
     offered = 0
     for example in examples().values():
@@ -184,7 +184,7 @@ def test_what_a_callback_cannot_do_is_kept_for_the_page(draft: Callable[..., Dra
     assert [(type(wish), wish.late) for wish in dialogue.wishes if isinstance(wish, Open)] == [(Open, "words")]
 
 
-# --- what the canvas shows at once: tests/browser/test_gesture_cases.py has the other side
+# --- the immediate result of a gesture: tests/browser/test_gesture_cases.py tests the canvas with the same cases
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["title"])
@@ -206,7 +206,7 @@ def test_the_catalog_of_the_cases_is_that_of_the_operators() -> None:
 
 
 class _Url:
-    """The session's state, where a click interrupts the run as the URL is written."""
+    """A session's state in which a click interrupts the run when the URL is written."""
 
     def __init__(self) -> None:
         self.selection: str | None = None
@@ -228,7 +228,7 @@ def test_a_click_that_interrupts_a_run_is_not_taken_back_by_the_one_before(monke
         with pytest.raises(InterruptedError):
             drafting.publish()
         assert (drafting.selection, url.values["selection"], url.values["edge"]) == (clicked, clicked, clicked)
-    # What the person chose in the URL, by going back, still counts.
+    # A selection that the user makes in the URL, by going back, is still adopted.
     url.selection = "left"
     with pytest.raises(InterruptedError):
         drafting.publish()

@@ -1,4 +1,4 @@
-"""The HTML of a grid: everything of a user's data is escaped, kinds are badges, changes are marked."""
+"""The HTML of a grid: all user data is escaped, kinds are badges, changes are marked."""
 
 from __future__ import annotations
 

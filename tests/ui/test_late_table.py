@@ -1,4 +1,4 @@
-"""The late ledger in words, beyond what the seeded runs hold."""
+"""The late ledger as text, for cases that the seeded runs do not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn graph stand."""
+"""The positions of the nodes of a drawn graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What killed processes leave behind, workspaces of engines above all: gone at the next start at the latest."""
+"""Leftovers of killed processes, above all workspaces of engines: removed at the next start at the latest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),)
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait for what happens in the background."""
+    """Wait until a background thread has made this true."""
     end = time.monotonic() + 10
     while not is_so() and time.monotonic() < end:
         time.sleep(0.02)
@@ -37,7 +37,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 class Workspaces:
-    """In place of the engine's files: what was removed, and whether that works now."""
+    """A stand-in for the engine's files: it notes the removed ones; is_broken: whether a removal fails."""
 
     def __init__(self) -> None:
         self.used: list[str] = []
@@ -57,7 +57,7 @@ class Workspaces:
 
 @pytest.fixture
 def workspaces(monkeypatch: pytest.MonkeyPatch) -> Workspaces:
-    """An engine called big, with a workspace and without a server."""
+    """An engine named big, with a workspace and without a server."""
     save_engine(Engine("big", "sc://localhost:1", "/somewhere/else", "s3cret"))
     fake = Workspaces()
     monkeypatch.setattr("engine.spark.run_files.files_of", fake.files_of)

@@ -1,4 +1,4 @@
-"""Two people on one pipeline: what both changed goes together, and nobody's work is lost without a word."""
+"""Two people on one pipeline: both changes are merged, and no change is lost without a message."""
 
 from __future__ import annotations
 

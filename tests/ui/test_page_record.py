@@ -1,4 +1,4 @@
-"""What a page sent is kept, place by place, for its export."""
+"""The elements that a page sent are recorded by place, for its export."""
 
 from __future__ import annotations
 

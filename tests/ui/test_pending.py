@@ -1,4 +1,4 @@
-"""What fields say is taken once each, also where a run was interrupted, and never from a field that is over."""
+"""Each input of a field is applied once, also if a run was interrupted, and never for a field that is gone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def take(fields: Pending, values: dict[str, Any]) -> None:
 
 
 def bound(drafting: Drafting, name: str) -> str:
-    """Draw a field of the window join's form; gives the key of its widget."""
+    """Draw a field of the window join's form; returns the key of its widget."""
     node = drafting.pipeline.node("joined")
     cls = operator_class(node.operator)
     assert cls is not None
@@ -98,7 +98,7 @@ def test_what_a_page_did_not_draw_again_is_forgotten(fields: Pending) -> None:
 
 
 def test_no_field_of_the_builder_has_a_callback_of_its_own() -> None:
-    """Streamlit loses such a callback, or calls it for a document that is over. A file and a tab are no fields."""
+    """Streamlit loses such a callback, or calls it for a former document. A file and a tab are not fields."""
     folder = Path(__file__).resolve().parents[2] / "ui"
     names = ("arrival", "build_bar", "inspector", "options_form", "sql_tab", "pipeline_form", "run_tab")
     for file in (

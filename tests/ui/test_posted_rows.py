@@ -1,4 +1,4 @@
-"""Posting rows to the app: taken with 200 once they are on the disk, refused with a sentence."""
+"""Posting rows to the app: accepted with 200 once they are on the disk, or refused with a sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def post(address: str, body: str, type_: str = "application/json") -> tuple[int, Any]:
-    """What is answered: the status, and the JSON."""
+    """The answer: its status and its JSON."""
     sent: list[Any] = []
     parts = [body[:9].encode(), body[9:].encode()]
 

@@ -1,4 +1,4 @@
-"""First records are made in the background: one that waits holds up no other."""
+"""First records are computed in the background: one that waits does not delay the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a record was emitted, in words: per operator, from the kinds and what stands beside it."""
+"""The reason why a record was emitted, as text: per operator, from its kind and the records beside it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def said(
     key: Sequence[str] = (),
     **parameters: object,
 ) -> list[str]:
-    """The reasons of what one event made an operator emit."""
+    """The reasons of the records that an operator emitted for one event."""
     pipeline = Pipeline.model_validate(
         {
             "nodes": [

@@ -1,4 +1,4 @@
-"""The run manager: on each engine one run at a time, none lost, however it ends."""
+"""The run manager: one run at a time per engine, and no run is lost, however it ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKEN = "s3cret/+token"
 
 
 def found_in(store: Store, caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Where the token stands that should stand nowhere: in the log, or in a file beside the settings."""
+    """The places that contain the token, of which there should be none: the log, or files beside the settings."""
     written = (TOKEN, quote(TOKEN, safe=""))
     places = ["the log"] if any(each in caplog.text for each in written) else []
     for file in store.path.parent.rglob("*"):
@@ -74,7 +74,7 @@ def test_an_unexpected_failure_is_a_sentence_too(store: Store, caplog: pytest.Lo
     run = store.runs.get(run_id)
     assert run.error == "the engine failed unexpectedly (ZeroDivisionError). The log has the details."
     assert run.error_node == "numbers"
-    # In lines or, once Spark is loaded, as JSON.
+    # The log has lines of text or, once Spark is loaded, JSON.
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -103,7 +103,7 @@ def test_runs_on_two_engines_go_on_at_the_same_time_and_on_each_in_order(store: 
 
     def work(job: Job, store: Store) -> None:
         if job.run_id <= 2:
-            # Passes only where both first runs are here.
+            # The barrier opens only if the first two runs execute at the same time.
             together.wait(10)
         order.append(job.run_id)
 
@@ -199,7 +199,7 @@ def test_the_token_of_the_environments_engine_is_in_no_run(
     first = manager.start(PIPELINE)
     ended(manager, first)
     assert store.runs.get(first).engine == "sc://localhost:1"
-    # Run again knows the name alone.
+    # A repeated run has only the name, without the token.
     ended(manager, manager.start(PIPELINE, master="sc://localhost:1"))
     assert seen == [TOKEN, TOKEN]
     assert TOKEN not in repr(manager.job(first))

@@ -1,4 +1,4 @@
-"""The run manager with the real engine behind it."""
+"""The run manager with the real engine."""
 
 from __future__ import annotations
 
@@ -136,5 +136,5 @@ def test_what_if_of_the_delay_that_was_is_what_the_run_lost(spark: SparkSession,
         assert losses.lost(300) == late[node] > 20
         page = store.what_if.records(run_id, asked[node], 300, 0, limit=1000)
         assert all(record.was_late and record.is_late for record in page)
-    # A row of an interval join may outlast its time until a timer comes by, and be met meanwhile.
+    # An interval join may keep a row beyond its time, until the next timer, and match it meanwhile.
     assert late["near"] <= store.what_if.losses(run_id, asked["near"]).lost(300) <= late["near"] * 1.05

@@ -133,7 +133,7 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
     app = open_view("run", run=run_id)
     assert rows_of(app, "operators-live") == [["◐ running", "numbers", "Rows", "", "1,234", "2.0 s"]]
     assert "running" in app.markdown[0].value
-    # The list stands still while somebody may click it: figures that would be old at once are not in it.
+    # The list is not updated while a user may click it: it leaves out figures that would be outdated at once.
     assert rows_of(app, "runs")[0][2] == "running"
     assert set(rows_of(app, "runs")[0][6:]) == {""}
     before = run_list.listed()
@@ -190,7 +190,7 @@ def test_an_epoch_that_is_over_before_the_page_looks_leaves_the_buttons_of_a_pau
     listed = run_list.listed
 
     def look_after_the_epoch() -> object:
-        # Asked between the heading, which says "Pause", and the part that follows the run.
+        # This happens after the heading, which says "Pause", and before the part that follows the run.
         control.stepped()
         return listed()
 

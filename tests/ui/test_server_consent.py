@@ -1,4 +1,4 @@
-"""While somebody only looks at a pipeline no server is asked that this session has not named or agreed to."""
+"""Looking at a pipeline contacts no server that the user has neither typed nor agreed to in this session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANSWERED_S = 30.0
 
 
 class Listener:
-    """A server that notes who comes, and answers everybody in words that are no protocol's."""
+    """A server that notes connections, and answers each with bytes that belong to no protocol."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -44,7 +44,7 @@ class Listener:
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        # What is closed unread is reset, and the client may never see the answer.
+        # A socket that is closed with unread bytes is reset, and the client may never see the answer.
         with connection, contextlib.suppress(OSError):
             connection.settimeout(ANSWERED_S)
             connection.recv(1 << 16)
@@ -66,7 +66,7 @@ def listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def agreed(monkeypatch: pytest.MonkeyPatch) -> servers.Agreed:
-    """What a new session has agreed to: nothing."""
+    """The agreements of a new session: none."""
     found: servers.Agreed = set()
     monkeypatch.setattr(servers, "_agreed", lambda: found)
     return found
@@ -91,7 +91,7 @@ def parameters_at(operator: str, port: int) -> dict[str, Any]:
 def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
     operator: str, listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nothing of these pipelines is an expression.
+    # These pipelines have no expressions.
     monkeypatch.setattr("ui.builder.checking.gate", lambda: None)
     node = Node(id="orders", operator=operator, parameters=parameters_at(operator, listener.port))
     pipeline = Pipeline(nodes=(node, Node(id="out", operator="sink")), edges=(Edge(source="orders", target="out"),))
@@ -164,7 +164,7 @@ def test_it_is_said_who_would_be_asked_and_sent_what(
     assert servers.first_not_asked([("s", found.source)]) is None
 
 
-# What was there, what a person typed, and whether the server may be asked then.
+# The former parameters, the typed ones, and whether the server may be contacted then.
 TYPED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("the address", {}, {"servers": "a:9092"}, True),
     ("something else", {"servers": "a:9092"}, {"servers": "a:9092", "topic": "t"}, False),

@@ -1,4 +1,4 @@
-"""A studio that others reach: who gets in, what sources read, and how much is allowed."""
+"""A shared studio: logins, the files that sources may read, and limits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def written(path: Path, text: str, mode: int = 0o600) -> str:
 def sent(
     serving: Serving, path: str = "/", *, kind: str = "http", method: str = "GET", body: bytes = b"", **headers: str
 ) -> dict[str, Any]:
-    """What the door answers first; {} where it lets pass."""
+    """The first message of the login's answer; {} if the request passes."""
     answers: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

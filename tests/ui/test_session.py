@@ -1,4 +1,4 @@
-"""What a session keeps: the URL, the guard around pages, Spark behind its gate."""
+"""A session: its URL, the guard around pages, Spark behind its gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL tab: the script of the document, a document of the script, and where a script is wrong."""
+"""The SQL tab: the script of a document, the document of a script, and the place of an error in a script."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpenDraft = Callable[[Pipeline], AppTest]
 
 
 class AnyType:
-    """Spark's analyzer as far as these tests need it."""
+    """A stand-in for Spark's analyzer: every expression is a bigint."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         return "bigint"

@@ -1,4 +1,4 @@
-"""The app where its store cannot be a file: every page is a sentence."""
+"""The app with a path at which the store cannot be opened: every page shows a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No store of another test, and no Spark."""
+    """No store of another test is open, and Spark is not started."""
     monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
     workspace.forget()
     runs.forget()

@@ -1,4 +1,4 @@
-"""The stories tell what is there: every page, edge and event that a step opens exists in a run of its example."""
+"""The stories match the app: every page, edge and event that a step opens exists in a run of its example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds' colours can be read and told apart: on light and dark pages, by everybody."""
+"""The kinds' colours are readable and distinguishable: on light and dark pages, also with colour blindness."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def said(app: AppTest) -> str:
 
 
 def canvas(app: AppTest) -> dict[str, object]:
-    """What the canvas is given."""
+    """The data of the canvas."""
     [found] = [
         json.loads(element.proto.json)
         for element in app.get("bidi_component")
@@ -83,7 +83,7 @@ def test_the_lanes_have_a_marble_per_record_by_kind(example: int, open_view: Ope
     assert traces["-U"]["y"] == ["count_words", "count_counts", "count_counts", "frequencies", "frequencies"]
     assert sorted(traces["+U"]["customdata"]) == [2, 2, 3, 3, 3]
     places = dict(zip(zip(traces["-U"]["y"], traces["-U"]["customdata"], strict=True), traces["-U"]["x"], strict=True))
-    # A record that the sink passes on shares the place of the one that it was given.
+    # A record that the sink passes on has the same place as the sink's input record.
     assert places["count_counts", 3] == places["frequencies", 3]
     assert 2.5 < places["count_words", 3] < places["count_counts", 3] < 3.5
 

@@ -1,4 +1,4 @@
-"""Files that are dropped: kept once under their content, with names that any file system takes."""
+"""Uploaded files: stored once under the hash of their content, with names that any file system allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another delay, seen at once, on a seeded store."""
+"""The effect of another delay, shown at once, on a seeded store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.runs import manager as runs
 from ui.shell.state import KEY
 
 NEEDED = 3_598_002
-# The next round length of time.
+# The next round duration.
 AN_HOUR = 3_600_000
 
 
@@ -81,7 +81,7 @@ def test_it_is_applied_and_run_as_a_new_version(
     app.button(key=f"what-if-{run}-per_window-lossless").click().run()
     monkeypatch.setattr(runs.RunManager, "start", start)
     app.button(key="what-if-run").click()
-    # The page that follows is another one, which a view alone cannot open.
+    # The button leads to another page, which a single view cannot open.
     app.run()
     [pipeline] = started
     assert pipeline.node("clicks").parameters["watermark_delay_ms"] == NEEDED
@@ -114,7 +114,7 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
     assert metrics(app)["Records lost"] == "1"
     assert metrics(app)["Rows are kept longer by"] == "500 ms"
     [row] = rows_of(app, f"what-if-grid-{run}")
-    # Without windows there is no end of one; what the row said has the names of its own input.
+    # Without windows the column of window ends is missing; the row's text has the names of its own input.
     assert (row[0], row[1], row[3], row[4]) == ("5", "still lost", "4.901 s", "id=2, ts=100")
 
 

@@ -1,4 +1,4 @@
-"""The page that argues for retraction, on a seeded store."""
+"""The page that explains why retraction is needed, on a seeded store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_without_the_other_run_there_is_a_button_for_it(seeded: dict[str, int], 
 def test_wrong_cells_of_the_table_without_retraction_are_marked(
     store: Store, seeded: dict[str, int], tmp_path: Path, open_view: OpenView
 ) -> None:
-    # 1 is counted twice for good.
+    # The frequency 1 stays counted twice.
     run_locally(store, tmp_path, without_retraction(seeded_store.words_counted()))
     app = open_view("why_retraction", run=seeded["word_count"])
     assert rows_of(app, "without-retraction") == [["1", "1 → 2"], ["2", "1"]]

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Values as text for people."""
 
 from __future__ import annotations
 

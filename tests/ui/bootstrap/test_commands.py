@@ -1,4 +1,4 @@
-"""The two commands: what they run, what they pass on, and what an old Python gets to see."""
+"""The two commands: what they run, the arguments that they pass on, and the message for an old Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A python that only notes which module it was to run, and fails for those named in $FAILING."""
+    """A python that only notes the name of the module to run, and fails for the modules in $FAILING."""
     python, noted = tmp_path / "python", tmp_path / "noted"
     python.write_text(f'#!/bin/sh\necho "$2" >> {noted}\ncase " $FAILING " in *" $2 "*) exit 1;; esac\n')
     python.chmod(0o755)

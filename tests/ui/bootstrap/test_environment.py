@@ -1,4 +1,4 @@
-"""The environment is made once, by one start at a time, and survives what starts go through."""
+"""The environment is made once, by one start at a time, and recovers from interrupted starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAKE = "import sys, pathlib; from ui.bootstrap.environment import ready_python a
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A requirements.txt that asks for a local package, so that pip has something quick to install."""
+    """A requirements.txt with one local package, which pip installs quickly."""
     package = tmp_path / "project" / "part"
     package.mkdir(parents=True)
     (package / "part.py").write_text("ANSWER = 1\n")

@@ -1,4 +1,4 @@
-"""Fetching pip itself: from the index that pip is configured for, with its credentials, checked."""
+"""Fetching pip itself: from pip's configured index, with its credentials, with a check of the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSWORD = "Basic " + base64.b64encode(b"me:p@ss").decode()
 
 
 class Index(http.server.BaseHTTPRequestHandler):
-    """A private index with pip in an old, a new, a too new and a withdrawn version."""
+    """A private index with pip in an old, a new, a too new and a yanked version."""
 
     checksum = hashlib.sha256(b"the new pip").hexdigest()
 

@@ -1,4 +1,4 @@
-"""requirements.txt: everything pinned, one consistent set, and a fingerprint that notices every change."""
+"""requirements.txt: everything is pinned, the set is consistent, and every change alters the fingerprint."""
 
 from __future__ import annotations
 
