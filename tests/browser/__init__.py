@@ -1,1 +1,1 @@
-"""The app as its users see it: real server, real Chromium."""
+"""Tests of the app as its users see it: real server, real Chromium."""

@@ -1,6 +1,6 @@
-"""What axe-core finds on a page against WCAG 2.1, levels A and AA.
+"""The violations of WCAG 2.1, levels A and AA, that axe-core finds on a page.
 
-The folder axe has it as Deque publishes it (4.14.1), with its licence.
+The folder axe has axe-core as published by Deque (4.14.1), with its licence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIND: Final = """levels => axe.run(document, { runOnly: levels }).then(({ viola
 
 
 def violations(page: Page, *, contrast_alone: bool = False) -> list[str]:
-    """What is violated where, in axe's words; a page's own script is not let in twice."""
+    """The violations with their places, in axe's words. The script of axe is loaded once per page."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_AXE)
     found: list[str] = page.evaluate(_FIND, ["color-contrast"] if contrast_alone else _LEVELS)

@@ -1,7 +1,7 @@
-"""The app as its own process, with a store of its own, on the port of this process of tests.
+"""The app as its own process, with its own store, on the port that belongs to this test process.
 
-It is what `streamlit run` starts, forked from a process that has imported what all apps import: that takes three of the
-four CPU seconds of a start, and the tests start two dozen. `tests/ui/bootstrap` starts it by the README's command.
+It runs like `streamlit run`, but is forked from a process that has done the imports of all apps. The imports take three
+of the four CPU seconds of a start, and the tests start two dozen apps. `tests/ui/bootstrap` tests the README's command.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _START_TIMEOUT_S = 120
 _STOP_TIMEOUT_S = 15
-# Nothing of `ui`: its components want Streamlit's runtime.
+# No module of `ui`: its components need Streamlit's runtime.
 _ALL_IMPORT = (
     *("streamlit", "streamlit.web.cli", "streamlit.starlette", "pandas", "plotly.graph_objects", "duckdb"),
     *("pyarrow.compute", "pyarrow.parquet", "pyspark.sql.connect.session", "pyspark.sql.connect.functions"),
@@ -47,7 +47,7 @@ class App:
 
     @property
     def pid(self) -> int:
-        """That of its process, and of the group of all that it starts."""
+        """The id of its process, and of its process group, which contains all processes that it starts."""
         assert self.process.pid is not None
         return self.process.pid
 
@@ -59,9 +59,9 @@ def running_app(
     environment: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
 ) -> Iterator[App]:
-    """Start the app with a store in `folder`, wait until it answers, and end its process group after.
+    """Start the app with a store in `folder`, wait until it answers, and end its process group afterwards.
 
-    engine: the master of its Spark, in place of the default. environment, options: how it is served.
+    engine: the master of its Spark, instead of the default. environment, options: variables and options of Streamlit.
     """
     port = _port()
     store, log = folder / "studio.duckdb", folder / "app.log"
@@ -69,7 +69,7 @@ def running_app(
         *("ui/server.py", "--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)),
         *options,
     ]
-    # Its own folder of settings: nobody's list of engines is read or written.
+    # Its own folder of settings: the user's list of engines is neither read nor written.
     own = {"CHANGELOG_STUDIO_STORE": str(store), "XDG_CONFIG_HOME": str(folder / "config")}
     if engine is not None:
         own["CHANGELOG_STUDIO_ENGINE"] = engine
@@ -93,7 +93,7 @@ def _processes() -> ForkServerContext:
 
 
 def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:
-    """Be `streamlit run`, in a process group of its own."""
+    """Run `streamlit run` in this process, in its own process group."""
     os.setsid()
     threading.Thread(target=_end_with_the_tests, daemon=True).start()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -108,7 +108,7 @@ def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:
 
 
 def _end_with_the_tests() -> None:
-    """A process of tests that is killed ends no app. Its apps, and what they were forked from, would stay for good."""
+    """End the app when the test process dies: a killed test process cannot end its apps, which would stay forever."""
     tests = multiprocessing.parent_process()
     assert tests is not None
     wait([tests.sentinel])
@@ -117,12 +117,12 @@ def _end_with_the_tests() -> None:
 
 @cache
 def _own_port() -> int:
-    """One port for one app after the other: by their address a browser knows the scripts that it has compiled."""
+    """One port for all apps in succession: the browser caches compiled scripts by their address."""
     return free_port()
 
 
 def _port() -> int:
-    """The port of this process of tests, or another one while an app is there."""
+    """The port of this test process, or another one if an app uses that."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -146,7 +146,7 @@ def _wait_until_healthy(app: App) -> None:
             with urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=5):
                 return
         except urllib.error.HTTPError as refusal:
-            # It is there, and known by another name.
+            # The app answers, but expects another host name.
             if refusal.code == HTTPStatus.FORBIDDEN:
                 return
         except OSError:

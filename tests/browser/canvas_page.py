@@ -1,4 +1,4 @@
-"""What the tests of the canvas share: an app with drafts, and what a person sees and does on the canvas."""
+"""Shared by the tests of the canvas: an app with drafts, and the user's view of the canvas and actions on it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STANDS_STILL = f"""() => {{
 
 
 def drafts() -> dict[str, Pipeline]:
-    """What the tests open, by the draft's key."""
+    """The pipelines that the tests open, by the draft's key."""
     words = Node(id="words", operator="rows", parameters=WORDS)
     count = Node(id="counts", operator="aggregate", parameters=COUNT)
     sink = Node(id="sink", operator="sink")
@@ -89,7 +89,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield running
 
 
-# --- what a person sees and does
+# --- the user's view and actions
 
 
 def studio(page: Page) -> Locator:
@@ -113,15 +113,15 @@ def note(page: Page) -> Locator:
 
 
 def settled(page: Page) -> None:
-    """Wait until Python has answered everything, and the canvas stands still."""
+    """Wait until Python has answered all messages, and nothing moves on the canvas."""
     expect(page.locator(".studio[data-settled=true]")).to_be_visible()
     wait_until_settled(page)
     page.wait_for_function(STANDS_STILL, polling=120)
 
 
 def at_rest(page: Page) -> None:
-    """Wait until nothing comes in by itself any more: that draws a form anew, and closes a list that is open."""
-    # What is being drawn may say so only at its end.
+    """Wait until no background result is pending: a result draws a form again, and closes an open list."""
+    # The texts below may appear only at the end of a script run.
     settled(page)
     for coming in ("Spark is starting", "Reading the first rows"):
         expect(page.get_by_text(coming)).to_have_count(0, timeout=RUN_TIMEOUT_MS)
@@ -137,7 +137,7 @@ def open_draft(open_page: OpenPage, key: str) -> Page:
 
 def open_example(page: Page, name: str) -> None:
     """Open an example of the gallery in the builder."""
-    # By its key: saved pipelines and drafts below can hold the same words, and be drawn before a card has its text.
+    # By its key: saved pipelines and drafts below can have the same text, and may be drawn before a card has its text.
     page.locator(".st-key-" + re.sub(r"[^\w-]", "-", f"open|{name}")).get_by_role("button").click()
     page.wait_for_url("**/build?**")
     expect(studio(page)).to_be_visible()
@@ -181,7 +181,7 @@ def drop(page: Page, operator: str, x: float, y: float) -> None:
 
 
 def add(page: Page, search: str) -> None:
-    """Press A, type, press Enter."""
+    """Add an operator by keyboard: press A, type, press Enter."""
     studio(page).focus()
     page.keyboard.press("a")
     page.keyboard.type(search)
@@ -248,5 +248,5 @@ def start_run(page: Page) -> None:
 
 
 def place(page: Page, name: str) -> str:
-    """Where a node stands on the canvas, whatever the zoom."""
+    """The position of a node on the canvas, independent of the zoom."""
     return str(node(page, name).evaluate("each => each.style.transform"))

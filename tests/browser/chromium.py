@@ -1,4 +1,4 @@
-"""Find Chromium, or install it the way that works on this machine. No browser is a failure."""
+"""Find Chromium, or install it in the way that works on this machine. Without a browser the tests fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# No page of a test lives long enough to earn back what optimizing its scripts costs: a quarter of the CPU time.
+# The pages of tests are too short-lived for optimized scripts: optimizing takes a quarter of the CPU time.
 SHORT_LIVED = [*ARGUMENTS, "--js-flags=--no-turbofan --no-maglev"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -29,9 +29,9 @@ _MAC_APPS = (
 
 
 def chromium(downloaded: Path) -> Path:
-    """Return a Chromium that can be started; `downloaded` is where playwright would put its own.
+    """Return a Chromium that can be started; `downloaded` is the path of playwright's own.
 
-    Raises: RuntimeError with what each way of installing it said.
+    Raises: RuntimeError with the output of each way of installing it.
     """
     if found := _find(downloaded):
         return found
@@ -56,7 +56,7 @@ def _find(downloaded: Path) -> Path | None:
 
 
 def _ways_to_install() -> list[list[list[str]]]:
-    """Return command sequences to try in order: Debian's package for root on Debian, playwright's build."""
+    """Return the command sequences to try, in order: Debian's package (root on Debian only), playwright's build."""
     is_root = os.geteuid() == 0
     apt = shutil.which("apt-get")
     playwright = [sys.executable, "-m", "playwright", "install", "chromium"]
@@ -75,7 +75,7 @@ def _distribution() -> str:
 
 
 def _run(commands: list[list[str]]) -> str:
-    """Run commands until one fails; return what was run, with the end of a failure's output."""
+    """Run commands until one fails; return the commands, with the end of a failure's output."""
     report = []
     for command in commands:
         run = subprocess.run(

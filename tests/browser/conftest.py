@@ -34,18 +34,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-# Not for the session: playwright's event loop would be running in the main thread of every later test.
+# Not session scope: playwright's event loop would keep running in the main thread during all later tests.
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as started:
-        # A machine with two cores runs Spark beside the browser; what is there at once is not waited for.
+        # A machine with two cores runs Spark beside the browser; a long timeout costs no time if a check holds at once.
         expect.set_options(timeout=30_000)
         yield started
 
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """One profile for all pages: what one has loaded and compiled, the next one has."""
+    """One profile for all pages: a page uses the scripts that earlier pages loaded and compiled."""
     path = chromium(Path(playwright.chromium.executable_path))
     profile = playwright.chromium.launch_persistent_context(
         tmp_path_factory.mktemp("profile"),
@@ -53,7 +53,7 @@ def browser(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) ->
         headless=True,
         args=SHORT_LIVED,
         viewport=VIEWPORT,
-        # Frames of animations are composited by the CPU: a fifth of its time.
+        # The CPU composites the frames of animations, which takes a fifth of its time.
         reduced_motion="reduce",
     )
     yield profile
@@ -65,7 +65,7 @@ NewPerson = Callable[[], BrowserContext]
 
 @pytest.fixture(scope="module")
 def new_person(playwright: Playwright) -> Iterator[NewPerson]:
-    """Browsers that share no cookies; they take every certificate, and `studio.example.com` is this machine."""
+    """Browsers that share no cookies; they accept every certificate, and `studio.example.com` is this machine."""
     path = chromium(Path(playwright.chromium.executable_path))
     arguments = [*SHORT_LIVED, "--host-resolver-rules=MAP studio.example.com 127.0.0.1"]
     launched = playwright.chromium.launch(executable_path=path, headless=True, args=arguments)
@@ -76,7 +76,7 @@ def new_person(playwright: Playwright) -> Iterator[NewPerson]:
 class Tabs:
     """Tabs that outlive their tests.
 
-    A page in the process of an earlier one, which has the app's scripts compiled, opens with a third of the CPU time.
+    The process of an earlier page has compiled the app's scripts: a new page in it opens with a third of the CPU time.
     """
 
     def __init__(self, browser: BrowserContext) -> None:
@@ -84,13 +84,13 @@ class Tabs:
         self._free = list(browser.pages)
 
     def take(self) -> Page:
-        """A tab in front of all others: of those behind it, Chromium draws one frame a second."""
+        """A tab in the foreground: Chromium draws background tabs only once a second."""
         tab = self._free.pop() if self._free else self._browser.new_page()
         tab.bring_to_front()
         return tab
 
     def give_back(self, tab: Page) -> None:
-        """Take a tab whose test has passed: it forgets what it had of its origin, but for the cache."""
+        """Take back the tab of a passed test, and clear the data of its origin except the cache."""
         kept = {"origin": "/".join(tab.url.split("/")[:3]), "storageTypes": "cookies,local_storage,indexeddb"}
         session = self._browser.new_cdp_session(tab)
         session.send("Storage.clearDataForOrigin", kept)
@@ -116,7 +116,7 @@ _HAS_FAILED = pytest.StashKey[bool]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note what failed, for the fixture that says what its pages showed."""
+    """Note failed tests, for the fixture that reports the content of their pages."""
     report = yield
     if report.failed:
         item.stash[_HAS_FAILED] = True
@@ -125,7 +125,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
-    """Open a page in a session of its own; fail on an error of JavaScript or Python, or a request to another host."""
+    """Open a page in its own session; fail on an error of JavaScript or Python, or on a request to another host."""
     pages: list[Page] = []
     errors: list[str] = []
 
@@ -185,8 +185,8 @@ def rows(page: Page, label: str) -> Locator:
 
 
 def press(page: Page, name: str) -> None:
-    """Click the button with this label, which its shortcut may follow, and wait for the result."""
-    # A form that is being drawn anew can have a button twice.
+    """Click the button with this label, which a shortcut may follow, and wait for the result."""
+    # While a form is drawn again, it can have a button twice.
     wait_until_settled(page)
     labelled = page.get_by_role("button", name=name, exact=True)
     buttons = page.get_by_test_id("stButton").get_by_role("button")
@@ -209,9 +209,9 @@ _IS_QUIET = """ms => {
 
 
 def wait_until_settled(page: Page) -> None:
-    """Wait until the script has run to its end and the browser has drawn what it sent.
+    """Wait until the script run has ended and the browser has drawn its output.
 
-    One look is not enough: between the end of a run and the start of the next that was asked for meanwhile, none runs.
+    The page has to be quiet for QUIET_MS: between a script run and a rerun that was requested meanwhile, none runs.
     """
     page.evaluate("window.quietSince = null")
     page.wait_for_function(_IS_QUIET, arg=QUIET_MS, polling=30)

@@ -1,4 +1,4 @@
-"""A run that lasts: what is only there while a run goes on is looked at on this one, then it is cancelled.
+"""A long run, for tests of what a page shows only during a run; the test cancels it at the end.
 
 A run of few records may end before a page has drawn it once.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.engine.planning import pipeline_of
 
-# It never ends before somebody who opens a page, on a slow machine too, has cancelled it.
+# It is long enough to be cancelled from a page before it ends, on a slow machine too.
 LASTING: Final = pipeline_of(
     "numbers -> counted -> out",
     numbers=("generator", {"rows": 200_000_000, "keys": 1_000_000}),

@@ -1,4 +1,4 @@
-"""nginx with the configuration of ui/SERVING.md, word for word but for ports and files."""
+"""nginx with the configuration of ui/SERVING.md, unchanged except for ports and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START_TIMEOUT_S = 30
 
 
 def documented(containing: str) -> str:
-    """The one indented block of ui/SERVING.md that has this text."""
+    """The only indented block of ui/SERVING.md that contains this text."""
     page = (ROOT / "ui" / "SERVING.md").read_text()
     blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", page, re.MULTILINE)
     (found,) = [block for block in blocks if containing in block]
@@ -33,7 +33,7 @@ def documented(containing: str) -> str:
 
 @contextlib.contextmanager
 def running_nginx(folder: Path, app_url: str, passwords: str = "") -> Iterator[int]:
-    """Start nginx before an app, and end it after; gives its port. passwords: who it logs in itself, as in htpasswd."""
+    """Run nginx as the proxy of an app; yields its port. passwords: htpasswd lines of the users that nginx logs in."""
     program = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), _ALSO]))
     if program is None:
         pytest.skip("there is no nginx: apt-get install nginx-light")

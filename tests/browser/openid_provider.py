@@ -1,4 +1,4 @@
-"""An OpenID Connect provider: discovery, a login form, code flow with PKCE, signed id_tokens, its keys, log-out."""
+"""An OpenID Connect provider: discovery, login form, code flow with PKCE, signed id_tokens, its keys, log-out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORGED = RSAKey.generate_key(2048, {"kid": "1", "use": "sig"})
 
 
 class Provider(ThreadingHTTPServer):
-    """One provider. wrong: what is wrong with the next id_tokens: expired, forged, replayed, another's or nothing."""
+    """One provider. wrong: the error in the next id_tokens: expired, forged, replayed, another's, or empty."""
 
     daemon_threads = True
 
@@ -95,7 +95,7 @@ class _Answers(BaseHTTPRequestHandler):
         self._json(token | {"id_token": self.server.id_token(asked)})
 
     def log_message(self, *_: Any) -> None:
-        """Tests have no use for a log of requests."""
+        """Write no log of requests: tests do not need it."""
 
     def _json(self, answer: dict[str, Any], status: int = 200) -> None:
         self._send(status, json.dumps(answer).encode(), "application/json")
@@ -140,7 +140,7 @@ def _discovery(url: str) -> dict[str, Any]:
 
 
 def _problem(asked: dict[str, str], given: dict[str, str], authorization: str) -> str:
-    """What is wrong with a request for a token; nothing where it fits what was asked for."""
+    """The error in a request for a token; empty if it matches the authorization request."""
     basic = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
     digest = hashlib.sha256(given.get("code_verifier", "").encode()).digest()
     if authorization != f"Basic {basic}":

@@ -1,4 +1,4 @@
-"""What the page of a run shows, and its buttons."""
+"""The page of a run: its figures and its buttons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def figure(page: Page, label: str) -> Locator:
 
 
 def number(page: Page, label: str) -> int:
-    """The number of a metric, as a number."""
+    """The number of a metric, as an int."""
     return int(figure(page, label).inner_text().replace(",", ""))
 
 

@@ -1,4 +1,4 @@
-"""What an analyst does, in the browser: event time in depth, what if, compare, SQL, export, presentation, stories."""
+"""The work of an analyst in the browser: event time, what if, compare, SQL, export, presentation, stories."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).ba
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with runs: 1 word count, 2 windows, 3 two sources, 4 a record from the future, 5 windows without loss,
-    6 an example that was cancelled."""
+    """The app with runs in its store.
+
+    1 word count, 2 windows, 3 two sources, 4 a record from the future, 5 windows without late records, 6 a cancelled
+    example.
+    """
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.word_count(store, folder)
@@ -55,7 +58,7 @@ def test_no_page_violates_level_a_or_aa(app: App, open_page: OpenPage) -> None:
         page.goto(f"{app.url}/{path}")
         wait_until_settled(page)
         found[path] = violations(page)
-        # The dark theme has other colours, and nothing else that is its own.
+        # The dark theme differs only in its colours.
         light = page.evaluate(BACKGROUND)
         page.emulate_media(color_scheme="dark")
         page.wait_for_function(f"light => {BACKGROUND} !== light", arg=light)
@@ -167,7 +170,7 @@ def test_a_view_and_a_question_are_saved_and_found_again(open_page: OpenPage) ->
     expect(menu.get_by_role("link", name="Changelog, run 1, edge inner, event 3")).to_be_visible()
     menu.get_by_role("link", name="The answer").click()
     expect(rows(page, "Result")).to_have_text(["42"])
-    # The link that is to be copied leads there as well.
+    # The link to copy opens the same page.
     page.goto("about:blank")
     page.goto(link)
     expect(rows(page, "Result")).to_have_text(["42"])
@@ -238,8 +241,7 @@ def test_presentation_is_large_without_chrome_and_in_the_url(open_page: OpenPage
 @pytest.mark.slow
 def test_a_story_is_told_from_the_gallery_to_its_end(open_page: OpenPage) -> None:
     page = open_page()
-    # By its card: on a slow machine the browser is not through with the cards when the script is, and the first that
-    # it shows may be any.
+    # By its card: on a slow machine the browser still draws the cards after the end of the script run, in any order.
     card = page.get_by_test_id("stColumn").filter(has_text="Word frequency")
     card.get_by_role("button", name="Story", exact=True).click()
     expect(page.get_by_text("step 1 of 6")).to_be_visible()

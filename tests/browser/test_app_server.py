@@ -1,4 +1,4 @@
-"""An app ends with the process of tests that started it, however that ends."""
+"""An app ends with the test process that started it, however that ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.spark.processes import is_running
 from tests.browser.app_server import ROOT
 
-# In place of Streamlit, so that it costs no start of an app.
+# A stand-in for Streamlit, which saves the start of an app.
 _SERVING = "import signal\n\ndef main(arguments, prog_name):\n    print('up', flush=True)\n    signal.pause()\n"
 _KILLED = """
 import os, signal, sys, time

@@ -1,4 +1,4 @@
-"""The batch check in the browser: by itself for a small run, and what differs row by row."""
+"""The batch check in the browser: it starts by itself for a small run, and shows the rows that differ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 def test_a_small_run_is_checked_by_itself_and_the_answer_is_kept(open_page: OpenPage) -> None:
     page = open_page("run?run=1")
     said = page.get_by_text("Equal to Spark's batch answer: 2 rows of frequencies compared, and every operator before.")
-    # While Spark is still starting there is a button instead, which goes by itself.
+    # While Spark is still starting, there is a button instead, which disappears by itself.
     expect(said).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.reload()
     expect(said).to_be_visible()

@@ -1,4 +1,4 @@
-"""The gallery and the builder in the browser: open, compose, get it wrong, undo, reload, drop a file, run."""
+"""The gallery and the builder in the browser: open, compose, make errors, undo, reload, drop a file, run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_example_is_opened_broken_and_mended(page: Page) -> None:
     open_example(page, "Window join that loses pairs")
     node(page, "joined").click()
     expect(box(page, "Window size")).to_have_value("10 s")
-    # No Tab, no Enter: what is wrong is said while one types.
+    # No Tab, no Enter: errors are shown while the user types.
     box(page, "Window size").fill("10 parsecs")
     expect(page.get_by_text("is not a duration").first).to_be_visible()
     expect(node(page, "joined")).to_have_attribute("aria-label", re.compile("joined, Window join, Window size"))
@@ -160,7 +160,7 @@ def test_a_table_of_postgres_is_composed_from_nothing_and_followed(page: Page) -
         expect(events).to_have_text("2", timeout=RUN_TIMEOUT_MS)
         running.run("UPDATE orders SET amount = 3 WHERE id = 1", "DELETE FROM orders WHERE id = 2")
         expect(events).to_have_text("5", timeout=RUN_TIMEOUT_MS)
-        # Nothing of it has an event time.
+        # None of its records has an event time.
         expect(page.get_by_test_id("stMetric").filter(has_text="Watermark")).to_have_count(0)
         page.get_by_role("button", name="End the sources").click()
         expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
@@ -264,7 +264,7 @@ def test_the_first_records_of_an_output_are_there_without_a_run(open_page: OpenP
     at_rest(page)
     node(page, "count_counts").click()
     expect(box(page, "Name of the node")).to_have_value("count_counts")
-    # Records that arrive close no list under the hand of who chooses from it.
+    # Arriving records do not close a list from which the user is choosing.
     page.get_by_role("combobox", name="Function").click()
     expect(page.get_by_text("6 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("option", name="SUM", exact=True).click()

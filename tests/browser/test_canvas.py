@@ -1,4 +1,4 @@
-"""Composing on the canvas, by mouse and by keyboard: add, connect, insert, copy, take back."""
+"""Composing on the canvas, by mouse and by keyboard: add, connect, insert, copy, undo."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_undo_and_redo_reach_everything_and_never_corrupt(open_page: OpenPage) -
     assert edges(page) == ["words>sink:in"]
     pick(page, "sink")
     keys(page, "Control+d")
-    # As fast as keys can be pressed: nothing gets lost on the way.
+    # Keys pressed without a pause: no key may get lost.
     keys(page, *["Control+z"] * 3)
     assert (ids(page), edges(page)) == before
     pick(page, "counts")

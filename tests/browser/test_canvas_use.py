@@ -1,4 +1,4 @@
-"""What the canvas says while one composes, where nodes stand, and what a run shows on it."""
+"""The messages of the canvas while composing, the positions of nodes, and the display of a run on the canvas."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_moving_a_node_is_no_edit_and_survives_reload_and_reopening(open_page: O
     expect(saved).to_be_disabled()
     after = place(page, "counts")
     assert after != before["counts"]
-    # Nobody else moved.
+    # No other node moved.
     assert {name: place(page, name) for name in ("words", "sink")} == {name: before[name] for name in ("words", "sink")}
     page.reload()
     expect(node(page, "counts")).to_be_visible()
@@ -194,7 +194,7 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     settled(page)
     expect(page.get_by_label(f"Changelog of {name}").first).to_be_visible()
     expect(page.get_by_role("button", name="Open its changelog")).to_be_visible()
-    # What was too late, without leaving the page.
+    # The late records are shown without leaving the page.
     late.click()
     expect(page.get_by_role("region", name="Late records").locator("tbody tr").first).to_contain_text("closed")
 
@@ -211,7 +211,7 @@ def test_a_pipeline_is_run_and_an_edge_read_on_one_page_without_scrolling(open_p
     expect(page).to_have_url(re.compile(r"/build\?.*edge=counts"))
     tab(page, "Table as of")
     expect(page.get_by_role("region", name=re.compile("^Table after event")).locator("tbody tr")).to_have_count(2)
-    # The form goes with Escape, and comes back with what is selected.
+    # Escape closes the form, and a selection opens it again.
     keys(page, "Escape")
     expect(page.locator(".st-key-bench-panel")).to_have_count(0)
     pick(page, "counts")

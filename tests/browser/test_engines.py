@@ -36,7 +36,7 @@ def added(page: Page, name: str, address: str) -> None:
     press(page, "Add an engine")
     field(page, "Name").fill(name)
     field(page, "Address").fill(address)
-    # Not blurred before: what was typed last counts all the same.
+    # The field was not blurred before: its last input counts all the same.
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("A new engine")).to_have_count(0)
     wait_until_settled(page)
@@ -54,7 +54,7 @@ def test_a_server_that_is_not_there_is_a_sentence_and_its_token_is_nowhere(open_
     added(page, "far", "sc://localhost:1/;token=s3cret-token")
     expect(page.get_by_text("a token is kept")).to_be_visible()
     of_engine(page, "test", "far").click()
-    # Addresses are no links: something invisible stands in them.
+    # Addresses are not links: they contain an invisible character.
     expect(page.get_by_text(re.compile("There is no Spark Connect server at sc:.?//localhost:1"))).to_be_visible()
     expect(page.get_by_text("Pipelines cannot run here yet")).to_be_visible()
     of_engine(page, "edit", "far").click()
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said_at_its_field_and_put_right_with_the_keyboard(open
     page.keyboard.press("Control+A")
     page.keyboard.type("sc://host:9/;token=s3cret;use_ssl=true")
     page.keyboard.press("Enter")
-    # What came with the address is in the fields that it belongs to.
+    # The token and TLS of the address are in their own fields.
     expect(field(page, "Address")).to_have_value("sc://host:9")
     expect(page.get_by_label("Token", exact=True)).to_have_value("s3cret")
     expect(page.get_by_role("checkbox", name="Encrypt the connection (TLS)")).to_be_checked()
@@ -99,7 +99,7 @@ def test_the_embedded_engine_is_found_good(open_page: OpenPage, scheme: Literal[
     for topic in ("Connection", "Spark", "Python", "Cores", "Files"):
         expect(page.get_by_text(f"{topic}:")).to_be_visible()
     expect(page.get_by_text("2 tasks at once.")).to_be_visible()
-    # Whoever leaves and comes back finds what was found.
+    # The findings are still there after the page is opened again.
     page.goto(page.url)
     expect(page.get_by_text("Ready for pipelines")).to_be_visible()
 

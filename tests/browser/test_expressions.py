@@ -1,4 +1,4 @@
-"""Expressions: completed with the keyboard and the mouse while one types, and what is wrong marked below the word."""
+"""Expressions: completion by keyboard and mouse while the user types, and the wrong word underlined."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPARK_STARTS_MS = 120_000
 
 @pytest.fixture(params=["light", "dark"])
 def filtering(request: pytest.FixtureRequest, open_page: OpenPage) -> Page:
-    """A filter behind the counted words, in both themes."""
+    """A filter after the counted words, in both themes."""
     page = open_page(color_scheme=request.param)
     open_example(page, "Word frequency")
     node(page, "count_words").click()
@@ -61,7 +61,7 @@ def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filter
     field.press_sequentially("wo")
     options(page).filter(has_text="string").click()
     field.press_sequentially(") = 'HELLO")
-    # Within a text nothing is completed.
+    # There is no completion within a string literal.
     expect(options(page)).to_have_count(0)
     field.press_sequentially("'")
     expect(field).to_have_value("cnt > 1 AND upper(word) = 'HELLO'")
@@ -122,7 +122,7 @@ def test_flink_s_spelling_is_understood_and_what_nobody_understands_is_said_at_i
     expect(page.get_by_role("button", name="Show problems in filter")).to_be_visible(timeout=SPARK_STARTS_MS)
     wait_until_settled(page)
     page.reload()
-    # The canvas is there, and so is what was typed, with the sentence below it.
+    # The canvas is there, and the typed expression with its error as well.
     expect(page.get_by_role("button", name="Show problems in filter")).to_be_visible()
     expect(page.get_by_text("went wrong")).to_have_count(0)
     expect(field).to_have_value("CAST(word AS NOTHING(3)) IS NULL")

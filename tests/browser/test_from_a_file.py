@@ -1,4 +1,4 @@
-"""Somebody with a file: sums and a Top 3 per window of it, what came too late, the delay that keeps it, compared."""
+"""Work with a file: sums and a Top 3 per window, the late rows, the delay that keeps them, the runs compared."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.browser.test_build import app
 
 __all__ = ["app"]
 RUN_TIMEOUT_MS = 180_000
-# Orders of four places over an hour, one per 20 s; each fifth came 50 s late. One time is none.
+# Orders of four places over an hour, one per 20 s; each fifth is 50 s late. One time is invalid.
 PLACES = ("Harbour", "North", "South", "Old Town")
 
 
 def orders() -> str:
-    """The file: a name with a space, times as people write them, and one that is none."""
+    """The file: column names with a space, times as people write them, and one invalid time."""
     arrivals = sorted((at * 20 + (50 if at % 5 == 4 else 0), at) for at in range(180))
     lines = ["order no,placed at,place,price"]
     for _, at in arrivals:
@@ -77,7 +77,7 @@ def test_sums_and_a_top_3_per_window_the_late_records_and_the_delay_that_keeps_t
     expect(page.get_by_text("Of: SUM(...) needs a column. Choose what to aggregate.")).to_be_visible()
     choose(page, "Of", "price")
     put_before_the_sink(page, "window_topn")
-    # It has three ranks, the highest sum first, and takes the windows of the sums.
+    # It has three ranks, the highest sum first, and uses the windows that are attached to the sums.
     expect(node(page, "window_topn")).to_contain_text("sum_price")
     expect(box(page, "Window size")).to_have_count(0)
     expect(page.get_by_text(re.compile("timestamp_ntz|size_ms"))).to_have_count(0)

@@ -1,4 +1,4 @@
-"""What the canvas shows of a gesture before Python has answered: what Python will say, by tests/ui/test_gestures.py."""
+"""The canvas shows a gesture before Python has answered; tests/ui/test_gestures.py expects the same of Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTCOME: Final = """async ([of, case_, catalog]) => {
 
 @pytest.fixture(scope="module")
 def sources(browser: BrowserContext) -> Iterator[Page]:
-    """A page that can import the canvas's sources, as they are: no bundle, no server."""
+    """A page that can import the unbundled sources of the canvas, without a server."""
     page = browser.new_page()
     page.route(f"{_ORIGIN}/**", _serve)
     page.goto(f"{_ORIGIN}/")

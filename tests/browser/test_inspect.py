@@ -1,4 +1,4 @@
-"""Run, changelog and event time in the browser: on seeded runs, and on one that Spark does here."""
+"""Run, changelog and event time in the browser: on seeded runs, and on one that Spark executes here."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ RUN_TIMEOUT_MS = 180_000
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with runs in its store: 1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted,
-    7 one that lasts."""
+    """The app with runs in its store.
+
+    1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted, 7 a long one.
+    """
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.word_count(store, folder)
@@ -50,7 +52,7 @@ def number(page: Page) -> Locator:
     return page.get_by_role("spinbutton", name="Event", exact=True)
 
 
-# What of the bar above every page touches something else of it, or leaves the window.
+# The parts of the bar above every page that overlap another part, or lie outside the window.
 OVERLAPS = """() => {
     const parts = [...document.querySelectorAll('.st-key-top-bar :is(a, [role=group], button, .looked-at-event)')]
         .filter(each => !each.parentElement.closest('.st-key-top-bar [role=group]'))
@@ -148,7 +150,7 @@ def test_the_changelog_is_downloaded_as_it_is_filtered(open_page: OpenPage, tmp_
     page.get_by_role("textbox", name="Column = value").fill("word = Hello")
     page.keyboard.press("Enter")
     expect(rows(page, "Changelog")).to_have_count(3)
-    # The list is there before the buttons below it are those of the filter.
+    # The list is filtered before the buttons below it are.
     wait_until_settled(page)
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV").click()

@@ -1,4 +1,4 @@
-"""The app or its Spark killed in the middle of a run: what ran before is intact, and the next run goes."""
+"""The app or its Spark is killed in the middle of a run: earlier runs are intact, and the next run works."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
         store.runs.finish(lasting.run_id)
         short = store.runs.create("Word frequency", words.to_json())
         store.runs.finish(short.run_id)
-    # Its own Spark: that of the other tests goes on.
+    # It has its own Spark, so that the other tests keep theirs.
     with running_app(tmp_path, "local[1]", {"CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers")}) as app:
         page = opened(browser, app, f"run?run={lasting.run_id}")
         run_again(page)
@@ -82,6 +82,6 @@ def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
 
 
 def run_again(page: Page) -> None:
-    """Run what the page shows once more, as it was."""
+    """Repeat the run that the page shows, without changes."""
     page.get_by_role("button", name="Run again").click()
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()

@@ -41,7 +41,7 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         page.goto(f"{app.url}/build?draft=live")
         wait_until_settled(page)
         press(page, "Run live")
-        # The counters of the canvas move.
+        # The canvas shows the first counts.
         expect(page.locator('[data-edge="numbers>counted:in"] .kind')).to_be_visible(timeout=TIMEOUT_MS)
         press(page, "Open the run")
         expect(figure(page, "Late")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
@@ -70,14 +70,14 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         expect(figure(page, "Events")).not_to_have_text(f"{events:,}", timeout=TIMEOUT_MS)
         press(page, "End the sources")
         check = page.get_by_role("button", name="Check against the batch answer")
-        # Nothing lost, nothing twice: Spark, asked in batch of all that came, says the same. Of small runs unasked.
+        # No record is lost or duplicated: the batch answer over all records is the same. Small runs need no button.
         equal = page.get_by_text(re.compile("Equal to Spark's batch answer"))
         expect(check.or_(equal).first).to_be_visible(timeout=TIMEOUT_MS)
         assert "finished" in page.get_by_test_id("stMain").inner_text()
         if check.is_visible():
             check.click()
         expect(equal).to_be_visible(timeout=TIMEOUT_MS)
-        # What was met is still there, with the event behind it.
+        # The conditions that were met are still listed, each with a link to its event.
         expect(page.get_by_text("were late, more than 0.5 %").first).to_be_visible()
         press(page, "Try a change on these records")
         page.wait_for_url("**/build?**", timeout=TIMEOUT_MS)

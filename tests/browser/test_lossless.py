@@ -1,4 +1,4 @@
-"""Whatever a person does while the app is still at work on what they did before: nothing is lost, or done twice."""
+"""The user acts while the app still processes earlier actions: no action is lost or applied twice."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.browser.conftest import OpenPage
 from ui.builder.history import History
 
 WIDTH = 5
-# The rest of the document makes each rerun slow, as a large pipeline does.
+# The number of further nodes, which make each rerun as slow as with a large pipeline.
 BALLAST = 60
 WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
 
 
 def wide() -> Pipeline:
-    """Sources on the left, filters on the right, no edge between; a long chain far below."""
+    """Sources on the left, filters on the right, no edges between them; a long chain far below."""
     nodes, edges = [], []
     for at in range(WIDTH):
         nodes.append(Node(id=f"s{at}", operator="rows", parameters=WORDS, place=Place(x=1, y=at * 120)))
@@ -54,7 +54,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 @pytest.fixture(params=["idle", "busy"])
 def machine(request: pytest.FixtureRequest, app: App) -> Iterator[str]:
-    """The machine as it is, or one on which the app gets a third of the time, as beside others that work."""
+    """The machine as it is, or a busy one, on which the app gets a third of the CPU time."""
     if request.param == "idle":
         yield request.param
         return
@@ -101,9 +101,9 @@ def select(page: Page, name: str) -> None:
 
 
 def write_condition(page: Page, name: str, text: str) -> None:
-    """Type as soon as the form is there; the app may be at work on anything."""
+    """Type as soon as the form is there, even if the app is busy."""
     expect(page.get_by_role("textbox", name="Name of the node", exact=True)).to_have_value(name)
-    # The field of this node: for a moment the one of the node before still stands there.
+    # The field of this node: the field of the previous node is still there for a moment.
     own = page.locator(f"[class*='st-key-form'][class*='-{name}-']")
     field = own.get_by_role("textbox", name="Condition", exact=True)
     field.focus()
@@ -112,7 +112,7 @@ def write_condition(page: Page, name: str, text: str) -> None:
 
 
 def nearer(page: Page) -> None:
-    """Turn the wheel over the left edge until five rows fill the canvas."""
+    """Zoom in with the wheel at the left edge until five rows fill the canvas."""
     area = page.locator(".react-flow__pane").bounding_box()
     assert area is not None
     top = middle(node(page, "s2"))[1]

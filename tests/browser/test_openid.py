@@ -67,7 +67,7 @@ def test_nothing_of_the_studio_is_there_before_the_login_nor_after_the_log_out(
             a_changed_cookie_is_none(ada, app, new_person())
             page.get_by_role("button", name="Account").click()
             expect(page.get_by_text("ada@example.com", exact=True)).to_be_visible()
-            # The page that is left offers the login too, for the moment before the browser goes.
+            # The old page also offers the login, for a moment before the browser leaves it.
             with page.expect_response("**/auth/logout"):
                 page.get_by_role("button", name="Log out").click()
             expect(page.get_by_role("button", name="Log in")).to_be_visible()

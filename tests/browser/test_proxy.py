@@ -1,4 +1,4 @@
-"""The studio behind nginx, as ui/SERVING.md says it, with two people at once."""
+"""The studio behind nginx, with the configuration of ui/SERVING.md, and two people at once."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_proxy_that_logs_people_in_says_who_they_are(new_person: NewPerson, tm
 
 
 class Told(BaseHTTPRequestHandler):
-    """Answers with who the proxy says that somebody is."""
+    """Answers with the user that the proxy names."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -95,7 +95,7 @@ class Told(BaseHTTPRequestHandler):
         self.wfile.write(str(self.headers.get_all("X-Forwarded-User", [])).encode())
 
     def log_message(self, *_: Any) -> None:
-        """Tests have no use for a log of requests."""
+        """Write no log of requests: tests do not need it."""
 
 
 @pytest.mark.parametrize(("passwords", "told"), [("", "[]"), ("Grace:{PLAIN}two\n", "['Grace']")])

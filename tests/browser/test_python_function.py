@@ -1,4 +1,4 @@
-"""A function in Python, written in the browser: allowed once, then run; what it raises is said at its node."""
+"""A function in Python, written in the browser: allowed once, then run; its exceptions are shown at its node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STARTS_MS = 120_000
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("app")
-    # As an app that somebody starts: other tests may have allowed everything.
+    # The setting of a normally started app: other tests may have allowed all code.
     allowed = {"CHANGELOG_STUDIO_PYTHON": str(folder / "allowed-code.txt")}
     with running_app(folder, "local[2]", allowed) as running:
         yield running
@@ -42,13 +42,13 @@ def test_a_function_is_written_allowed_and_run(page: Page) -> None:
     page.get_by_role("button", name="Allow this code").click()
     settled(page)
     expect(page.get_by_text("is not allowed yet")).to_have_count(0)
-    # What was wrong with it stood in its card.
+    # The node's card had shown the error; now it shows the function.
     expect(node(page, "python_function")).to_contain_text("mark(word)")
-    # What is changed here is allowed with it.
+    # A change of allowed code is allowed too.
     write_code(page, "def mark(word):\n    return word.lower() + '?'\n")
     expect(run_button(page)).to_be_enabled(timeout=STARTS_MS)
     run(page)
-    # The run has opened its records.
+    # The start of the run has opened its records.
     expect(page.get_by_text("hello?").first).to_be_visible()
     write_code(page, "def mark(word):\n    return word.nothing()\n")
     run_button(page).click()

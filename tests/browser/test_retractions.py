@@ -1,4 +1,4 @@
-"""Retractions in the browser: an event's cascade explained, a record traced, a run's flows, mini-batch beside it."""
+"""Retractions in the browser: the cascade of an event, the trace of a record, the flows of a run, mini-batch."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
 
 
 def run_again(open_page: OpenPage) -> Page:
-    """The page of the cancelled run, once the pipeline has run again."""
+    """The page of a finished run that repeats the cancelled one."""
     page = open_page("run?run=2")
     page.get_by_role("button", name="Run again").click()
     page.get_by_role("button", name="Run", exact=True).click()

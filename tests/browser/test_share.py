@@ -1,4 +1,4 @@
-"""Keep and share: versions and their way back, a twin, another name, deletion and its undo, export and import."""
+"""Save and share: versions and their restoration, copies, renaming, deletion and its undo, export and import."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def more(page: Page, name: str) -> Locator:
 
 
 def nodes(page: Page) -> list[str]:
-    """The names and places of what is on the canvas."""
+    """The nodes and edges on the canvas, as their keys."""
     settled(page)
     return sorted(
         each or ""

@@ -43,7 +43,7 @@ def test_an_edited_script_changes_the_pipeline_a_wrong_one_is_marked_and_a_file_
     exported.write_text(editor(page).input_value())
     typed = editor(page).element_handle()
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
-    # The changed pipeline has an editor of its own; for a moment there are both.
+    # The changed pipeline has a new editor; for a moment both are there.
     typed.wait_for_element_state("hidden")
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")

@@ -1,4 +1,4 @@
-"""The first thing that a newcomer sees."""
+"""The first page that a new user sees."""
 
 from __future__ import annotations
 

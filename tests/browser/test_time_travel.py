@@ -1,4 +1,4 @@
-"""Time travel in the browser: one player moves canvas, lanes, table and state."""
+"""Time travel in the browser: one player controls canvas, lanes, table and state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 def lit(page: Page) -> Locator:
-    """The records on the canvas, edge by edge."""
+    """The records on the canvas, by edge."""
     return page.locator(".time .records")
 
 
