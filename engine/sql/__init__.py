@@ -1,14 +1,14 @@
 """Flink SQL queries, read into pipelines.
 
-dialect      sqlglot's grammar, with the few places where Flink's differs; parsing its trees
-query        a SELECT clause by clause; from_clause, subqueries, grouping, row_number, limit, set_operations
-algebra      what it is read into: relations and bound expressions
-pushdown     filters and projections, put where Flink puts them
-nodes        relations as nodes of a pipeline, with no column that nobody uses
-expressions  bound expressions as Spark SQL with Flink's meaning
-periods      OVERLAPS, as comparisons
-rows         ROW: constructors, fields, comparison, casts; row_columns: the fields that tables declare
-rejected     what is said where a query cannot be read: line, column, and what would work
+dialect      sqlglot's grammar with Flink's few deviations; parsing: syntax trees from text
+clauses      a SELECT clause by clause (query); from_clause, subqueries, grouping, row_number, limit, set_operations;
+row_columns: the fields that tables declare
+algebra      the result of reading: relations and bound expressions
+pushdown     filters and projections, moved to where Flink puts them
+nodes        relations as nodes of a pipeline, without unused columns
+functions    bound expressions as Spark SQL with Flink's meaning (expressions); periods: OVERLAPS, as comparisons;
+rows: ROW constructors, fields, comparison, casts
+rejected     the error for unsupported SQL: its line, its column and an alternative
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["SqlRejected", "Table", "exactly", "pipeline_of", "table_of"]
 
 
 def table_of(node: Node, folder: Path, proctime: Sequence[str] = ()) -> Table:
-    """A source node as a table that queries can name by its id. proctime: columns that stand for arrival order."""
+    """A source node as a table, named by the node's id. proctime: the columns that represent the arrival order."""
     source = configured(node)
     assert isinstance(source, Source)
     computed = tuple(column.name for column in source.computed)
@@ -58,10 +58,10 @@ def pipeline_of(
     name: str = "query",
     functions: Functions | None = None,
 ) -> Pipeline:
-    """The pipeline of a SELECT over named tables. Raises SqlRejected with line, column, and what would work.
+    """The pipeline of a SELECT over named tables. Raises SqlRejected with line, column and an alternative.
 
-    views: SELECTs by name, each over the tables and the views before it. sink: the parameters of the sink;
-    a changelog sink without. functions: those in Python. Tables that the query does not name are left out.
+    views: SELECTs by name, each over the tables and the views before it. sink: the parameters of the sink; by default
+    a changelog sink. functions: the Python functions. Tables that the query does not name are left out.
     """
     names = Names({table.name: table for table in tables}, aggregates=aggregates_of(functions or {}))
     for view, query in (views or {}).items():
@@ -81,7 +81,7 @@ def pipeline_of(
 
 
 def parsed(sql: str) -> Expr:
-    """The one statement of a text. Raises SqlRejected with the place of the first thing that is wrong."""
+    """The only statement of a text. Raises SqlRejected with the place of the first error."""
     statements = trees_of(tokens_of(sql), sql)
     if len(statements) != 1:
         message = f"one query is read at a time, but there are {len(statements)} statements."
@@ -90,7 +90,7 @@ def parsed(sql: str) -> Expr:
 
 
 def exactly(emitter: Emitter, emitted: Emitted, columns: Sequence[str], at: Expr) -> str:
-    """The node with exactly these columns, in this order and by these names."""
+    """A node with exactly these columns in this order and by these names. Raises SqlRejected for a processing time."""
     arrival = [column for column in columns if column in emitted.arrival]
     if arrival:
         message = f"the processing time {arrival[0]!r} has no value to output. Name the other columns in SELECT."

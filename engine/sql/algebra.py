@@ -1,8 +1,8 @@
-"""A query as relational algebra: what the clauses of SQL are read into, and what nodes are made from.
+"""A query as relational algebra: SQL clauses are read into it, and nodes are made from it.
 
-Every relation knows its columns. An expression is sqlglot's, and its columns are bound: they name columns
-of the relation below and no table. Names are unique within a relation; a join numbers those of the right
-side that are taken (k, k0), as Flink does.
+Every relation knows its columns. Expressions are sqlglot's with bound columns: a column names a column of
+the relation below, without a table. Names are unique within a relation; a join adds a number to taken names
+of its right side (k, k0), as Flink does.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Relation(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a query can name: a source node, its columns, and which of them stand for arrival order.
+    """A table that a query can name: a source node and its columns. proctime: columns that represent the arrival order.
 
-    rows: the columns that hold rows, with their types.
+    rows: the columns with ROW values, with their types.
     """
 
     node: Node
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """What queries call it."""
+        """Its name in queries."""
         return self.node.id
 
 
@@ -95,7 +95,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Windowed:
-    """A window table function: each row with the bounds of its windows. is_group_window: written in GROUP BY."""
+    """A window table function: each row with the bounds of its windows. is_group_window: it is written in GROUP BY."""
 
     input: Relation
     windowing: Windowing
@@ -118,7 +118,7 @@ class Windowed:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Groups, then the results of calls: `Anonymous` functions, maybe under a `Filter` (WHERE)."""
+    """Groups, then the results of calls: `Anonymous` functions, optionally within a `Filter` (WHERE)."""
 
     input: Relation
     groups: tuple[Named, ...]
@@ -132,7 +132,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class SortKey:
-    """One column of an order. nulls_first is None where NULL is lowest, as in Flink."""
+    """One column of an order. nulls_first: None if NULL is the lowest value, as in Flink."""
 
     expression: Expr
     descending: bool = False
@@ -155,14 +155,14 @@ class _Ranking:
 
 @dataclass(frozen=True)
 class Numbered(_Ranking):
-    """ROW_NUMBER, RANK or DENSE_RANK before a condition has said which ranks are wanted."""
+    """ROW_NUMBER, RANK or DENSE_RANK without a range of ranks yet."""
 
 
 @dataclass(frozen=True)
 class Rank(_Ranking):
-    """The rows from one rank to another, with their rank as the last column. end: a number or a column.
+    """The rows within a range of ranks, with their rank as the last column. end: a number or a column.
 
-    keeps: the columns of its input that it keeps even where nobody uses them.
+    keeps: the columns of its input that it keeps even if they are unused.
     """
 
     start: int
@@ -171,13 +171,13 @@ class Rank(_Ranking):
 
     @property
     def is_limit(self) -> bool:
-        """Whether LIMIT made it, which keeps what the query below selects."""
+        """Whether it comes from LIMIT, which keeps the columns that the query below selects."""
         return bool(self.keeps)
 
 
 @dataclass(frozen=True)
 class Over:
-    """Aggregates over the rows around each row, of one partition, order and frame."""
+    """Aggregates OVER rows: all calls share one partition, order and frame."""
 
     input: Relation
     calls: tuple[Named, ...]
@@ -204,7 +204,7 @@ class Join:
 
     @cached_property
     def right_names(self) -> Mapping[str, str]:
-        """What the right side's columns are called in the condition and in the output."""
+        """By right column, its name in the condition and in the output."""
         return renamed(self.left.columns, self.right.columns)
 
     @property
@@ -215,7 +215,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Union:
-    """UNION ALL, by place."""
+    """UNION ALL, column by column in order."""
 
     inputs: tuple[Relation, ...]
     at: Expr
@@ -227,7 +227,7 @@ class Union:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Each row as often as a column says, which is not among the columns any more."""
+    """Each row repeated as often as the column `times` says; the output does not have this column."""
 
     input: Relation
     times: str
@@ -240,7 +240,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Sorted:
-    """All rows in an order, without a last one. is_fixed: within a view, whose reader cannot leave it out."""
+    """All rows in an order, without LIMIT. is_fixed: inside a view, whose readers cannot drop the order."""
 
     input: Relation
     order: tuple[SortKey, ...]
@@ -254,7 +254,7 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Unnested:
-    """Each row once per element of a collection; without any, not at all or padded. names: of the element's columns."""
+    """Each row once per element of a collection. keeps_empty: pad rows without elements. names: the element columns."""
 
     input: Relation
     collection: Expr
@@ -271,7 +271,7 @@ class Unnested:
 
 @dataclass(frozen=True)
 class Computed:
-    """Each row with the results of functions in Python."""
+    """Each row with the results of Python functions."""
 
     input: Relation
     calls: tuple[Named, ...]
@@ -284,9 +284,9 @@ class Computed:
 
 @dataclass(frozen=True)
 class Matched:
-    """One row per match of a pattern. measures: values of the match; definitions: by variable, its condition.
+    """One row per match of a pattern. measures: values of the match. definitions: the condition of each variable.
 
-    In both, the table of a column is the variable whose rows are meant; without one, all rows are.
+    In both, the table of a column is the pattern variable whose rows it refers to; without a table, all rows.
     """
 
     input: Relation
@@ -307,7 +307,7 @@ class Matched:
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """An operator that is called as a table function, over its inputs in the order of its ports."""
+    """An operator called as a table function, over its inputs in the order of its ports."""
 
     operator: str
     inputs: tuple[Relation, ...]
@@ -317,7 +317,7 @@ class Called:
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, or where it is taken the name with the first number that is free."""
+    """The name, or if it is taken, the name with the first free number."""
     used = {other.lower() for other in taken}
     candidate, number = name, 0
     while candidate.lower() in used:
@@ -326,7 +326,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def renamed(left: Sequence[str], right: Sequence[str]) -> Mapping[str, str]:
-    """By right column, its name beside the left ones."""
+    """By right column, its name next to the left columns."""
     names: dict[str, str] = {}
     for column in right:
         names[column] = free_name(column, (*left, *names.values()))
@@ -334,7 +334,7 @@ def renamed(left: Sequence[str], right: Sequence[str]) -> Mapping[str, str]:
 
 
 def ref(name: str, at: Expr | None = None) -> exp.Column:
-    """A bound column. at: what it stands for, so that errors know the place."""
+    """A bound column. at: the expression that it replaces, for the place in errors."""
     identifier = exp.to_identifier(name, quoted=True)
     if at is not None:
         identifier.meta.update(next((node.meta for node in at.walk() if "line" in node.meta), {}))
@@ -342,13 +342,13 @@ def ref(name: str, at: Expr | None = None) -> exp.Column:
 
 
 def plain(expression: Expr) -> str | None:
-    """The column that an expression is, or None where it computes something."""
+    """The name of the column if the expression is just a column, else None."""
     bare = expression.unnest()
     return bare.name if isinstance(bare, exp.Column) else None
 
 
 def is_free(expression: Expr) -> bool:
-    """Whether nothing is computed, by what Flink takes a projection to cost: a CAST costs nothing."""
+    """Whether an expression is free by Flink's cost of a projection: columns and literals are, and a CAST of them."""
     bare = expression.unnest()
     if isinstance(bare, exp.Cast):
         return is_free(bare.this)
@@ -361,7 +361,7 @@ def mentioned(expression: Expr) -> frozenset[str]:
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The parts of a condition that AND joins."""
+    """The parts of a condition between ANDs."""
     bare = condition.unnest()
     if isinstance(bare, exp.And):
         yield from conjuncts(bare.this)
@@ -379,7 +379,7 @@ def together(conditions: Sequence[Expr]) -> Expr:
 
 
 def substituted(expression: Expr, values: Mapping[str, Expr]) -> Expr:
-    """The expression with other expressions in the place of columns."""
+    """The expression with its columns replaced by other expressions."""
 
     def swap(node: Expr) -> Expr:
         if isinstance(node, exp.Column) and node.name in values:

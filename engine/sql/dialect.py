@@ -1,7 +1,7 @@
-"""Flink SQL for sqlglot: the few places where its grammar is Flink's own.
+"""Flink SQL for sqlglot: the few rules in which Flink's grammar differs.
 
-Names are quoted with backticks and texts with single quotes. Functions stay as they are written, since
-what they mean is decided in `engine.sql.functions.scalars` and nowhere else. TUMBLE, HOP, CUMULATE and SESSION
+Names are quoted with backticks and strings with single quotes. Function calls stay as written: only
+`engine.sql.functions` defines their meaning. TUMBLE, HOP, CUMULATE and SESSION
 take `TABLE t`, `TABLE t PARTITION BY k`, a sub-query, DESCRIPTOR(column), by position or by name.
 """
 
@@ -20,7 +20,7 @@ from engine.sql.functions.refused import OF_TABLES
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
-"""The name of the function-like node that stands for `TABLE t PARTITION BY k`: the table, then the columns."""
+"""The name of the call node for `TABLE t PARTITION BY k`; its arguments are the table, then the columns."""
 
 
 def _table_function(self: Any) -> exp.Expression:
@@ -31,7 +31,7 @@ def _table_function(self: Any) -> exp.Expression:
 
 
 def _refused(self: Any) -> exp.Expression:
-    """A table function that is refused, whatever its arguments are."""
+    """An unsupported table function; its arguments are skipped."""
     name = self._tokens[self._index - 2]
     depth = 0
     while self._curr is not None and (depth or self._curr.token_type is not TokenType.R_PAREN):
@@ -82,10 +82,10 @@ def _argument(self: Any) -> exp.Expression | None:
 
 
 class _FunctionParsers(dict[str, Any]):
-    """sqlglot's, and those of the operators that are called as table functions, which come and go with their files."""
+    """sqlglot's parsers, and the parsers of operators called as table functions, read from the registry."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The parser of a function with a syntax of its own."""
+        """The parser of a function with its own syntax."""
         return super().get(name) or (_table_function if name in table_functions() else default)
 
 
@@ -93,14 +93,14 @@ class Flink(AsWritten):
     """Flink SQL, as far as queries go."""
 
     class Tokenizer(AsWritten.Tokenizer):
-        # In other dialects a statement's word; here the name of a function.
+        # SESSION is a statement keyword in other dialects; here it is a function name.
         KEYWORDS: ClassVar = {
             **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"},
             match_grammar.NAME: TokenType.MATCH_RECOGNIZE,
         }
 
     class Parser(AsWritten.Parser):
-        """Table functions and JSON functions have a syntax of their own; ROW<...> is a type."""
+        """Table functions and JSON functions have their own syntax; ROW<...> is a type."""
 
         FUNCTION_PARSERS: ClassVar = _FunctionParsers(
             {
@@ -120,14 +120,14 @@ class Flink(AsWritten):
         QUERY_MODIFIER_TOKENS: ClassVar = set(QUERY_MODIFIER_PARSERS)
 
         def _parse_table(self, *arguments: Any, **named: Any) -> exp.Expr | None:
-            """A table, maybe with MATCH_RECOGNIZE behind it."""
+            """A table, optionally followed by MATCH_RECOGNIZE."""
             table = super()._parse_table(*arguments, **named)
             if table is not None and self._match(TokenType.MATCH_RECOGNIZE):
                 return match_grammar.parse(self, table)
             return table
 
         def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
-            """What tests a value. Raises SqlRejected for tests of periods that only the grammar has."""
+            """A test of a value. Raises SqlRejected for period comparisons that Flink parses but does not implement."""
             tested: exp.Expr | None = super()._parse_range(this, parse_is)
             periods.refuse_others(self, tested)
             return tested
@@ -147,7 +147,7 @@ class Flink(AsWritten):
             allow_identifiers: bool = True,
             with_collation: bool = False,
         ) -> exp.Expr | None:
-            """A type; of ROW<name TYPE, ...> and ROW(name TYPE, ...) a STRUCT."""
+            """A type; ROW<name TYPE, ...> and ROW(name TYPE, ...) become a STRUCT."""
             if not check_func and self._curr is not None and self._curr.text.upper() == "ROW":
                 return _row_type(self)
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)

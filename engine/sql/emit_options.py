@@ -1,8 +1,8 @@
-"""Flink's options for early and late firing, which become parameters of the windows that a query groups by.
+"""Flink's options for early and late firing, as parameters of a query's window aggregates.
 
-Flink takes them for the group windows of older SQL, tumbling and hopping, and refuses them elsewhere. Its delays
-are of processing time, which no event's changelog may depend on: a delay of 0 is each record, as in Flink; a longer
-one is so much event time early, and nothing late: a late record updates its window at once.
+Flink applies them to tumbling and hopping group windows of older SQL and rejects them elsewhere. Flink's delays are in
+processing time, on which a changelog here must not depend. A delay of 0 fires per record, as in Flink. A longer early
+delay is measured in event time. A late delay has no effect: a late record updates its window at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EMIT_OPTIONS: Final = (EARLY, EARLY_DELAY, LATE, LATE_DELAY, LATENESS)
 
 
 def emit_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of them that are given. Raises PipelineError for a value that one cannot have."""
+    """The emit options among the options. Raises PipelineError for an invalid value."""
     given = {name: text for name, text in options.items() if name in EMIT_OPTIONS}
     for name, text in given.items():
         is_right = _is_switch(text) if name in (EARLY, LATE) else milliseconds(text) is not None
@@ -38,16 +38,16 @@ def emit_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_emit_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that a pipeline has: neither these, nor those without effect.
+    """The options of a pipeline: without the emit options and without options that have no effect.
 
-    Raises PipelineError for an unknown name, or a value that an option cannot have.
+    Raises PipelineError for an unknown name or an invalid value.
     """
     given = emit_options(options)
     return {name: text for name, text in options.items() if name not in given and has_effect(name, text)}
 
 
 def firing(options: Mapping[str, str], windowed: Windowed) -> dict[str, Any]:
-    """The parameters of a window aggregate. Raises SqlRejected where Flink refuses to fire early or late."""
+    """The firing parameters of a window aggregate. Raises SqlRejected unless it is a TUMBLE or HOP group window."""
     early, late = _is_on(options, EARLY), _is_on(options, LATE)
     if not early and not late:
         return {}

@@ -1,4 +1,4 @@
-"""The grammar of MATCH_RECOGNIZE, which stands behind a table: its clauses become the arguments of a call, by name."""
+"""The grammar of MATCH_RECOGNIZE after a table: its clauses become named arguments of a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAME: Final = "MATCH_RECOGNIZE"
 
 
 def parse(parser: Any, table: exp.Expr) -> exp.Expr:
-    """What stands behind the word, as a table: a call with its clauses by name, whatever their order of importance."""
+    """Parse the clauses after the word into a table: a call with the input table and the clauses by name."""
     word = parser._prev
     parser._match_l_paren()
     clauses: dict[str, exp.Expr] = {}

@@ -1,4 +1,4 @@
-"""What a query can name in FROM, and how the parts of a query read each other."""
+"""The names that a query can use in FROM, and the type of the function that reads nested queries."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from engine.aggregates.function import AggregateFunction
 from engine.sql.algebra import Expr, Relation, Table
 
 Aggregates = Mapping[str, AggregateFunction]
-"""By name in capitals."""
+"""By upper-case name."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """Tables, and views and common table expressions with what they can name; aggregate functions in Python."""
+    """Tables; views and common table expressions, each with the names it can use; Python aggregate functions."""
 
     tables: Mapping[str, Table]
     views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
     aggregates: Aggregates = field(default_factory=dict)
 
     def with_view(self, name: str, query: Expr) -> Names:
-        """The same names and one more, whose query sees the names so far."""
+        """The same names and one more view, whose query sees the current names."""
         return replace(self, views={**self.views, name: (query, self)})
 
     @property
@@ -31,4 +31,4 @@ class Names:
 
 
 Read = Callable[[Expr, Names], Relation]
-"""Reads a query within a query: `engine.sql.clauses.query.read`, which the parts of a query are given."""
+"""Reads a nested query: `engine.sql.clauses.query.read`, passed to the clauses as an argument."""

@@ -1,6 +1,6 @@
-"""What is never NULL by its type, so that COUNT of it counts rows and nothing has to be asked about it, as in Flink.
+"""Values that are NOT NULL by type: their COUNT is COUNT(*), and IS NOT NULL tests on them are dropped, as in Flink.
 
-A condition makes no type of it: below WHERE c IS NOT NULL a column is as it was.
+A condition does not change a type: after WHERE c IS NOT NULL the column is as nullable as before.
 Source: Calcite SqlToRelConverter.AggConverter, RexSimplify.simplifyIsNotNull.
 """
 
@@ -32,13 +32,13 @@ from engine.sql.algebra import (
 )
 
 IsDeclared = Callable[[Table, str], bool]
-"""Whether a table declares a column NOT NULL, where that is known."""
+"""Whether a table is known to declare a column NOT NULL."""
 
 _STRICT: Final = (exp.Paren, exp.Add, exp.Sub, exp.Mul, exp.Neg)
 
 
 def without_certain(relation: Relation, condition: Expr) -> list[Expr]:
-    """The parts of a condition that types do not make true already."""
+    """The parts of a condition that are not already true by type."""
     return [part for part in conjuncts(condition) if not _is_certain(relation, part)]
 
 

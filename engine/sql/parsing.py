@@ -1,4 +1,4 @@
-"""Text and tokens as sqlglot's trees, and complaints with a place where they are not Flink SQL."""
+"""Text and tokens as sqlglot's syntax trees, and syntax errors with their place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.sql.rejected import SqlRejected
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words of a text. Raises SqlRejected for a quote that is not closed."""
+    """The tokens of a text. Raises SqlRejected for an unclosed quote."""
     try:
         return list(Flink().tokenize(text))
     except TokenError as error:
@@ -23,7 +23,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
-    """The statements that tokens of a text are. Raises SqlRejected with the place of the first thing that is wrong."""
+    """The statements of a text's tokens. Raises SqlRejected with the place of the first syntax error."""
     try:
         trees = Flink().parser().parse(list(tokens), text)
     except ParseError as error:
@@ -37,7 +37,7 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
 
 
 def _map(node: Expr) -> Expr:
-    """MAP['a', 1] as a call; sqlglot takes it for an element of a column."""
+    """MAP['a', 1] as a call; sqlglot parses it as an element of a column."""
     is_map = isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and not node.this.args.get("table")
     if not is_map or node.this.name.upper() != "MAP" or node.this.this.args.get("quoted"):
         return node

@@ -1,8 +1,8 @@
-"""Filters and projections, put as far down as Flink puts them.
+"""Filters and projections, pushed down as far as in Flink.
 
-A projection of a projection is one. A filter goes below projections, to the side of a join that it is on,
-into the condition of an inner join, and makes an outer join an inner one where it never lets padded rows
-through; on a row number it says which ranks are wanted.
+Adjacent projections are merged. A filter moves below projections, to the side of a join that it uses, and into the
+condition of an inner join. It turns an outer join into an inner one if it rejects padded rows. A filter on a
+row number becomes its range of ranks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, 
 
 
 def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
-    """The items over a relation."""
+    """A projection of a relation, merged with a projection below it."""
     if isinstance(relation, Select):
         values = dict(relation.items)
         items = tuple((name, substituted(item, values)) for name, item in items)
@@ -51,9 +51,9 @@ def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
 
 
 def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
-    """Without the aggregates OVER rows and the numbers right below that are not read: they drop no late rows then.
+    """The relation without unread OVER aggregates and row numbers at its top, which would drop late rows.
 
-    Above a filter, a join or a window table function they stay, whether they are read or not, as in Flink.
+    Below a filter, a join or a window table function they stay even if unread, as in Flink.
     """
     match relation:
         case Over(calls=calls):
@@ -66,7 +66,7 @@ def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
 
 
 def filtered(relation: Relation, condition: Expr) -> Relation:
-    """The rows that meet a condition."""
+    """The relation with a condition, pushed down as far as possible."""
     asked = without_certain(relation, condition)
     if not asked:
         return relation
@@ -101,7 +101,7 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
 def joined(
     left: Relation, right: Relation, kind: JoinKind, conditions: Sequence[Expr], at: Expr, as_of: Expr | None
 ) -> Join:
-    """A join, with conditions on one side alone put there where that changes nothing."""
+    """A join; conditions on a single side are pushed to that side if this keeps the result."""
     shape = Join(left, right, kind, (), at, as_of)
     names = {new: old for old, new in shape.right_names.items()}
     kept: list[Expr] = []
@@ -140,7 +140,7 @@ def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
 
 
 def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> JoinKind:
-    """The kind of join once nobody lets rows through of which a side is padded with NULL."""
+    """The kind of join under conditions that may reject padded rows."""
     left_never_null = any(mentioned(one) & left and _refuses_null(one, left) for one in conditions)
     names = set(join.right_names.values())
     right_never_null = any(mentioned(one) & names and _refuses_null(one, names) for one in conditions)
@@ -160,7 +160,7 @@ def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> 
 
 
 def _refuses_null(condition: Expr, columns: set[str]) -> bool:
-    """True where a condition is never true when all of these columns are NULL."""
+    """True if a condition is never true when all of these columns are NULL."""
     bare = condition.unnest()
     if isinstance(bare, exp.Not) and isinstance(bare.this.unnest(), exp.Is):
         test = bare.this.unnest()
@@ -172,7 +172,7 @@ def _refuses_null(condition: Expr, columns: set[str]) -> bool:
 
 
 def _strict(expression: Expr) -> bool:
-    """True where NULL in gives NULL out: columns, literals and arithmetic."""
+    """True if NULL in gives NULL out: columns, literals and arithmetic."""
     return all(
         isinstance(node, exp.Column | exp.Identifier | exp.Literal | exp.Paren | exp.Add | exp.Sub | exp.Mul | exp.Neg)
         for node in expression.walk()

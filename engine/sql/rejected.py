@@ -1,4 +1,4 @@
-"""What is said where a query cannot be read: the place in the text, what is wrong, what would work."""
+"""The error for unsupported SQL: its place in the text, the problem and an alternative."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.errors import StudioError
 
 
 class SqlRejected(StudioError):
-    """A query, or a part of one, that the studio does not take. line and column count from 1; 0: unknown."""
+    """A query, or a part of one, is not supported. line and column count from 1; 0: unknown."""
 
     def __init__(self, sentence: str, at: exp.Expr | None = None, place: tuple[int, int] | None = None) -> None:
         self.line, self.column = place or place_of(at)
@@ -17,7 +17,7 @@ class SqlRejected(StudioError):
 
 
 def place_of(at: exp.Expr | None) -> tuple[int, int]:
-    """Where an expression begins: the first of its words of which the parser noted the place."""
+    """Line and column of an expression's first token with a known place; (0, 0) if there is none."""
     if at is None:
         return (0, 0)
     places = [

@@ -1,4 +1,4 @@
-"""Which columns a name in a query can mean, and the binding of expressions to them."""
+"""The columns that a query can name, and the binding of expressions to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scope:
         return cls(relation, tuple(Visible(alias, name, name) for name in relation.columns))
 
     def renamed(self, names: Mapping[str, str]) -> tuple[Visible, ...]:
-        """The same names for columns that are called otherwise now."""
+        """The same visible names over renamed columns. names: by column, its new name."""
         return tuple(replace(one, column=names[one.column]) for one in self.visible)
 
     def has_table(self, name: str) -> bool:
@@ -50,15 +50,15 @@ class Scope:
         return columns
 
     def find(self, column: exp.Column) -> Visible | None:
-        """What a column means, or None where nothing has that name. Raises SqlRejected where several have.
+        """The visible column of a name, or None for an unknown name. Raises SqlRejected for an ambiguous one.
 
-        Of the field of a row it is the row's column.
+        For a field of a row, it is the row's column.
         """
         found = self._resolved(column)
         return found[0] if found is not None else None
 
     def value_of(self, column: exp.Column) -> Expr | None:
-        """A column or the field of one, bound, or None where nothing has that name. Raises SqlRejected."""
+        """A bound column or field, or None for an unknown name. Raises SqlRejected for an ambiguous one."""
         found = self._resolved(column)
         if found is None:
             return None
@@ -68,7 +68,7 @@ class Scope:
         return value
 
     def _resolved(self, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
-        """What the first parts of a name mean, and the fields that the others are; a table goes before a column."""
+        """The column of a name's first parts, and its other parts as fields. Tables take precedence over columns."""
         parts = column.parts
         if len(parts) > 1 and self.has_table(parts[0].name):
             found = self._named(parts[1].name, parts[0].name, column)
@@ -85,7 +85,7 @@ class Scope:
         return matches[0] if matches else None
 
     def bind(self, expression: Expr) -> Expr:
-        """The expression with its columns bound. Raises SqlRejected for an unknown one, and for a sub-query."""
+        """The expression with bound columns. Raises SqlRejected for an unknown column and for a sub-query."""
 
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
@@ -104,7 +104,7 @@ class Scope:
         return expression.copy().transform(swap, copy=False)
 
     def unknown(self, column: exp.Column) -> SqlRejected:
-        """The complaint about a column that does not exist, with those that do."""
+        """The error for an unknown column, with the known columns."""
         if not column.table and column.name.upper() in WITHOUT_PARENTHESES:
             return SqlRejected(REFUSED[column.name.upper()], column)
         known = dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)

@@ -1,7 +1,7 @@
 """Rows of VALUES as the rows of a source (`engine.reading.flink_table.row_sql` is the way back).
 
-A text, a number, TRUE and NULL are themselves. A time is epoch ms, as TO_TIMESTAMP_LTZ(ms, 3), or a text, as
-TIMESTAMP '2024-01-01 10:00:00'; CAST says a type and changes nothing.
+Strings, numbers, booleans and NULL stay as they are. A time is epoch ms, from TO_TIMESTAMP_LTZ(ms, 3), or a string,
+from TIMESTAMP '2024-01-01 10:00:00'. CAST declares a type and does not change the value.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from engine.sql.rejected import SqlRejected
 
 
 def values_of(row: Expr) -> list[Any]:
-    """One row of VALUES. Raises SqlRejected for what is no literal."""
+    """One row of VALUES. Raises SqlRejected if an item is not a literal."""
     items = row.expressions if isinstance(row, exp.Tuple) else [row]
     return [value_of(item) for item in items]
 
 
 def value_of(item: Expr) -> Any:
-    """A literal. Raises SqlRejected for what is none."""
+    """The value of a literal. Raises SqlRejected for any other expression."""
     match item:
         case exp.Paren():
             return value_of(item.this)

@@ -51,7 +51,7 @@ _KINDS = {
 
 
 def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
-    """Everything that FROM names, joined; without it, one row of nothing that could be named. Raises SqlRejected."""
+    """All items of FROM, joined; without FROM, one row without visible columns. Raises SqlRejected."""
     first = query.args.get("from_")
     if first is None:
         return Scope(Values(("ROW",), ((exp.Literal.number(1),),), query), ())
@@ -66,7 +66,7 @@ def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
 
 
 def _item(item: Expr, names: Names, read: Read) -> Scope:
-    """One table, with the joins that stand in its parentheses."""
+    """One item of FROM, with the joins inside its parentheses."""
     alias = item.alias or None
     if isinstance(item, exp.Unnest):
         nothing = Values(("ROW",), ((exp.Literal.number(1),),), item)
@@ -100,7 +100,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
 
 
 def _unsorted(relation: Relation) -> Relation:
-    """A sub-query without an order, its own or that of a view, as in Flink: only that of the whole query counts."""
+    """A sub-query without its order, unless that is fixed. As in Flink, only the order of the whole query counts."""
     match relation:
         case Sorted(is_fixed=False):
             return _unsorted(relation.input)
@@ -111,7 +111,7 @@ def _unsorted(relation: Relation) -> Relation:
 
 
 def _with_fixed_order(relation: Relation) -> Relation:
-    """A view that does something with ordered rows: its order stays wherever it is read, as in Flink."""
+    """A view with an order below its other clauses: the order becomes fixed and stays in every reader, as in Flink."""
     match relation:
         case Sorted():
             return replace(relation, is_fixed=True)
@@ -134,7 +134,7 @@ def _table(table: exp.Table, names: Names, read: Read) -> Relation:
 
 
 def values(item: exp.Values) -> Values:
-    """VALUES (...), (...). Raises SqlRejected where the rows do not have the same number of values."""
+    """VALUES (...), (...). Raises SqlRejected if the rows differ in their number of values."""
     rows = tuple(tuple(row.expressions) if isinstance(row, exp.Tuple) else (row.unnest(),) for row in item.expressions)
     if uneven := next((row for row in rows if len(row) != len(rows[0])), None):
         message = f"the first row of VALUES has {len(rows[0])} values, this one has {len(uneven)}."
@@ -143,7 +143,7 @@ def values(item: exp.Values) -> Values:
 
 
 def _with_column_names(scope: Scope, item: Expr) -> Scope:
-    """The scope with the columns called as behind the alias: `AS t(a, b)`."""
+    """The scope with the column names from the alias: `AS t(a, b)`."""
     alias = item.args.get("alias")
     names = [column.name for column in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
     if not names:
@@ -185,7 +185,7 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
 
 
 def _without_lateral(join: exp.Join) -> exp.Join:
-    """LATERAL TABLE(f(x)) AS t (a, b): the elements of what a table function gives."""
+    """LATERAL TABLE(f(x)) AS t (a, b), rewritten as UNNEST of the function's result."""
     lateral = join.this
     call = lateral.this
     is_call = isinstance(call, exp.Anonymous) and call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1
@@ -199,7 +199,7 @@ def _without_lateral(join: exp.Join) -> exp.Join:
 
 
 def _with_elements(left: Scope, join: exp.Join, kind: JoinKind) -> Scope:
-    """A join with the elements of a collection in the row itself. Raises SqlRejected for a condition that pads."""
+    """A join with the elements of a collection in the row. Raises SqlRejected unless inner, or left with ON TRUE."""
     on = join.args.get("on")
     is_always = on is None or (isinstance(on.unnest(), exp.Boolean) and bool(on.unnest().this))
     if kind not in (JoinKind.INNER, JoinKind.LEFT) or (kind is JoinKind.LEFT and not is_always):
@@ -210,7 +210,7 @@ def _with_elements(left: Scope, join: exp.Join, kind: JoinKind) -> Scope:
 
 
 def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
-    """The columns so far, then those of the element, and its position WITH ORDINALITY."""
+    """The columns so far, then the element's columns, then its position WITH ORDINALITY."""
     alias = unnest.args.get("alias")
     called = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
     offset = unnest.args.get("offset")
@@ -221,7 +221,7 @@ def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
     if not called:
         called = list(fields_in(left.relation, collection))
     if not called:
-        # Without names the element of an array is called as the table, as in Flink.
+        # Without column names, the element of an array gets the name of the table, as in Flink.
         called = [alias.name if alias is not None and alias.name else "EXPR$0"]
     called += [offset.name] if isinstance(offset, exp.Identifier) else []
     names = list(renamed(left.relation.columns, called).values())
@@ -234,7 +234,7 @@ def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
 
 
 def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope, names: Sequence[str]) -> Scope:
-    """USING (k), NATURAL: the columns are equal; the result has them once and first, from the side that has them."""
+    """USING (k), NATURAL: equal columns, once and first: the right one in RIGHT, COALESCE in FULL, else the left."""
     conditions: list[Expr] = []
     pairs: list[tuple[Visible, str]] = []
     for name in names:

@@ -1,7 +1,7 @@
 """GROUP BY, aggregates, HAVING and DISTINCT.
 
-The select list may name what is grouped by and the results of aggregates; each of them becomes a column of
-the aggregation, called as the select list calls it where it does.
+The select list may use group keys and aggregate calls. Each becomes a column of the aggregation, with the
+select list's name if it has one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Item = tuple[str | None, Expr]
 
 @dataclass(frozen=True)
 class Grouped:
-    """The relation below the select list, and what is left to compute above it."""
+    """The relation below the select list, and the expressions left to compute above it."""
 
     relation: Relation
     items: list[Item]
@@ -41,7 +41,7 @@ class Grouped:
 
 
 def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr | None) -> Grouped:
-    """Put an aggregation between FROM and SELECT where the query has one. condition: HAVING."""
+    """Put an aggregation between FROM and SELECT if the query has one. condition: HAVING."""
     group = query.args.get("group")
     if group is None and condition is None and not any(_calls(item) for _, item in items):
         return Grouped(scope.relation, items, None)
@@ -75,7 +75,7 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
 
 
 def distinct(relation: Relation, at: Expr) -> Relation:
-    """SELECT DISTINCT: the groups of all columns, without aggregates."""
+    """SELECT DISTINCT: groups by all columns, without aggregates."""
     return Aggregate(relation, tuple((name, ref(name, at)) for name in relation.columns), (), at)
 
 
@@ -87,7 +87,7 @@ def is_aggregate(node: Expr) -> bool:
 
 
 def aggregate_function(node: Expr) -> AggregateFunction | None:
-    """The function that a node calls, without its FILTER; None where it calls none."""
+    """The aggregate function that a node calls, ignoring its FILTER; None for any other node."""
     call = node.this if isinstance(node, exp.Filter) else node
     if not isinstance(call, exp.Anonymous):
         return None
@@ -97,14 +97,14 @@ def aggregate_function(node: Expr) -> AggregateFunction | None:
 
 
 def mark_aggregates(query: Expr, aggregates: Aggregates) -> None:
-    """Note at the calls in a query which of them are of aggregate functions in Python."""
+    """Mark the calls of Python aggregate functions in a query."""
     for call in query.find_all(exp.Anonymous) if aggregates else ():
         if (function := aggregates.get(call.name.upper())) is not None:
             call.meta[_AGGREGATE] = function
 
 
 def _calls(item: Expr) -> list[Expr]:
-    """The aggregate calls in an expression, the outermost of each."""
+    """The aggregate calls in an expression. Raises SqlRejected for nested ones."""
     calls: list[Expr] = []
 
     def visit(node: Expr, *, within_over: bool) -> None:
@@ -137,12 +137,12 @@ def _no_aggregate(call: Expr) -> SqlRejected:
 
 
 def _instead_of(name: str) -> str | None:
-    """What to write for a function of another dialect."""
+    """The replacement for a function of another dialect."""
     return next((each.replaces[name] for each in functions().values() if name in each.replaces), None)
 
 
 def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:
-    """Every key with a name: its column's, what the select list calls it, or EXPR$0."""
+    """Every key with a name: its column's, the one in the select list, or EXPR$0."""
     names: list[Named] = []
     for at, key in enumerate(keys):
         if any(key == known for _, known in names):
@@ -154,7 +154,7 @@ def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:
 
 
 def _over(item: Expr, known: Sequence[Named]) -> Expr:
-    """The item with keys and calls replaced by columns of the aggregation. Raises SqlRejected for what is neither."""
+    """The item with keys and calls replaced by columns of the aggregation. Raises SqlRejected for any other column."""
 
     def swap(node: Expr) -> Expr:
         for name, expression in known:
@@ -174,7 +174,7 @@ def _over(item: Expr, known: Sequence[Named]) -> Expr:
 def _with_group_window(
     relation: Relation, keys: list[Expr], items: list[Item], having: Expr | None
 ) -> tuple[Relation, list[Expr], list[Item], Expr | None]:
-    """GROUP BY TUMBLE(rt, ...) as GROUP BY window_start, window_end over the window function."""
+    """GROUP BY TUMBLE(rt, ...), rewritten as GROUP BY window_start, window_end over the window table function."""
     windows = [
         key for key in keys if isinstance(key, exp.Anonymous) and key.name.upper() in ("TUMBLE", "HOP", "SESSION")
     ]

@@ -1,7 +1,7 @@
-"""GROUPING SETS, ROLLUP and CUBE: each row once per set, with NULL for what the set leaves out.
+"""GROUPING SETS, ROLLUP and CUBE: each row once per set, with NULL for columns outside the set.
 
-Source: Flink's DecomposeGroupingSetsRule: an Expand that adds the number of the set ($e: a bit for each column that
-is left out, the first column's the highest), below an aggregate that groups by it too.
+Source: Flink's DecomposeGroupingSetsRule: an Expand adds the number of the set ($e: one bit per omitted column, the
+highest for the first column), and the aggregate above also groups by it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Set = tuple[Expr, ...]
 
 
 def grouping_sets(group: exp.Group | None) -> list[Set] | None:
-    """The sets of GROUP BY in order; None where there is just one, written plainly."""
+    """The sets of GROUP BY in order; None for a plain GROUP BY."""
     if group is None or group.find(exp.GroupingSets, exp.Rollup, exp.Cube) is None:
         return None
     parts: list[list[Set]] = [[()]]
@@ -41,9 +41,9 @@ def grouping_sets(group: exp.Group | None) -> list[Set] | None:
 
 
 def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: Expr) -> tuple[Relation, list[Expr]]:
-    """The rows once per set, and the columns that stand for the keys there, the set's number last.
+    """The rows once per set, and the columns of the keys, with the set's number last.
 
-    The keys are columns of their own, so that an aggregate of a column still sees its value.
+    The keys are separate columns, so that an aggregate of the same column still sees its value.
     """
     names: list[str] = []
     for key in keys:
@@ -62,7 +62,7 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
 
 
 def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr]) -> Expr:
-    """The expression with GROUPING and GROUPING_ID as bits of the set's number. keys: as the query writes them."""
+    """The expression with GROUPING and GROUPING_ID as bits of the set's number. keys: as written in the query."""
     number = columns[-1]
 
     def swap(node: Expr) -> Expr:
@@ -84,7 +84,7 @@ def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr
 
 
 def _bit(number: Expr, place: int, worth: int) -> Expr:
-    """One bit of a number, worth so much."""
+    """One bit of a number at a place, multiplied by `worth`."""
     shifted = exp.Paren(this=exp.Div(this=number.copy(), expression=_number(1 << place))) if place else number.copy()
     bit = exp.Mod(this=shifted, expression=_number(2))
     return exp.Mul(this=exp.Paren(this=bit), expression=_number(worth)) if worth > 1 else bit
@@ -95,12 +95,12 @@ def _number(value: int) -> Expr:
 
 
 def _null(key: Expr) -> Expr:
-    """NULL of the type of an expression."""
+    """NULL with the type of an expression."""
     return _where(exp.Boolean(this=False), key)
 
 
 def _where(condition: Expr, key: Expr) -> Expr:
-    """An expression where a condition is met, else NULL."""
+    """The expression if a condition is true, else NULL."""
     return exp.Case(ifs=[exp.If(this=condition, true=key.copy())])
 
 

@@ -1,4 +1,4 @@
-"""ORDER BY ... LIMIT ... OFFSET: a Top N of the whole table; without ORDER BY of what came first."""
+"""ORDER BY ... LIMIT ... OFFSET: a Top N of the whole table; without ORDER BY, the first rows by arrival."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.sql.scope import Scope
 
 
 def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
-    """The first rows of a relation, where the query asks for them. Raises SqlRejected for an order without an end."""
+    """The relation with its query's ORDER BY, LIMIT and OFFSET. Raises SqlRejected for OFFSET alone and for LIMIT 0."""
     order, limit, offset = (query.args.get(clause) for clause in ("order", "limit", "offset"))
     if order is None and limit is None and offset is None:
         return relation
@@ -66,10 +66,10 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
 def _below_projection(
     relation: Relation, keys: tuple[SortKey, ...]
 ) -> tuple[Relation, tuple[SortKey, ...], dict[str, Expr]]:
-    """What a projection reads, the keys there, and the projection's items, to be computed of the rows that are left.
+    """The input of a projection, the sort keys over it, and the projection's items to compute above the limit.
 
-    So a change of a column that nobody asks for takes a row back, and brings it again. Where a key is computed, and
-    where Flink does not find that cheaper, the relation itself. Source: Calcite's SortProjectTransposeRule.
+    So a change of an unused column retracts a row and emits it again. The relation itself is returned if a key is
+    computed, or if Flink does not find this plan cheaper. Source: Calcite's SortProjectTransposeRule.
     """
     items = dict(relation.items) if isinstance(relation, Select) else {}
     places = [plain(items.get(key.expression.name, exp.Null())) for key in keys]
@@ -83,9 +83,10 @@ def _below_projection(
 
 
 def _is_cheaper_below(relation: Select) -> bool:
-    """Whether to compute of the rows that are left saves anything, by what Flink takes a projection to cost.
+    """Whether Flink finds a projection cheaper above the limit than below it.
 
-    Right above a condition it costs what it computes, and a limit leaves few rows. Source: Flink CommonCalc.
+    Directly above a condition, only computed items cost something; above a limit there are few rows anyway.
+    Source: Flink CommonCalc.
     """
     match relation.input:
         case Rank(is_limit=True):
@@ -97,7 +98,7 @@ def _is_cheaper_below(relation: Select) -> bool:
 
 
 def _selected(below: Relation, items: Mapping[str, Expr]) -> tuple[str, ...]:
-    """The columns below, right above a condition those that are read: a rank is one, since the condition is on it."""
+    """The columns below. Directly above a filter or a rank only those that are read, and the rank itself."""
     if not isinstance(below, Rank | Filter):
         return below.columns
     read = frozenset().union(*map(mentioned, items.values()))

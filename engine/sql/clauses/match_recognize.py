@@ -1,7 +1,7 @@
-"""MATCH_RECOGNIZE: what its clauses say of the rows of its input.
+"""MATCH_RECOGNIZE: its clauses, read into a relation.
 
-A measure that is one value of the match (LAST(A.v), SUM(v)) is found with the match. What is computed of several stands
-in a projection above it, as all that SELECT computes.
+A measure that is a single value of the match (LAST(A.v), SUM(v)) is computed with the match. Expressions over several
+values become a projection above it, like the expressions of SELECT.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NOT_HERE: Final = {
 
 
 def matched(call: exp.Anonymous, scope: Scope) -> Relation:
-    """The relation of a call, over its input. Raises SqlRejected."""
+    """The relation of a MATCH_RECOGNIZE call over its input. Raises SqlRejected."""
     clauses = {one.this.name: one.expression for one in call.expressions[1:]}
     if "PATTERN" not in clauses:
         message = "MATCH_RECOGNIZE needs PATTERN (A B+ C), then DEFINE."
@@ -86,7 +86,7 @@ def _within(interval: Expr) -> int:
 
 
 def is_reference(node: Expr) -> bool:
-    """Whether an expression is one value of a match."""
+    """Whether an expression is a single value of a match."""
     if isinstance(node, exp.Column):
         return True
     return isinstance(node, exp.Anonymous) and (
@@ -95,7 +95,7 @@ def is_reference(node: Expr) -> bool:
 
 
 def with_references(tree: Expr, replaced: Callable[[Expr], Expr]) -> Expr:
-    """The expression with something else in the place of its references, the outermost of each."""
+    """The expression with outermost references replaced. Raises SqlRejected for FILTER and unsupported functions."""
     if is_reference(tree):
         return replaced(tree)
     if isinstance(tree, exp.Anonymous) and (message := _NOT_HERE.get(tree.name.upper())) is not None:
@@ -113,7 +113,7 @@ def with_references(tree: Expr, replaced: Callable[[Expr], Expr]) -> Expr:
 
 
 class _Reader:
-    """Reads the clauses. values: the values of the match that measures use, each with the name of its column."""
+    """Reads the clauses. values: by value of the match that a measure uses, the name of its column."""
 
     def __init__(self, call: Expr, scope: Scope, variables: Sequence[Variable]) -> None:
         self.call = call
@@ -195,7 +195,7 @@ class _Reader:
         found: list[Named] = []
         for one in definitions.expressions:
             if one.alias not in self.variables:
-                # As in Flink: a variable that the pattern does not name has no rows.
+                # As in Flink: a variable outside the pattern has no rows.
                 continue
             if any(name == one.alias for name, _ in found):
                 message = f"the variable {one.alias} is defined twice. Join the conditions by AND."
@@ -204,7 +204,7 @@ class _Reader:
         return tuple(found)
 
     def bind(self, expression: Expr) -> Expr:
-        """The expression with its columns bound; of a variable's the table is the variable."""
+        """The expression with bound columns; a column of a variable has the variable as its table."""
 
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Anonymous) and node.name.upper() in ("PREV", "NEXT"):
@@ -227,7 +227,7 @@ class _Reader:
 
 
 def _without_offset(call: exp.Anonymous) -> Expr:
-    """PREV(A.v, 0) is A.v, the only one that Flink takes. Raises SqlRejected for any other."""
+    """PREV(A.v, 0) as LAST(A.v): Flink supports offset 0 only. Raises SqlRejected for other offsets."""
     offset = call.expressions[1].name if len(call.expressions) > 1 else "1"
     if offset != "0":
         raise SqlRejected(_NOT_HERE[call.name.upper()], call)
@@ -235,6 +235,6 @@ def _without_offset(call: exp.Anonymous) -> Expr:
 
 
 def _with_proctime(tree: Expr) -> Expr:
-    """The processing time of a match stands for the order in which matches come out."""
+    """MATCH_PROCTIME as PROCTIME: it represents the order in which matches are emitted."""
     is_proctime = isinstance(tree, exp.Anonymous) and tree.name.upper() == _PROCTIME
     return exp.Anonymous(this="PROCTIME", expressions=[]) if is_proctime else tree

@@ -1,5 +1,4 @@
-"""Calls of functions in Python: each is computed below the relation that reads it, as Flink computes them in a node of
-their own.
+"""Calls of Python functions: each becomes a separate node below the relation that reads it, as in Flink.
 
 Source: Flink PythonCalcSplitRule, PythonCorrelateSplitRule.
 """
@@ -39,7 +38,7 @@ _READERS: Final = (Select, Filter, Unnested, Aggregate)
 
 @dataclass(frozen=True)
 class PythonFunction:
-    """A function that a script declares. type: of its results, where its code does not say."""
+    """A function that a script declares. type: its result type if the code does not declare one."""
 
     function: str
     code: str
@@ -47,24 +46,24 @@ class PythonFunction:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is the last one of its code."""
+        """Whether it is the last function in its code."""
         return list(functions_in(self.code))[-1] == self.function
 
     @property
     def is_aggregate(self) -> bool:
-        """Whether it is given the rows of a group."""
+        """Whether it is an aggregate function."""
         return self.function in functions_in(self.code, aggregate=True)
 
 
 WATERMARK: Final = "CURRENT_WATERMARK"
-"""A call that is computed in a node of its own, too: it looks at more than its record."""
+"""This call also gets a separate node: it depends on more than its record."""
 
 Functions = Mapping[str, PythonFunction]
-"""By name in capitals: SQL does not look at the case of a function's name."""
+"""By upper-case name: function names in SQL are case-insensitive."""
 
 
 def aggregates_of(functions: Functions) -> Aggregates:
-    """The aggregate functions among some. Raises SqlRejected for a text that has one of Flink's names."""
+    """The aggregate functions among these functions, compiled. Raises SqlRejected if their code is rejected."""
     found = {}
     for name, one in functions.items():
         if one.is_aggregate:
@@ -77,7 +76,7 @@ def aggregates_of(functions: Functions) -> Aggregates:
 
 
 def computed_below(relation: Relation, functions: Functions) -> Relation:
-    """The relation with its calls as columns of its input; itself where it has none. Raises SqlRejected."""
+    """The relation with its calls as columns of its input; unchanged if it has no calls. Raises SqlRejected."""
     functions = {name: one for name, one in functions.items() if not one.is_aggregate}
     if isinstance(relation, Join) and functions:
         return _joined(relation, functions)
@@ -86,12 +85,12 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     names = {WATERMARK, *functions}
     calls: dict[str, Named] = {}
     taken = list(relation.input.columns)
-    # What is just selected is called as there.
+    # A call that is a whole item of SELECT gets the item's name.
     wanted = {_text(item): name for name, item in relation.items} if isinstance(relation, Select) else {}
 
     def without(expression: Expr, called: str = "") -> Expr:
         whole = expression.copy()
-        # From the inside out: what a call is given has been computed before.
+        # From the inside out: the arguments of a call are computed first.
         for node in _calls(whole, names):
             text = _text(node)
             if text not in calls:
@@ -113,7 +112,7 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
 
 
 def _joined(join: Join, functions: Functions) -> Relation:
-    """The join with the calls on one side as columns of that side; a condition on both sides above an inner join.
+    """The join with each call computed on its side; other conditions with calls move above an inner join.
 
     Source: Flink JoinPushExpressionsRule, SplitPythonConditionFromJoinRule.
     """
@@ -145,7 +144,7 @@ def _joined(join: Join, functions: Functions) -> Relation:
 
 
 def _is_equal_pair(condition: Expr, left: _Side, right: _Side) -> bool:
-    """Whether a value of one side is to be equal to one of the other."""
+    """Whether a condition is an equality between a value of the left and a value of the right side."""
     if not isinstance(condition, exp.EQ):
         return False
     one, other = condition.this, condition.expression
@@ -154,14 +153,14 @@ def _is_equal_pair(condition: Expr, left: _Side, right: _Side) -> bool:
 
 @dataclass
 class _Side:
-    """One side of a join, and the calls that are computed there. names: what its columns are called in the join."""
+    """One side of a join, and the calls computed there. names: by column, its name in the join."""
 
     columns: Sequence[str]
     names: Mapping[str, str] = field(default_factory=dict)
     calls: dict[str, Named] = field(default_factory=dict)
 
     def has(self, call: Expr) -> bool:
-        """Whether a call is given columns of this side alone."""
+        """Whether an expression uses columns of this side only, and at least one."""
         own = {self.names.get(column, column) for column in self.columns} | {name for name, _ in self.calls.values()}
         return bool(mentioned(call)) and mentioned(call) <= own
 
@@ -179,18 +178,18 @@ class _Side:
         return ref(self.calls[text][0], call)
 
     def over(self, relation: Relation) -> Relation:
-        """The side with its calls."""
+        """The side with its calls as columns."""
         return _with_calls(relation, tuple(self.calls.values())) if self.calls else relation
 
 
 def _calls(expression: Expr, functions: Collection[str]) -> list[Expr]:
-    """The calls in an expression, the inner ones first."""
+    """The calls in an expression, inner calls first."""
     nodes = list(expression.find_all(exp.Anonymous, bfs=False))[::-1]
     return [node for node in nodes if node.name.upper() in functions]
 
 
 def _with_calls(below: Relation, calls: tuple[Named, ...]) -> Relation:
-    """The calls beside the columns of a relation: below its windows, which an aggregate takes with its groups."""
+    """The relation with the calls as columns, below its windows if possible: an aggregate above absorbs the windows."""
     used = frozenset().union(*(mentioned(call) for _, call in calls))
     match below:
         case Windowed() if not used & set(below.bounds):
@@ -206,7 +205,7 @@ def _text(expression: Expr) -> str:
 
 
 def _mapped(relation: Any, change: Callable[..., Expr]) -> Any:
-    """The relation, its expressions changed; of those that are selected, their names are told."""
+    """The relation with changed expressions; for a Select, `change` also receives the item's name."""
     match relation:
         case Select():
             return replace(relation, items=tuple((name, change(item, name)) for name, item in relation.items))

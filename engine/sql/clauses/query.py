@@ -1,5 +1,6 @@
-"""A query, clause by clause in the order in which they take effect: FROM, WHERE, GROUP BY, HAVING, OVER, SELECT,
-DISTINCT, ORDER BY with LIMIT."""
+"""A query, clause by clause in their order of effect.
+
+FROM, WHERE, GROUP BY, HAVING, OVER, SELECT, DISTINCT, ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def read(query: Expr, names: Names) -> Relation:
 
 
 def _unordered(query: Expr) -> Expr:
-    """A common table expression without its order, which counts in Flink only where it has a limit."""
+    """A common table expression without ORDER BY, unless it has LIMIT: Flink ignores the order otherwise."""
     if query.args.get("order") is None or query.args.get("limit") is not None:
         return query
     unordered: Expr = query.copy()
@@ -69,7 +70,7 @@ def _unordered(query: Expr) -> Expr:
 
 
 def _with_columns(query: Expr, name: str, columns: Sequence[Expr]) -> Expr:
-    """The query of a common table expression, its columns called as behind its name: `WITH t(a, b) AS`."""
+    """The query of a common table expression with the column names after its name: `WITH t(a, b) AS`."""
     if not columns:
         return query
     alias = exp.TableAlias(this=exp.to_identifier(name), columns=list(columns))
@@ -114,7 +115,7 @@ def _select(query: exp.Select, names: Names) -> Relation:
 
 
 def _by_output(query: exp.Select, named: Sequence[Named]) -> exp.Select:
-    """The query whose ORDER BY says by its name what SELECT puts out: `SELECT a.k AS x ... ORDER BY a.k`."""
+    """The query with output names in ORDER BY for selected expressions: `SELECT a.k AS x ... ORDER BY a.k`."""
     order = query.args.get("order")
     if order is None or len(query.expressions) != len(named):
         return query
@@ -132,7 +133,7 @@ def _by_output(query: exp.Select, named: Sequence[Named]) -> exp.Select:
 
 
 def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> tuple[tuple[Named, ...], exp.Select]:
-    """What ORDER BY names of FROM and SELECT does not put out, as further columns, and the query that names those."""
+    """Extra columns for the ORDER BY expressions that SELECT does not output, and the query that orders by them."""
     known = {name for name, _ in named}
     hidden: list[Named] = []
     rewritten = query.copy()
@@ -147,7 +148,7 @@ def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> t
 
 
 def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
-    """The select list, bound: names as far as they are given, `*` written out."""
+    """The bound select list with expanded `*`; the name is None for unnamed expressions."""
     items: list[tuple[str | None, Expr]] = []
     for item in query.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
@@ -162,7 +163,7 @@ def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str 
 
 
 def _qualify(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
-    """The condition of QUALIFY, which window functions stand in, as one more item. It may name what SELECT puts out."""
+    """The condition of QUALIFY with its window functions as one more item. It may use names of the select list."""
     clause = query.args.get("qualify")
     if clause is None:
         return []
@@ -182,7 +183,7 @@ def _qualify(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[st
 
 
 def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:
-    """What `*`, `t.*` and `r.*` of a row stand for."""
+    """The columns of `*` and `t.*`, or the fields of a row in `r.*`."""
     parts = item.parts[:-1] if isinstance(item, exp.Column) else []
     if not parts or (len(parts) == 1 and scope.has_table(parts[0].name)):
         return [(one.name, ref(one.column, item)) for one in scope.star(parts[0].name if parts else None, item)]
@@ -198,7 +199,7 @@ def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:
 
 
 def _with_windows(item: Expr, query: exp.Select) -> Expr:
-    """The item with the windows of the WINDOW clause written out where it names them."""
+    """The item with names of the WINDOW clause replaced by their definitions."""
     known = {window.name: window for window in query.args.get("windows") or ()}
 
     def spell_out(node: Expr) -> Expr:
@@ -217,7 +218,7 @@ def _with_windows(item: Expr, query: exp.Select) -> Expr:
 
 
 def _named(items: list[tuple[str | None, Expr]]) -> tuple[Named, ...]:
-    """Every item with a name of its own: a column's, or EXPR$0 and so on, as in Flink."""
+    """Every item with a unique name: its own, its column's, or EXPR$0 and so on, as in Flink."""
     named: list[Named] = []
     for at, (name, expression) in enumerate(items):
         wanted = name or plain(expression) or f"EXPR${at}"

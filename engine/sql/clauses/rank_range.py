@@ -17,9 +17,9 @@ _MIRRORED: dict[type[Expr], type[Expr]] = {
 
 
 def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]]:
-    """The ranks that the conditions ask for, and the conditions that are about something else.
+    """The range of ranks in the conditions, and the other conditions.
 
-    Raises SqlRejected where no last rank is given: every row of a stream would have to be kept and renumbered.
+    Raises SqlRejected without a last rank (every row would have to be kept and renumbered), and for an empty range.
     """
     start, end = 1, None
     rest: list[Expr] = []
@@ -55,7 +55,7 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
 
 
 def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None] | None:
-    """The first and the last rank that one condition lets through, or None where it is not about the rank."""
+    """The first and the last rank that a condition accepts, or None if it is not about the rank."""
     bare = condition.unnest()
     if isinstance(bare, exp.Between) and plain(bare.this) == numbered.name:
         low, high = _number(bare.args["low"]), _number(bare.args["high"])

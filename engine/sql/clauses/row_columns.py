@@ -1,6 +1,6 @@
-"""Which fields the rows in a column have, as far as the tables below a query declare it.
+"""The fields of ROW columns, as far as the tables below a query declare them.
 
-A query is read before its types are known; only `r.*` and UNNEST without names need the fields by then.
+A query is read before its types are known; only `r.*` and UNNEST without names need the fields that early.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from engine.sql.algebra import Aggregate, Expr, Join, Relation, Scan, Select, Un
 
 
 def rows_in(schema: Schema) -> tuple[tuple[str, str], ...]:
-    """The columns that hold rows, with their types."""
+    """The columns with ROW values, with their types."""
     return tuple((column.name, column.type) for column in schema if has_row(column.type))
 
 
 def row_type_of(relation: Relation, value: Expr) -> str | None:
-    """The type of a bound column, or of a field of one, where it holds rows; None where that is not known."""
+    """The type of a bound column, or of a field of one, if it has ROW values; None if unknown."""
     bare = value.unnest()
     if isinstance(bare, exp.Column):
         return _column(relation, bare.name)
@@ -30,7 +30,7 @@ def row_type_of(relation: Relation, value: Expr) -> str | None:
 
 
 def fields_in(relation: Relation, value: Expr) -> tuple[str, ...]:
-    """The names of the fields of a row, or of the rows in an array; none where they are not known."""
+    """The field names of a row, or of the rows in an array; empty if unknown."""
     type_ = row_type_of(relation, value) or ""
     row = type_[len("array<") : -1] if type_.startswith("array<") else type_
     return tuple(name for name, _ in fields_of(row)) if is_row(row) else ()

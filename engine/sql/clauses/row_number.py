@@ -1,4 +1,4 @@
-"""OVER: row numbers, of which a condition outside says how many are wanted, and aggregates over a frame."""
+"""OVER: row numbers, whose range comes from an outer condition, and aggregates over a frame."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Item = tuple[str | None, Expr]
 
 
 def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[Relation, list[Item]]:
-    """The relation with a column for each window function of the select list, and the list with those columns."""
+    """The relation with a column per window function of the select list, and the list with these columns."""
     items = [(name, item.copy().transform(_with_default, copy=False)) for name, item in items]
     if any(_is_by_row(window) for _, item in items for window in item.find_all(exp.Window)):
-        # A row number counts rows, so beside such a frame it has the same.
+        # A row number counts rows: next to a ROWS frame it is computed over the same frame.
         items = [(name, item.copy().transform(_by_row, copy=False)) for name, item in items]
     windows = [window for _, item in items for window in item.find_all(exp.Window)]
     if not windows:
@@ -61,7 +61,7 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
 
 
 def sort_keys(order: exp.Order | None, at: Expr) -> tuple[SortKey, ...]:
-    """ORDER BY, with NULL lowest unless it says otherwise."""
+    """The keys of ORDER BY, with NULL lowest by default. Raises SqlRejected without ORDER BY."""
     if order is None:
         message = "ORDER BY is missing: it says which row comes first."
         raise SqlRejected(message, at)
@@ -74,7 +74,7 @@ def sort_keys(order: exp.Order | None, at: Expr) -> tuple[SortKey, ...]:
 
 
 def with_columns(relation: Relation, expressions: Sequence[Expr]) -> tuple[Relation, tuple[str, ...]]:
-    """The relation with a column for each expression, computed where it is not one, and their names."""
+    """The relation with a column per expression, computed unless it is a column already, and their names."""
     names: list[str] = []
     added: list[Named] = []
     for expression in expressions:
@@ -103,7 +103,7 @@ def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[s
 
 
 def _with_default(node: Expr) -> Expr:
-    """LAG(v, n, d): the default while fewer than n rows came before."""
+    """LAG(v, n, d): the default d if there are fewer than n previous rows."""
     if not isinstance(node, exp.Window) or not isinstance(node.this, exp.Anonymous) or len(node.this.expressions) != 3:
         return node
     function = aggregate_function(node.this)
@@ -118,7 +118,7 @@ def _with_default(node: Expr) -> Expr:
 
 
 def _is_by_row(window: exp.Window) -> bool:
-    """Whether its frame is all rows up to each row, one by one."""
+    """Whether its frame is ROWS from UNBOUNDED PRECEDING to CURRENT ROW."""
     spec = window.args.get("spec")
     if spec is None or str(spec.args.get("kind")).upper() != "ROWS":
         return False
@@ -127,7 +127,7 @@ def _is_by_row(window: exp.Window) -> bool:
 
 
 def _by_row(node: Expr) -> Expr:
-    """ROW_NUMBER with the frame that it has anyway."""
+    """ROW_NUMBER with its implicit frame written out."""
     if isinstance(node, exp.Window) and isinstance(node.this, exp.Anonymous) and node.this.name.upper() == "ROW_NUMBER":
         node.set("spec", exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"))
     return node
@@ -139,7 +139,7 @@ def _same_window(one: exp.Window, other: exp.Window) -> bool:
 
 
 def row_count() -> Expr:
-    """COUNT(*): by time Flink ranks no two rows alike, and gives rows of one time the last of their ranks."""
+    """COUNT(*), for every numbering function. With the default frame, rows of one time get the last of their ranks."""
     return exp.Anonymous(this="COUNT", expressions=[exp.Star()])
 
 

@@ -1,7 +1,7 @@
-"""Scalar sub-queries: each is a column of a left join, without a key, or with those that tie it to the outer row.
+"""Scalar sub-queries: each becomes a column of a left join, without keys or on the columns shared with the outer row.
 
-Source: Flink's SubQueryRemoveRule and RelDecorrelator. A sub-query that is no aggregate of all its rows is made
-one; where Flink fails because it has several rows, the largest value is taken.
+Source: Flink's SubQueryRemoveRule and RelDecorrelator. A sub-query that is not a global aggregate is wrapped in MAX:
+if it has several rows, Flink fails, and this engine takes the largest value.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from engine.sql.scope import Scope
 
 @dataclass
 class Scalars:
-    """The scalar sub-queries that were taken out of expressions; a placeholder with its number stands for each."""
+    """The scalar sub-queries extracted from expressions; each is replaced by a placeholder with its number."""
 
     names: Names
     read: Read
     queries: list[exp.Subquery]
 
     def taken_out_of(self, expression: Expr) -> Expr:
-        """The expression with placeholders."""
+        """The expression with placeholders for its scalar sub-queries."""
 
         def swap(node: Expr) -> Expr:
             if not isinstance(node, exp.Subquery) or _is_of_a_test(node):
@@ -42,7 +42,7 @@ class Scalars:
         return rewritten
 
     def joined_to(self, scope: Scope, expressions: Sequence[Expr]) -> tuple[Scope, list[Expr]]:
-        """The scope with the sub-queries that these expressions name joined to it, and the expressions over it."""
+        """The scope joined with the sub-queries of these expressions, and the expressions over it."""
         values: dict[str, Expr] = {}
         for expression in expressions:
             for placeholder in expression.find_all(exp.Placeholder):
@@ -75,7 +75,7 @@ class Scalars:
         return replace(scope, relation=relation), value
 
     def _tied(self, query: exp.Select, ties: Ties) -> Relation:
-        """The sub-query with one row for each of the values that tie it to outer rows."""
+        """The sub-query with one row per tie value. Raises SqlRejected unless it selects one plain aggregate."""
         item = query.expressions[0].unalias() if len(query.expressions) == 1 else None
         is_plain = item is not None and is_aggregate(item) and not query.args.get("group")
         if not is_plain or any(query.args.get(clause) for clause in ("having", "distinct", "limit", "order")):
@@ -89,7 +89,7 @@ class Scalars:
 
 @dataclass(frozen=True)
 class Ties:
-    """What ties a sub-query to the query around it: equal pairs of an inner and a bound outer expression."""
+    """The ties between a sub-query and its outer query: equal pairs of an inner and a bound outer expression."""
 
     scope: Scope
     inner: list[Expr]
@@ -97,11 +97,11 @@ class Ties:
     own: list[Expr]
 
     def is_among(self, key: Expr, keys: Sequence[Expr]) -> bool:
-        """Whether an inner expression is one of these, by whatever name they call its columns."""
+        """Whether an inner expression equals one of these keys once their columns are bound."""
         return any(self.scope.bind(key) == self.scope.bind(other) for other in keys)
 
     def grouped(self, query: exp.Select, items: Sequence[Expr]) -> exp.Select:
-        """The sub-query by itself: grouped by the inner side of its ties, which come before the items."""
+        """The sub-query without ties: grouped by their inner sides, which come before the items."""
         subquery = query.copy()
         group = subquery.args.get("group")
         known = list(group.expressions) if group is not None else []
@@ -114,7 +114,7 @@ class Ties:
 
 
 def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | None:
-    """What ties a query to the one around it; None where nothing does. Raises SqlRejected for other than equality."""
+    """The ties of a query to its outer query, or None without any. Raises SqlRejected for ties other than equality."""
     where = query.args.get("where")
     if not isinstance(query, exp.Select) or query.args.get("from_") is None or where is None:
         return None
@@ -142,7 +142,7 @@ def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | No
 
 
 def _single_row(relation: Relation, at: exp.Subquery) -> Relation:
-    """The relation as one row of one column."""
+    """The relation reduced to one row. Raises SqlRejected for more than one column."""
     if len(relation.columns) != 1:
         message = f"a scalar sub-query gives one column, but this one gives {', '.join(relation.columns)}."
         raise SqlRejected(message, at.this)

@@ -1,8 +1,8 @@
 """UNION, INTERSECT and EXCEPT, with and without ALL.
 
 Source: Flink's rewriting: UNION is UNION ALL under an aggregate; INTERSECT and EXCEPT are a semi and an
-anti join on all columns, in which NULL equals NULL, under an aggregate. With ALL the rows of both sides are
-counted together, and each is repeated as often as the counts say (SetOpRewriteUtil).
+anti join on all columns, with NULL equal to NULL, under an aggregate. With ALL, the rows of both sides are
+counted together, and each row is repeated according to its counts (SetOpRewriteUtil).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engine.sql.rejected import SqlRejected
 
 
 def set_operation(query: exp.SetOperation, read: Callable[[Expr], Relation]) -> Relation:
-    """Both sides, put together. Raises SqlRejected where they have different numbers of columns."""
+    """Both sides, combined. Raises SqlRejected if their numbers of columns differ."""
     left, right = read(query.this), read(query.expression)
     if len(left.columns) != len(right.columns):
         message = (
@@ -59,7 +59,7 @@ def _union(left: Relation, right: Relation, query: Expr, *, is_distinct: bool) -
 
 
 def _with_duplicates(side: Relation) -> Relation:
-    """A side without a DISTINCT of its own, which that of the whole makes needless (AggregateUnionAggregateRule)."""
+    """A side without its own DISTINCT: the DISTINCT of the whole makes it redundant (AggregateUnionAggregateRule)."""
     if isinstance(side, Aggregate) and side.groups and not side.calls and not isinstance(side.input, Windowed):
         return selected(side.input, side.groups)
     return side
@@ -75,7 +75,7 @@ def _called_as(first: Relation, other: Relation) -> Relation:
 
 
 def _intersect_all(left: Relation, right: Relation, at: Expr) -> Relation:
-    """As often as on the side that has fewer."""
+    """INTERSECT ALL: each row as often as on the side with fewer copies."""
     marked = Union(
         (
             _marked(left, "vcol_left_marker", "vcol_right_marker"),
@@ -92,7 +92,7 @@ def _intersect_all(left: Relation, right: Relation, at: Expr) -> Relation:
 
 
 def _except_all(left: Relation, right: Relation, at: Expr) -> Relation:
-    """As often as there are more on the left."""
+    """EXCEPT ALL: each row as often as the left side has more copies."""
     one = exp.Cast(this=exp.Literal.number(1), to=exp.DataType.build("BIGINT"))
     sides = [(left, one), (right, exp.Neg(this=one.copy()))]
     marked = Union(tuple(selected(side, (*_all(left), ("vcol_marker", mark))) for side, mark in sides), at)
@@ -102,7 +102,7 @@ def _except_all(left: Relation, right: Relation, at: Expr) -> Relation:
 
 
 def _marked(side: Relation, own: str, other: str) -> Relation:
-    """The rows with TRUE for the side that they come from, and NULL for the other."""
+    """The rows with TRUE in the marker of their own side and NULL in the marker of the other."""
     nothing = exp.Cast(this=exp.Null(), to=exp.DataType.build("BOOLEAN"))
     marks = {own: exp.Boolean(this=True), other: nothing}
     return selected(side, (*_all(side), *sorted(marks.items())))
@@ -117,7 +117,7 @@ def _per_row(left: Relation, rows: Relation, calls: Mapping[str, Expr], at: Expr
 
 
 def _repeated(left: Relation, counted: Relation, times: Expr, at: Expr) -> Relation:
-    """The rows that are left of both sides, each as often as it shall be there."""
+    """The counted rows, each repeated as often as `times` says."""
     return Repeated(Select(counted, (*_all(left), ("sum_vcol_marker", times))), "sum_vcol_marker", at)
 
 

@@ -44,7 +44,7 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
 
 
 def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
-    """The semi or anti join that a test with a sub-query is."""
+    """The semi or anti join for a test with a sub-query."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
     if isinstance(test, exp.Exists):
         ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
@@ -78,7 +78,7 @@ def _is_tied(query: Expr, names: Names, read: Read) -> bool:
 
 
 def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read) -> Relation:
-    """EXISTS with GROUP BY: the ties are columns of the groups."""
+    """EXISTS with GROUP BY, joined on its ties. Raises SqlRejected if a tie is not a group key."""
     keys = query.args["group"].expressions
     foreign = next((one for one in ties.inner if not ties.is_among(one, keys)), None)
     if foreign is not None:
@@ -97,7 +97,7 @@ def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind,
 
 
 def _any_row(relation: Relation, at: Expr) -> Relation:
-    """One row as soon as there is any, as Flink has it: MIN of a constant."""
+    """One row if the relation has any, as in Flink: MIN of a constant."""
     constant = Select(relation, (("i", exp.Boolean(this=True)),))
     least = exp.Anonymous(this="MIN", expressions=[ref("i", at)])
     whole = Aggregate(constant, (), (("m", least),), at)
@@ -105,9 +105,9 @@ def _any_row(relation: Relation, at: Expr) -> Relation:
 
 
 def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
-    """The sub-query's rows, its conditions that name outer columns, and the names of its own columns.
+    """The sub-query's rows, its conditions on outer columns, and its visible columns.
 
-    A query with conditions of that kind is read up to its WHERE; any other as a whole, with no names left.
+    A query with such conditions is read up to its WHERE. Any other query is read as a whole, without visible columns.
     """
     parts = list(conjuncts(query.args["where"].this)) if query.args.get("where") is not None else []
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
@@ -146,7 +146,7 @@ def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:
 
 
 def _tuple_membership(test: exp.In, scope: Scope, shape: Join, right: Relation, kind: JoinKind) -> list[Expr]:
-    """(a, b) IN (query): each equal to the query's column in its place."""
+    """(a, b) IN (query): each value equals the query's column at the same position."""
     if kind is JoinKind.ANTI or len(test.this.expressions) != len(right.columns):
         message = (
             f"(a, b) IN takes a query of as many columns, but this one gives {', '.join(right.columns)}. Instead of "
@@ -162,7 +162,7 @@ def _tuple_membership(test: exp.In, scope: Scope, shape: Join, right: Relation, 
 def _membership(
     test: exp.In, query: Expr, scope: Scope, both: Scope, right: Relation, visible: tuple[Visible, ...], kind: JoinKind
 ) -> Expr:
-    """x IN (query) as a condition on pairs; of NOT IN a NULL on either side is a match too."""
+    """x IN (query) as a condition on pairs; for NOT IN, a NULL on either side also matches."""
     left = scope.bind(test.this)
     if visible:
         (item,) = query.expressions

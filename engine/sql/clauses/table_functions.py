@@ -1,7 +1,7 @@
-"""Operators that are called as table functions: FROM TABLE(NAME(TABLE t, PARAMETER => value)).
+"""Operators called as table functions: FROM TABLE(NAME(TABLE t, PARAMETER => value)).
 
-Tables come in the order of the operator's ports; its parameters are given by name. A value is a literal, an interval
-where a length of time is meant, DESCRIPTOR(column, ...) or an array where columns are, and JSON in a text for the rest.
+Tables are in the order of the operator's ports; parameters are passed by name. A value is a literal, an interval for
+a duration, DESCRIPTOR(column, ...) or an array for columns, and a JSON string for any other value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def table_function(
 
 
 def in_terms_of(operator: type[Operator], parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters, columns by what they are called in the input. names: by column of the relation."""
+    """The parameters with the column names of the input. names: by column of the relation, its name in the input."""
     translated = dict(parameters)
     for name, value in parameters.items():
         if _holds(operator.model_fields[name], "column"):
@@ -86,5 +86,5 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
 
 
 def _holds(field: FieldInfo, what: str) -> bool:
-    """Whether a field says of itself that it names a column, columns, or a length of time."""
+    """Whether a field is declared as a column, columns or a duration."""
     return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get(what))

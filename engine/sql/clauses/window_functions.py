@@ -1,4 +1,4 @@
-"""TUMBLE, HOP, CUMULATE and SESSION: as table functions, and the group windows of older Flink SQL."""
+"""TUMBLE, HOP, CUMULATE and SESSION, as table functions and as the group windows of older Flink SQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SLIDE = {"HOP": "SLIDE", "CUMULATE": "STEP"}
 def window_function(
     call: exp.Anonymous, table: Callable[[exp.Table], Relation], read: Callable[[Expr], Relation]
 ) -> Windowed:
-    """A window table function with its arguments by place or by name. Raises SqlRejected."""
+    """A window table function with its arguments by position or by name. Raises SqlRejected."""
     name = call.name.upper()
     arguments = _by_name(call, _ARGUMENTS[name])
     for needed in _ARGUMENTS[name][: -1 if name != "SESSION" else None]:

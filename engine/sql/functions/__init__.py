@@ -1,1 +1,1 @@
-"""Functions and operators of Flink SQL, each as Spark SQL that means the same."""
+"""Functions and operators of Flink SQL as equivalent Spark SQL."""

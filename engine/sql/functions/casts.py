@@ -1,5 +1,7 @@
-"""CAST and TRY_CAST with Flink's meaning: a text is cut or padded to its length, its decimals are cut off for an
-integer, a DECIMAL that does not hold its value is NULL, a boolean is TRUE or FALSE, a moment has its milliseconds."""
+"""CAST and TRY_CAST with Flink's meaning.
+
+A string is cut or padded to its length; for an integer its decimals are cut off. A DECIMAL overflow is NULL. As a
+string, a boolean is TRUE or FALSE, and a timestamp has milliseconds."""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ _MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 
 def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
-    """A CAST as Spark SQL. Raises SqlRejected for a type that the studio does not have."""
+    """A CAST as Spark SQL. Raises SqlRejected for an unsupported type."""
     return _converted(writer, writer.write(node.this), node)
 
 
 def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
-    """A written value in the type of a CAST."""
+    """A written value, converted to the type of a CAST."""
     if node.to.this is exp.DType.STRUCT:
 
         def of_field(part: str, to: exp.DataType) -> str:
@@ -58,11 +60,11 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
 
 
 def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
-    """A type of Flink SQL as Spark writes it, and the length to which a text is cut; (None, None): no such type."""
+    """A Flink type as a Spark type, and the length limit of a string; (None, None) for an unsupported type."""
     kind = data_type.this
     sizes = [int(size.name) for size in data_type.expressions if isinstance(size, exp.DataTypeParam)]
     if kind in (exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.TEXT, exp.DType.NCHAR, exp.DType.NVARCHAR):
-        # CHAR alone is CHAR(1); STRING and VARCHAR(2147483647) have no limit.
+        # Plain CHAR is CHAR(1); STRING and VARCHAR(2147483647) have no limit.
         length = sizes[0] if sizes else 1 if kind is exp.DType.CHAR else None
         return "string", length if length is not None and length < (1 << 31) - 1 else None
     if kind in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
@@ -90,6 +92,6 @@ def _fits(source_type: str, target: str) -> bool:
 
 
 def _is_literal_moment(node: exp.Expr) -> bool:
-    """TIMESTAMP '...' prints as many digits as it is written with."""
+    """Whether it is a TIMESTAMP '...' literal, which keeps its written number of digits."""
     bare = node.unnest()
     return isinstance(bare, exp.Cast) and isinstance(bare.this, exp.Literal)

@@ -1,7 +1,7 @@
 """Bound expressions, written as Spark SQL with Flink's meaning.
 
-Where the two differ stands in a file of its own: numbers, casts, patterns, moments, functions. A TIMESTAMP has
-no zone and a TIMESTAMP_LTZ has one. What is not known to mean the same is refused.
+Differences between the two are in separate files: numbers, casts, patterns, moments, scalars and so on. A TIMESTAMP
+has no zone and a TIMESTAMP_LTZ has one. Expressions without a known equivalent are refused.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _NUMBERS: Final = {"IS_DIGIT": _WHOLE, "IS_DECIMAL": (*_WHOLE, "float", "double"
 class Writer:
     """Writes expressions over one input.
 
-    names: by bound column, what it is called there. type_of: Spark's answer. never_null: what there is NOT NULL.
+    names: by bound column, its name in the input. type_of: the Spark type of an expression. never_null: the input's
+    NOT NULL columns.
     """
 
     names: Mapping[str, str]
@@ -62,7 +63,7 @@ class Writer:
         return self.names.get(column) not in self.never_null
 
     def write(self, expression: Expr) -> str:
-        """The expression as Spark SQL. Raises SqlRejected for what has no equal there."""
+        """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
         kind = type(expression)
         if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
             return test
@@ -109,11 +110,11 @@ class Writer:
             case exp.Interval():
                 return self._interval(expression)
             case exp.Bracket() if len(expression.expressions) == 1:
-                # Flink counts from 1, and gives NULL for what is not there.
+                # Flink counts from 1; a missing element is NULL.
                 return f"try_element_at({self.write(expression.this)}, {self.write(expression.expressions[0])})"
             case exp.Struct():
-                # A key of several values in which NULL is a value like any other.
-                # The names are the same on both sides of a join.
+                # A key of several values, in which NULL is a normal value.
+                # Both sides of a join use the same names.
                 fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
                 return f"to_json(struct({', '.join(fields)}))"
             case exp.Tuple():
@@ -234,7 +235,7 @@ class Writer:
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         match name:
             case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != "string":
-                # Of a number its type tells: a DECIMAL is neither, in Flink.
+                # For a number the type decides; in Flink a DECIMAL is neither.
                 is_so = name != "IS_ALPHA" and type_ in _NUMBERS[name]
                 return f"({arguments[0]} IS NOT NULL)" if is_so else "FALSE"
             case "MOD":

@@ -1,4 +1,4 @@
-"""INTERVAL literals as lengths of time."""
+"""INTERVAL literals as durations in ms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
 def interval_ms(expression: Expr) -> int:
-    """How many ms an INTERVAL literal of days, hours, minutes or seconds is. Raises SqlRejected."""
+    """The duration in ms of an INTERVAL literal of weeks, days, hours, minutes or seconds. Raises SqlRejected."""
     bare = expression.unnest()
     if isinstance(bare, exp.Neg):
         return -interval_ms(bare.this)
@@ -44,7 +44,7 @@ def interval_ms(expression: Expr) -> int:
 
 
 def _units(unit: Expr | None) -> tuple[str, ...] | None:
-    """DAY, or DAY TO SECOND as all units from one to the other; None where a unit has no fixed length."""
+    """The units of an interval: DAY, or for DAY TO SECOND all units in between; None if a unit has no fixed length."""
     if isinstance(unit, exp.IntervalSpan):
         first, last = _name(unit.this), _name(unit.expression)
         if first in _ORDER and last in _ORDER:

@@ -1,11 +1,10 @@
-"""JSON_ARRAYAGG and JSON_OBJECTAGG, as aggregates that are there, and JSON made of what they collect.
+"""JSON_ARRAYAGG and JSON_OBJECTAGG, rewritten as existing aggregates whose results become JSON.
 
-JSON_ARRAYAGG(v)                     the texts of LISTAGG in brackets
-JSON_OBJECTAGG(KEY k VALUE v)        the rows of ARRAY_AGG, by key
+JSON_ARRAYAGG(v)                     the string of LISTAGG in brackets
+JSON_OBJECTAGG(KEY k VALUE v)        the rows of ARRAY_AGG, sorted by key
 
-So a retraction takes the first value that is the same out, as in Flink. ABSENT ON NULL leaves NULLs out, and is what
-JSON_ARRAYAGG means without a word; NULL ON NULL is what JSON_OBJECTAGG means. A key that is NULL, or comes twice, ends
-the run.
+So a retraction removes the first equal value, as in Flink. ABSENT ON NULL leaves NULLs out; it is the default of
+JSON_ARRAYAGG. NULL ON NULL is the default of JSON_OBJECTAGG. A NULL key or a duplicate key ends the run.
 Source: Flink JsonArrayAggFunction, JsonObjectAggFunction.
 """
 
@@ -22,7 +21,7 @@ NAMES: Final = ("JSON_ARRAYAGG", "JSON_OBJECTAGG")
 
 
 def with_json_aggregates(query: exp.Select) -> exp.Select:
-    """The query with other calls in their places. Raises SqlRejected for one with a FILTER, DISTINCT or OVER."""
+    """The query with the JSON aggregates rewritten. Raises SqlRejected for FILTER, OVER and WITHIN GROUP."""
     if not any(_is_call(node) for node in query.find_all(exp.Anonymous)):
         return query
     rewritten = query.transform(_instead)
@@ -55,7 +54,7 @@ def _instead(node: Expr) -> Expr:
         return exp.JSONArray(expressions=[_collected("LISTAGG", member, condition, node)])
     key = arguments[0]
     if condition is not None:
-        # A NULL key ends the run, whatever its value is.
+        # A NULL key ends the run, so its row must not be filtered out.
         condition = exp.Or(this=condition, expression=exp.Is(this=key.copy(), expression=exp.Null()))
     pair = exp.Tuple(expressions=[key, exp.JSONKeyValue(this=exp.FormatJson(this=key.copy()), expression=member)])
     return exp.JSONObject(expressions=[_collected("ARRAY_AGG", pair, condition, node)])

@@ -1,8 +1,9 @@
-"""JSON functions as Spark SQL: JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_QUOTE,
-JSON_UNQUOTE, IS JSON.
+"""JSON functions as Spark SQL.
 
-Their clauses (RETURNING, ON EMPTY, ON ERROR, wrappers) are parsed here too, into a call with them as `Kwarg`s.
-Spark's `get_json_object` gives a value's text, and the type of the same path in a VARIANT what it is.
+JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_QUOTE, JSON_UNQUOTE, IS JSON.
+
+Their clauses (RETURNING, ON EMPTY, ON ERROR, wrappers) are parsed here too, into `Kwarg`s of the call.
+Spark's `get_json_object` returns a value's text; the same path in a VARIANT returns its type.
 Source: Flink SqlJsonUtils, Calcite JsonFunctions.
 """
 
@@ -21,7 +22,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-# A character beyond U+FFFF comes out as its number and its second half, as in Flink.
+# A character above U+FFFF is written as its code point and its low surrogate, as in Flink.
 _HEX: Final = "lower(hex(ascii(c)))"
 _QUOTE: Final = (
     """CASE WHEN {0} IS NOT NULL THEN concat('"', array_join(transform(split({0}, ''), c -> CASE """
@@ -40,7 +41,7 @@ _ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
 
 
 def _word(parser: Any, *words: str) -> bool:
-    """Pass over these words where they come next."""
+    """Consume these words if they come next. Returns whether they did."""
     start = parser._index
     for word in words:
         if parser._curr is None or parser._curr.text.upper() != word:
@@ -51,7 +52,7 @@ def _word(parser: Any, *words: str) -> bool:
 
 
 def _clauses(parser: Any) -> list[exp.Kwarg]:
-    """What stands behind the arguments, up to the closing parenthesis."""
+    """The clauses after the arguments, up to the closing parenthesis."""
     found: dict[str, Any] = {}
     while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN:
         if _word(parser, "RETURNING"):
@@ -137,7 +138,7 @@ PARSERS: Final[dict[str, Callable[[Any], exp.Expr]]] = {
 
 
 def json_function(writer: ExpressionWriter, call: exp.Anonymous) -> str | None:
-    """The call as Spark SQL; None where it is no JSON function. Raises SqlRejected."""
+    """The call as Spark SQL; None if it is not a JSON function. Raises SqlRejected."""
     clauses = {one.this.name: one.expression for one in call.expressions if isinstance(one, exp.Kwarg)}
     arguments = [one for one in call.expressions if not isinstance(one, exp.Kwarg)]
     match call.name.upper():
@@ -182,7 +183,7 @@ def is_json(writer: ExpressionWriter, node: exp.Is) -> str | None:
 
 
 class _Path:
-    """A path in a JSON text. kind: the type of what is there, as VARIANT calls it; NULL where nothing is."""
+    """A path in a JSON string. kind: the VARIANT type of the value at the path; NULL if there is none."""
 
     def __init__(self, json: str, path: str, *, is_lax: bool) -> None:
         self.json = json
@@ -196,7 +197,7 @@ class _Path:
 
     @classmethod
     def of(cls, writer: ExpressionWriter, call: exp.Anonymous, arguments: list[exp.Expr]) -> _Path:
-        """The path that a call names. Raises SqlRejected where it is no literal."""
+        """The path in a call. Raises SqlRejected if it is not a literal."""
         literal = arguments[1].unnest() if len(arguments) == 2 else None
         if not isinstance(literal, exp.Literal) or not literal.is_string:
             message = f"{call.name.upper()} takes a JSON text and a path in quotes: {call.name.upper()}(j, '$.name')."
@@ -220,7 +221,7 @@ def _value(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) 
 
 
 def _exists(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
-    """In strict mode, which is the default, what is not there is an error."""
+    """JSON_EXISTS. In strict mode, the default, a missing path is an error."""
     error = clauses.get("on_error")
     is_word = isinstance(error, exp.Var) and error.name in _KNOWN
     instead = _KNOWN[error.name] if is_word and error is not None else _branch(writer, error, "BOOLEAN")
@@ -247,12 +248,12 @@ def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) 
 
 
 def _instead(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr], target: str) -> str:
-    """What comes out where nothing fits: in lax mode the path is empty then, in strict mode in error."""
+    """The result for a path without a match: of ON EMPTY in lax mode, of ON ERROR in strict mode."""
     return _branch(writer, clauses.get("on_empty" if path.is_lax else "on_error"), target)
 
 
 def _branch(writer: ExpressionWriter, given: exp.Expr | None, target: str) -> str:
-    """What comes out where a path is empty or in error. ERROR ends the run."""
+    """The result of an ON EMPTY or ON ERROR clause, by default NULL. ERROR ends the run."""
     if given is None or isinstance(given, exp.Null):
         return "NULL"
     if isinstance(given, exp.Var):
@@ -277,7 +278,7 @@ def _object(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[s
 
 
 def _array(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[str, exp.Expr]) -> str:
-    """Without a word NULLs are left out."""
+    """JSON_ARRAY. By default NULLs are left out."""
     keeps = isinstance(clauses.get("on_null"), exp.Null)
     items = [_member(writer, value) for value in arguments]
     items = items if keeps else [f"nullif({item}, 'null')" for item in items]
@@ -285,7 +286,7 @@ def _array(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[st
 
 
 def _member(writer: ExpressionWriter, value: exp.Expr) -> str:
-    """A value as JSON. What is made by another JSON function is JSON already."""
+    """A value as JSON. The result of another JSON function is already JSON."""
     bare = value.unnest()
     is_made = isinstance(bare, exp.Anonymous) and bare.name.upper() in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
     written = writer.write(value)
@@ -300,7 +301,7 @@ def _json_text(writer: ExpressionWriter, value: str) -> str:
 
 
 def collected(writer: ExpressionWriter, node: exp.Expr) -> str:
-    """What stands around the values of a JSON aggregate, and what it is given of each."""
+    """The nodes of `json_aggregates` as Spark SQL: a member, a pair of key and value, and the whole array or object."""
     match node:
         case exp.FormatJson():
             return _member(writer, node.this)

@@ -1,5 +1,7 @@
-"""Moments with Flink's meaning: EXTRACT gives a BIGINT, weeks that are cut off begin on Sunday, a date plus days
-stays a date, and a text that is no moment is NULL."""
+"""Functions of dates and timestamps with Flink's meaning.
+
+EXTRACT returns a BIGINT, FLOOR and CEIL to a WEEK use Sundays, a date plus days is a date, and an invalid string is
+NULL."""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ EXTRACTED: Final = {
     "CENTURY": "((year({0}) + 99) div 100)",
     "MILLENNIUM": "((year({0}) + 999) div 1000)",
 }
-"""EXTRACT(unit FROM x): the unit, and Spark SQL for it."""
+"""EXTRACT(unit FROM x): by unit, the Spark SQL."""
 
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
@@ -84,7 +86,7 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
 
 
 def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
-    """TO_TIMESTAMP_LTZ(number[, precision]) or of a text. Raises SqlRejected for another precision than 0 and 3."""
+    """TO_TIMESTAMP_LTZ(number[, precision]), or of a string. Raises SqlRejected for a precision other than 0 and 3."""
     value, *rest = arguments
     if writer.type_of(value) == "string":
         return _parsed("TIMESTAMP", arguments)
@@ -97,7 +99,7 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
 
 
 def parsed(name: str, arguments: list[str]) -> str:
-    """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a text, maybe in a format; NULL where it is not one."""
+    """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a string, optionally with a format; NULL for an invalid string."""
     if name == "UNIX_TIMESTAMP":
         return f"unix_seconds({_parsed('TIMESTAMP', arguments)})"
     return _parsed("DATE" if name == "TO_DATE" else "TIMESTAMP_NTZ", arguments)

@@ -1,5 +1,7 @@
-"""Arithmetic and rounding with Flink's types: integers divide to integers, a division of doubles by zero is
-infinite, FLOAT stays FLOAT, and an integer literal beside a DECIMAL is as wide as an INT."""
+"""Arithmetic and rounding with Flink's types.
+
+The quotient of integers is an integer, a division of doubles by zero is infinite, FLOAT stays FLOAT, and an integer
+literal next to a DECIMAL is as wide as an INT."""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
 
 
 def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
-    """a % b, of integers in the type of b."""
+    """a % b; for integers with the type of b."""
     left, right = _widened(writer, sides, left, right)
     modulo = f"({left} % {right})"
     types = [writer.type_of(side) for side in (left, right)]
@@ -51,7 +53,7 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     whole = f"{name}({value})"
     type_ = writer.type_of(value)
     if type_ in _FLOATING:
-        # Spark's are BIGINTs, which have no -0.0 and nothing beyond their range.
+        # Spark's floor and ceil return BIGINT, which has no -0.0 and a smaller range.
         whole = _WHOLE[name].format(value)
     if type_.startswith("decimal"):
         type_ = f"decimal({_digits(type_)[0]},0)"
@@ -59,7 +61,7 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
 
 
 def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
-    """TRUNCATE: towards zero, in the type that ROUND has."""
+    """TRUNCATE: towards zero, with the result type of ROUND."""
     type_ = writer.type_of(f"round({value}, {places})")
     return (
         f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.upper()})"
@@ -81,7 +83,7 @@ def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
 
 
 def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
-    """Both sides, an integer literal beside a DECIMAL as an INT: Spark takes it for as wide as it is written."""
+    """Both sides. An integer literal next to a DECIMAL is cast to its type: Spark would only count its digits."""
     texts = [left, right]
     for at, side in enumerate(sides):
         is_decimal = _is_integer_literal(side) and writer.type_of(texts[1 - at]).startswith("decimal")

@@ -1,4 +1,4 @@
-"""LIKE, SIMILAR TO and regular expressions: what a pattern of Flink SQL is in Spark SQL."""
+"""LIKE, SIMILAR TO and regular expressions: Flink's patterns as Spark SQL."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SPECIAL: Final = ".^$\\{}"
 
 
 def text(value: str) -> str:
-    """A text as a Spark SQL literal, in which a backslash means itself."""
+    """A string as a Spark SQL literal, with escaped backslashes and quotes."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def like(writer: ExpressionWriter, node: exp.Like, escape: Expr | None = None) -> str:
-    """[NOT] LIKE. Without ESCAPE no character escapes, where in Spark the backslash does."""
+    """[NOT] LIKE. Without ESCAPE there is no escape character; Spark's default is the backslash."""
     condition = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
     return f"(NOT {condition})" if node.args.get("negate") else condition
 
@@ -38,7 +38,7 @@ def _pattern(writer: ExpressionWriter, pattern: Expr, escape: Expr | None) -> st
 
 
 def similar(writer: ExpressionWriter, node: exp.SimilarTo) -> str:
-    """SIMILAR TO a pattern that is written out, as a regular expression. Raises SqlRejected for any other."""
+    """SIMILAR TO with a literal pattern, as a regular expression. Raises SqlRejected for a computed pattern."""
     literal = node.expression.unnest()
     if not isinstance(literal, exp.Literal) or not literal.is_string:
         message = "SIMILAR TO takes a text as its pattern. Use REGEXP(x, pattern) for one that is computed."
@@ -60,7 +60,7 @@ def _regular(pattern: str) -> str:
 
 
 def replacement(argument: str, is_literal: bool) -> str:
-    """What REGEXP_REPLACE puts in: `$1` is a text like any other."""
+    """The escaped replacement of REGEXP_REPLACE: `$1` is plain text in Flink."""
     if is_literal:
         return argument.replace("\\\\", "\\\\\\\\").replace("$", "\\\\$")
     return f"replace(replace({argument}, '\\\\', '\\\\\\\\'), '$', '\\\\$')"

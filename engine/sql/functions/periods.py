@@ -1,7 +1,7 @@
-"""(start, end) OVERLAPS (start, end), as comparisons of their ends.
+"""(start, end) OVERLAPS (start, end), as comparisons of the ends.
 
-The ends of a period may be swapped, and its second one may be a length. Both ends belong to it. An end that is NULL
-leaves the answer open unless the other one tells.
+The ends of a period may be swapped, and the second may be an interval. Both ends belong to the period. With a NULL end
+the result is NULL, unless the other comparison is false.
 Source: Calcite SqlOverlapsOperator, StandardConvertletTable.
 """
 
@@ -31,7 +31,7 @@ _OTHERS: Final = (
 
 
 def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
-    """Whether two periods have a moment in common. Raises SqlRejected for what is no period."""
+    """Whether two periods share a moment. Raises SqlRejected for operands that are not periods."""
     ends = [*_ends(writer, node.this, node), *_ends(writer, node.expression, node)]
     types = [writer.type_of(end) for end in ends]
     if len(set(types)) > 1 or types[0] not in _MOMENTS:
@@ -42,7 +42,7 @@ def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
 
 
 def _ends(writer: ExpressionWriter, period: Expr, node: exp.Overlaps) -> tuple[str, str]:
-    """Both ends as they are written; a length is added to the first one."""
+    """Both ends as Spark SQL; an interval is added to the start."""
     is_named = isinstance(period, exp.Anonymous) and period.name.upper() == "PERIOD"
     values = period.expressions if is_named else constructed(period)
     if values is None or len(values) != 2:
@@ -61,11 +61,11 @@ def _in_order(start: str, end: str) -> tuple[str, str]:
 
 
 def refuse_others(parser: Any, period: Expr | None) -> None:
-    """Raise SqlRejected where another comparison of periods follows, which only the grammar of Flink has."""
+    """Raise SqlRejected if another period comparison follows, which Flink parses but does not implement."""
     is_period = isinstance(period, exp.Tuple) or (isinstance(period, exp.Anonymous) and period.name.upper() == "PERIOD")
     following = [token.text.upper() for token in parser._tokens[parser._index : parser._index + 3]]
     words = following[: 2 if following[:1] == ["IMMEDIATELY"] else 1]
-    # Else the word is the name of a column: SELECT (a, b) equals FROM t.
+    # Otherwise the word is a column alias: SELECT (a, b) equals FROM t.
     if is_period and " ".join(words) in _OTHERS and following[len(words) :][:1] in (["("], ["PERIOD"], ["ROW"]):
         name = " ".join(words)
         message = f"{name} of periods is not there, as in Flink. Compare their ends: a <= c AND b >= d."

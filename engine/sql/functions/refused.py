@@ -1,4 +1,4 @@
-"""Functions of Flink that are refused, each with the reason and with what to write instead."""
+"""Functions of Flink that are refused, each with the reason and an alternative."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ _WHY: Final = {
 }
 
 REFUSED: Final = {name: f"{name} {why}" for why, listed in _WHY.items() for name in listed.split()}
-"""By name, a sentence that says why, and what to write instead."""
+"""By name, a sentence with the reason and an alternative."""
 
 WITHOUT_PARENTHESES: Final = frozenset(
     ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
 )
-"""Those that look like a column."""
+"""The refused functions that are written like a column."""
 
 OF_TABLES: Final = frozenset(("FROM_CHANGELOG", "TO_CHANGELOG", "ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"))
-"""Those that stand in FROM."""
+"""The refused functions in FROM."""
 
 UNIX_TIMESTAMP: Final = f"UNIX_TIMESTAMP() {_CLOCK}"
-"""Of the one that is refused only without an argument."""
+"""The sentence for UNIX_TIMESTAMP, which is refused only without an argument."""
 
 
 def no_function(kind: str, name: str, known: Iterable[str]) -> str:
-    """Why there is no such function, as a sentence: the reason where it is refused, else those with a name like it."""
+    """The sentence for a missing function: the reason if it is refused, else the known names."""
     return REFUSED.get(name) or f"{unknown_name(kind, name, known)}."

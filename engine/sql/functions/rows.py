@@ -1,7 +1,7 @@
 """ROW constructors, fields, comparison and casts as Spark SQL.
 
-ROW(a, b) has the fields EXPR$0 and EXPR$1. Two rows are equal where all their fields are, NULL and NULL among them; of
-two constructors the fields are compared one by one, so that a NULL makes the answer unknown.
+ROW(a, b) has the fields EXPR$0 and EXPR$1. Two rows are equal if all their fields are equal; NULL equals NULL. Two
+constructors are compared field by field, so that a NULL field makes the result unknown.
 Source: Flink RowRowConverter, RowToStringCastRule, RowToRowCastRule.
 """
 
@@ -33,7 +33,7 @@ def constructed(node: Expr) -> Sequence[Expr] | None:
 
 
 def row(writer: ExpressionWriter, values: Sequence[Expr], at: Expr) -> str:
-    """A row of these values. Raises SqlRejected for one without any."""
+    """A row of these values. Raises SqlRejected for an empty row."""
     if not values:
         message = "ROW() needs a value: ROW(a, b)."
         raise SqlRejected(message, at)
@@ -41,7 +41,7 @@ def row(writer: ExpressionWriter, values: Sequence[Expr], at: Expr) -> str:
 
 
 def field(writer: ExpressionWriter, node: exp.Dot) -> str:
-    """A field of a row. Raises SqlRejected where there is none of that name."""
+    """A field of a row. Raises SqlRejected for an unknown field."""
     value = writer.write(node.this)
     type_ = writer.type_of(value)
     name = node.expression.name
@@ -55,7 +55,7 @@ def field(writer: ExpressionWriter, node: exp.Dot) -> str:
 
 
 def equal_fields(left: Expr, right: Expr) -> Expr | None:
-    """Two constructors as equal, field by field; None where one is none."""
+    """The equality of two constructors, field by field; None unless both are constructors of one length."""
     own, others = constructed(left), constructed(right)
     if not own or not others or len(own) != len(others):
         return None
@@ -67,7 +67,7 @@ def equal_fields(left: Expr, right: Expr) -> Expr | None:
 
 
 def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
-    """Written values, each row among them with the names of the first row that is no NULL."""
+    """The written values; constructed rows are cast to the type of the first row that is not NULL."""
     if not any(_STRUCT in value for value in values):
         return list(values)
     types = [writer.type_of(value) for value in values]
@@ -79,7 +79,7 @@ def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
 
 
 def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callable[[str, exp.DataType], str]) -> str:
-    """A row with other names and types. cast: a written value in a type. Raises SqlRejected for another number."""
+    """A row with other names and types. cast: converts a field. Raises SqlRejected if the number of fields differs."""
     type_ = writer.type_of(value)
     wanted = node.to.expressions
     if type_ == "void":
@@ -96,7 +96,7 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
 
 
 def as_text(value: str, type_: str, depth: int = 0) -> str:
-    """A value as Flink prints it in rows, lists and maps: (1, NULL), [a, b], {k=v}; NULL where it is NULL."""
+    """A value as Flink prints it in rows, lists and maps: (1, NULL), [a, b], {k=v}; NULL for NULL."""
     item, key = f"x{depth}", f"e{depth}"
     if is_row(type_):
         parts = (_part(f"({value}).{quote(name)}", inner, depth) for name, inner in fields_of(type_))
@@ -118,7 +118,7 @@ def as_text(value: str, type_: str, depth: int = 0) -> str:
 
 
 def in_order_of_names(value: str, type_: str, depth: int = 0) -> str:
-    """A value in which the fields of rows and the keys of maps are in order, as in the JSON that Flink makes."""
+    """A value with the fields of rows and the keys of maps sorted by name, as in Flink's JSON."""
     item = f"o{depth}"
     if is_row(type_):
         fields = sorted(fields_of(type_))

@@ -1,6 +1,7 @@
-"""The scalar functions of Flink SQL, each as Spark SQL that means the same.
+"""The scalar functions of Flink SQL as equivalent Spark SQL.
 
-{0}, {1} are the arguments, {*} all of them, {&} that none is NULL. A function that is not here is refused.
+{0}, {1} are the arguments, {*} is all of them, {&} the condition that none is NULL. Other functions are refused,
+unless `expressions` writes them itself.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Scalar:
-    """Spark SQL for a call with at least and at most so many arguments (most None: any number).
+    """Spark SQL for a call with `least` to `most` arguments (most None: any number).
 
-    fuller: where a call with more arguments than needed is written otherwise.
+    fuller: the template for a call with more than `least` arguments, if it differs.
     """
 
     template: str
@@ -36,7 +37,7 @@ def _same(name: str, least: int, most: int | None) -> Scalar:
 
 
 def _never_null(name: str) -> Scalar:
-    """A function that is NULL as soon as one argument is, where Spark leaves NULL out."""
+    """A function that is NULL if any argument is NULL; Spark skips NULLs."""
     return Scalar(f"CASE WHEN {{&}} THEN {name}({{*}}) END", 2, None)
 
 
@@ -46,11 +47,11 @@ _LOGARITHM: Final = (
 
 
 def _looks(pattern: str) -> Scalar:
-    """Whether a text looks like this as a whole; NULL does not."""
+    """Whether a whole string matches a pattern; FALSE for NULL."""
     return Scalar(rf"coalesce({{0}} rlike r'^{pattern}\z', FALSE)", 1, 1)
 
 
-# Digits of any script, or what Java reads as a DOUBLE, blanks around it included.
+# Digits of any script, or a string that Java parses as a DOUBLE, including surrounding blanks.
 _BLANKS: Final = r"[\x00-\x20]*"
 _DIGITS: Final = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _HEX: Final = r"0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
@@ -136,7 +137,7 @@ _SAME: Final = {
     "REGEXP_EXTRACT_ALL": (2, 3),
 }
 
-# Places count from 1, or from the end where they are negative.
+# Positions count from 1; negative positions count from the end.
 _FROM: Final = "greatest(CASE WHEN {1} < 0 THEN size({0}) + {1} + 1 ELSE {1} END, 1)"
 _TO: Final = "CASE WHEN {2} < 0 THEN size({0}) + {2} + 1 ELSE {2} END"
 
@@ -146,7 +147,7 @@ _WORD: Final = (
 )
 
 _PARTS: Final = "split({0}, '[.]')"
-# Of fewer than four parts the last one is the last byte: 127.1 is 127.0.0.1.
+# With fewer than four parts the last part is the last byte: 127.1 is 127.0.0.1.
 _ADDRESS: Final = (
     "CASE WHEN {0} rlike '^[0-9]{1,3}([.][0-9]{1,3}){0,3}$' AND forall(PARTS, __x -> CAST(__x AS INT) < 256) "
     "THEN aggregate(transform(PARTS, (__x, __i) -> shiftleft(CAST(__x AS BIGINT), if(__i = size(PARTS) - 1, 0, "
@@ -232,7 +233,7 @@ SCALARS: Final[dict[str, Scalar]] = {
     "TYPEOF": Scalar("", 1, 2),
     "INET_ATON": Scalar(_ADDRESS, 1, 1),
     "INET_NTOA": Scalar(f"CASE WHEN {{0}} BETWEEN 0 AND 4294967295 THEN concat_ws('.', {_BYTES}) END", 1, 1),
-    # Of a key in both the second map's value counts.
+    # For a key in both maps, the second map's value counts.
     "MAP_UNION": Scalar(
         "CASE WHEN {&} THEN map_concat(map_filter({0}, (__k, __v) -> NOT array_contains(map_keys({1}), __k)), {1}) END",
         2,

@@ -1,7 +1,7 @@
-"""CONVERT_TZ: a text as a time in one zone, written as the time in another.
+"""CONVERT_TZ: a string as a time in one zone, written as the time in another.
 
-The text is read as Java's lenient SimpleDateFormat does: numbers may be short or too large, what follows is left out.
-Of a time that the clocks show twice it is the later one, as with GregorianCalendar. A zone unknown to Java is GMT.
+The string is parsed like Java's lenient SimpleDateFormat: numbers may be short or too large, trailing text is ignored.
+An ambiguous local time is the later instant, as in GregorianCalendar. A zone unknown to Java is GMT.
 Source: Flink DateTimeUtils.convertTz.
 """
 
@@ -17,7 +17,7 @@ from engine.sql.functions.patterns import text
 
 _FORM: Final = r"^\s*([0-9]+)-([0-9]+)-([0-9]+) ([0-9]+):([0-9]+):([0-9]+)"
 _OFFSET: Final = re.compile(r"GMT[+-]([01]?[0-9]|2[0-3])(:?[0-5][0-9])?")
-# Short names that Java has beside those of the time zone database.
+# Java's short zone names that are not in the time zone database.
 _SHORT: Final = names(
     """
     ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST
@@ -26,7 +26,7 @@ _SHORT: Final = names(
 
 
 def converted(value: str, given: str, wanted: str) -> str:
-    """The call as Spark SQL. given, wanted: the zones, written; a text in quotes or another expression."""
+    """The call as Spark SQL. given, wanted: the zones as Spark SQL, a quoted literal or another expression."""
     given, wanted = _zone(given), _zone(wanted)
     year, month, day, hour, minute, second = (
         f"TRY_CAST(regexp_extract({value}, r'{_FORM}', {at}) AS INT)" for at in range(1, 7)
@@ -43,7 +43,7 @@ def converted(value: str, given: str, wanted: str) -> str:
 
 
 def _zone(written: str) -> str:
-    """A zone as Spark knows it. One that is computed stays, but for an offset alone, which is no zone to Java."""
+    """A zone as Spark knows it. A computed zone stays, unless it is a plain offset: that is no zone in Java, so UTC."""
     if not (written.startswith("'") and written.endswith("'")):
         return f"CASE WHEN {written} rlike '^[+-]' THEN 'UTC' ELSE {written} END"
     name = written[1:-1]

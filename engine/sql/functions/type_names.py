@@ -1,7 +1,7 @@
-"""TYPEOF: the type of an expression as Flink names it, a text that is known once the query is read.
+"""TYPEOF: Flink's name for the type of an expression, as a string constant.
 
-A type is NOT NULL where nothing that the expression is made of can be NULL. Texts have no length here, but for literals
-and CASTs. Source: Flink TypeOfFunction.
+A type is NOT NULL if no part of the expression can be NULL. Only the strings of literals and CASTs have a length.
+Source: Flink TypeOfFunction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAKES_NULL: Final = (exp.Null, exp.TryCast, exp.Bracket)
 
 
 def type_name(writer: ExpressionWriter, call: exp.Anonymous) -> str:
-    """TYPEOF(x) or TYPEOF(x, TRUE), which writes texts and bytes with their lengths. Raises SqlRejected."""
+    """TYPEOF(x), or TYPEOF(x, TRUE) with the lengths of strings and bytes. Raises SqlRejected."""
     value, *more = call.expressions
     is_long = more[0].unnest() if more else exp.false()
     if not isinstance(is_long, exp.Boolean):

@@ -1,4 +1,4 @@
-"""What the files of one kind of expression each ask of the writer of all of them."""
+"""The expression writer, as seen by the files for single kinds of expressions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class ExpressionWriter(Protocol):
     """Writes expressions over one input as Spark SQL."""
 
     def write(self, expression: Expr) -> str:
-        """The expression as Spark SQL. Raises SqlRejected for what has no equal there."""
+        """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
 
     def type_of(self, expression: str, /) -> str:
-        """Spark's answer which type a written expression has."""
+        """The Spark type of a written expression."""
 
     def is_nullable(self, column: str, /) -> bool:
         """Whether a bound column can be NULL."""

@@ -1,4 +1,4 @@
-"""Relations as nodes of a pipeline, made from the sources up, with no column that nobody uses."""
+"""Relations as nodes of a pipeline, made from the sources up, without unused columns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The pipeline in the making: nodes and edges, with what is known of every output so far.
+"""The pipeline under construction: nodes and edges, with the derived output of every node.
 
-Each node's operator derives its output at once, so that what comes next knows the columns, their types,
-the event time and whether rows are ever taken back: ROW_NUMBER over an event time is a deduplication where
-they are not, and a Top N where they are.
+A new node's output is derived at once. Later nodes thus know its columns, their types, the event time, and
+whether rows are ever retracted: ROW_NUMBER over an event time is a deduplication if they are not, and a Top N
+if they are.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from engine.sql.rejected import SqlRejected
 
 @dataclass(frozen=True)
 class Emitted:
-    """A relation as a node. names: by column of the relation, what it is called in the node's output.
+    """A relation as a node. names: by column of the relation, its name in the node's output.
 
-    arrival: the columns that stand for the order of arrival; they are in no schema.
+    arrival: the columns that represent the order of arrival; they are not in the schema.
     """
 
     node: str
@@ -39,7 +39,7 @@ class Emitted:
     arrival: frozenset[str] = frozenset()
 
     def renamed(self, names: Mapping[str, str]) -> Emitted:
-        """The same node, its columns called otherwise. names: by new name, the name so far."""
+        """The same node with other column names. names: by new name, the current name."""
         return Emitted(
             self.node,
             {new: self.names[old] for new, old in names.items() if old in self.names},
@@ -52,9 +52,9 @@ Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 @dataclass
 class Emitter:
-    """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: those in Python.
+    """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
-    above: the kinds of the relations between the query and what is being emitted.
+    above: the kinds of the relations above the one that is being emitted.
     """
 
     analyzer: Analyzer
@@ -69,7 +69,7 @@ class Emitter:
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
-        """The nodes of a relation, of which these columns are used."""
+        """Make the nodes of a relation. needed: the columns that are used above it."""
         relation = computed_below(relation, self.functions)
         around, self.above = self.above, self.above | self._emitting
         emitting, self._emitting = self._emitting, frozenset({type(relation)})
@@ -83,7 +83,7 @@ class Emitter:
         return self.derived[emitted.node].schema
 
     def writer(self, emitted: Emitted) -> Writer:
-        """Writes expressions over a node's output."""
+        """A writer of expressions over a node's output."""
         schema = self.schema(emitted)
         never_null = frozenset(column.name for column in schema if not column.nullable)
         return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""), never_null)
@@ -98,14 +98,14 @@ class Emitter:
             self.derived[node.id] = replace(output, above=node.id, node=node.id)
 
     def constants(self, parameters: Mapping[str, Any]) -> str:
-        """Add a source of rows that stand in the query itself, before all others."""
+        """Add a source for rows that are written in the query, before all other sources."""
         node = Node(id=self._free_id("values"), operator="rows", parameters=dict(parameters))
         self.source(node)
         self.nodes.insert(0, self.nodes.pop())
         return node.id
 
     def type_of_constants(self, values: Sequence[Expr]) -> str:
-        """The type that holds the values of a column of VALUES. Raises SqlRejected where there is none."""
+        """The common type of the values in a column of VALUES. Raises SqlRejected if there is none."""
         nothing = Schema(())
         writer = Writer({}, lambda text: self.analyzer.type_of(text, nothing, "", ""))
         written = [writer.write(value) for value in values]
@@ -115,7 +115,7 @@ class Emitter:
             raise SqlRejected(error.sentence, values[0]) from error
 
     def add(self, operator: str, parameters: Mapping[str, Any], inputs: Sequence[str], at: Expr | None) -> str:
-        """Add an operator over its inputs, in the order of its ports. Raises SqlRejected where it does not fit."""
+        """Add an operator over its inputs, in the order of its ports. Raises SqlRejected if it rejects them."""
         node = Node(id=self._free_id(operator), operator=operator, parameters=dict(parameters))
         if operator not in operators():
             message = f"{operator.replace('_', ' ')} is not among the operators: {', '.join(operators())}."
@@ -140,11 +140,11 @@ class Emitter:
         return node.id
 
     def input_of(self, node: str) -> str:
-        """The node that a node reads, or reads at its first port."""
+        """The input of a node, or the first one of several."""
         return next(edge.source for edge in self.edges if edge.target == node)
 
     def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
-        """The same rows with no more than these columns, as Flink carries no more into its state than is used."""
+        """The same rows with only these columns: as in Flink, unused columns stay out of the state."""
         names = [emitted.names[column] for column in columns if column in emitted.names]
         names = list(dict.fromkeys(names))
         schema = self.schema(emitted)
@@ -155,7 +155,7 @@ class Emitter:
         return replace(emitted, node=node, names={a: b for a, b in emitted.names.items() if b in names})
 
     def project(self, node: str, columns: Sequence[tuple[str, str]], at: Expr | None = None) -> str:
-        """A projection: names and Spark SQL expressions. One right above another that nobody else reads replaces it."""
+        """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below."""
         below = next(one for one in self.nodes if one.id == node)
         is_shared = any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
@@ -182,7 +182,7 @@ class Emitter:
 
 
 def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:
-    """The columns as expressions over what is below a projection; None where text alone does not tell."""
+    """The columns as expressions over the input of a projection; None if replacing whole texts is not enough."""
     known = {quote(item["name"]): item["expression"] for item in below.parameters["columns"]}
     if all(name == expression for name, expression in known.items()):
         return list(columns)

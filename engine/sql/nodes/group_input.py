@@ -1,7 +1,7 @@
-"""What an aggregate is given: the columns that it reads, and those that Flink gives it besides.
+"""The input of an aggregate: the columns that it reads, and the additional ones in Flink.
 
-A result that nobody reads is not computed, so that it causes no updates. What it would read is there nevertheless, and
-its changes update rows.
+An unread result is not computed, so it causes no updates. The columns of its argument are still in the input, and
+their changes update rows.
 Source: Flink PruneAggregateCallRule, FlinkAggregateProjectMergeRule, by the cost of CommonCalc.
 """
 
@@ -39,7 +39,7 @@ from engine.sql.pushdown import selected
 
 
 def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> tuple[Emitted, Aggregate]:
-    """The input as nodes, and the aggregate over it with the calls that are read."""
+    """The input as nodes, and the aggregate over it with only the calls that are read."""
     calls = tuple((name, rows_counted(emitter, relation.input, call)) for name, call in relation.calls)
     kept = tuple(call for call in calls if call[0] in needed) or calls[: not relation.groups]
     unread = [call for name, call in calls if name not in dict(kept)]
@@ -50,17 +50,17 @@ def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> t
     used = _columns([*relation.groups, *relation.calls]).union(*map(mentioned, unread))
     if merged is not None and (number := _number(relation.input)) is not None:
         used |= {number}
-    # COUNT(*) alone reads no column, so there is no projection that would leave one out.
+    # COUNT(*) alone reads no column, so there is nothing to project.
     read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
     emitted = emitter.emit(selected(relation.input, read) if read else relation.input, used)
     if unread and _is_normalised(emitter, emitted.node):
-        # A normaliser keeps what is read above it, and here the aggregate does not tell.
+        # A normaliser keeps the columns that are read above it; the aggregate does not show those of unread calls.
         emitted = emitter.narrowed(emitted, tuple(used))
     return emitted, relation
 
 
 def _is_normalised(emitter: Emitter, node: str) -> bool:
-    """Whether a node is a source whose rows replace others by their key, or a condition on one."""
+    """Whether a node is a source with updates by key, or a filter on one."""
     below = next(one for one in emitter.nodes if one.id == node)
     if below.operator == Kept.operator:
         return _is_normalised(emitter, emitter.input_of(node))
@@ -69,9 +69,9 @@ def _is_normalised(emitter: Emitter, node: str) -> bool:
 
 
 def _merged(relation: Aggregate, unread: Sequence[Expr]) -> tuple[Aggregate, list[Expr]] | None:
-    """The aggregate and the unread calls over what is below the projection, which computes for these calls alone.
+    """The aggregate and the unread calls over the input of a projection that computes for unread calls only.
 
-    Flink leaves such a projection out, the cheaper way; a Top N below it then numbers its rows. None where it stays.
+    Flink drops such a projection because that is cheaper; a Top N below it then numbers its rows. None if it stays.
     """
     below = relation.input
     values: Mapping[str, Expr] = dict(below.items) if isinstance(below, Select) else {}
@@ -86,7 +86,7 @@ def _merged(relation: Aggregate, unread: Sequence[Expr]) -> tuple[Aggregate, lis
 
 
 def _computes(call: Expr) -> bool:
-    """Whether a call needs something computed first; a CAST costs Flink nothing."""
+    """Whether a call needs computed arguments or a filter; a CAST is free in Flink."""
     if isinstance(call.unnest(), exp.Filter):
         return True
     arguments = list(call.expressions)
@@ -97,7 +97,7 @@ def _computes(call: Expr) -> bool:
 
 
 def _number(relation: Relation) -> str | None:
-    """The column of ranks of a Top N, or None where it is none or has a single rank."""
+    """The rank column of a Top N; None for other relations and for a single rank."""
     rank = relation.input if isinstance(relation, Filter) else relation
     is_numbered = isinstance(rank, Rank) and not rank.is_limit and rank.start != rank.end
     return rank.name if isinstance(rank, Rank) and is_numbered else None
@@ -108,7 +108,7 @@ def _columns(items: Sequence[Named]) -> frozenset[str]:
 
 
 def rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
-    """COUNT of what is never NULL as COUNT(*), so that nobody computes it; without a FILTER that types make true."""
+    """The call with COUNT(x) as COUNT(*) if x is never NULL, and without FILTER conditions that are true by type."""
     rewritten: Expr = call.copy()
     if isinstance(rewritten, exp.Filter):
         asked = without_certain(below, rewritten.expression.this)

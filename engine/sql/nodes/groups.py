@@ -34,9 +34,9 @@ from engine.windows.parameters import BOUNDS
 
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
-    """A window aggregate where the groups are a window's bounds; else a group aggregate."""
+    """A window aggregate if the groups contain a window's bounds, else a group aggregate."""
     window_parts = over_windows(relation)
-    # The windows of a table function are columns like others to what Flink gives to Python.
+    # For Python aggregates, Flink treats the windows of a table function as plain columns.
     is_plain = any_python(relation.calls) and not (window_parts is not None and window_parts[0].is_group_window)
     if window_parts is not None and not is_plain:
         windowed, groups, results = window_parts
@@ -97,7 +97,7 @@ def _windows_node(
     by_bound: Mapping[str, str],
     calls: Sequence[Named],
 ) -> Emitted:
-    """The node. by_bound: what the relation calls the bounds that it has."""
+    """The window aggregate. by_bound: by window bound, its column in the relation."""
     group_by, taken = _group_by(emitter, emitted, keys)
     made = _calls(emitter, emitted, calls, [*taken, *BOUNDS])
     parameters = {
@@ -133,7 +133,7 @@ def window_parameters(windowing: Windowing) -> dict[str, Any]:
 
 
 def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> Emitted:
-    """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
+    """The input with the window's time as its only event time. Raises SqlRejected if it is not an event time."""
     if windowed.time not in emitted.names:
         raise without_arrival_times(windowed.time, windowed.at)
     schema = emitter.schema(emitted)
@@ -148,7 +148,7 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
 
 
 def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:
-    """The group columns: by name, or with an expression; and what they will be called."""
+    """The group columns, by name or with an expression, and their output names."""
     writer = emitter.writer(emitted)
     made: list[Any] = []
     taken: list[str] = []
@@ -191,7 +191,7 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
         parameters["distinct"] = True
         arguments = list(arguments[0].expressions) + arguments[1:]
     if arguments and isinstance(arguments[0], exp.Order):
-        # Flink takes no notice of it in streaming.
+        # Flink ignores this ORDER BY in streaming.
         arguments[0] = arguments[0].this
     if arguments and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
         ignores = isinstance(arguments[0], exp.IgnoreNulls)
@@ -231,7 +231,7 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
 
 
 def given_to(arguments: Sequence[Expr], emitted: Emitted, writer: Writer) -> dict[str, Any]:
-    """What a function in Python is given, as parameters of its call."""
+    """The arguments of a Python function, as parameters of its call."""
     written = [_written(argument, emitted, writer) for argument in arguments]
     parameters: dict[str, Any] = {"argument": written[0]} if written else {}
     if written[1:]:
@@ -246,7 +246,7 @@ def _written(argument: Expr, emitted: Emitted, writer: Writer) -> str:
 
 
 def _shares(function: str, written: Expr) -> float | list[float]:
-    """The share of PERCENTILE, or a list of them. Raises SqlRejected for what is none."""
+    """The percentage of PERCENTILE, or a list of percentages. Raises SqlRejected for other values."""
     if isinstance(written, exp.Array):
         shares = [_shares(function, one.unnest()) for one in written.expressions]
         return [share for share in shares if isinstance(share, float)]

@@ -1,4 +1,4 @@
-"""What all joins as nodes share: the condition taken apart, a side with its keys, the names in a pair."""
+"""Shared parts of join nodes: the split condition, a side with its keys, the names in a joined row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 
 @dataclass(frozen=True)
 class Condition:
-    """A join's condition taken apart: pairs of expressions that are equal, and what else has to hold."""
+    """A join's condition, split into pairs of equal expressions and the other conditions."""
 
     equal: tuple[tuple[Expr, Expr], ...]
     rest: tuple[Expr, ...]
@@ -28,18 +28,18 @@ class Condition:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a join as a node, with its key columns as they are called there."""
+    """One side of a join as a node. keys: the names of its key columns in the node's output."""
 
     emitted: Emitted
     keys: tuple[str, ...]
 
     def without(self, places: Collection[int]) -> Side:
-        """The same side, some of its columns no keys any more."""
+        """The same side without the keys at these places."""
         return Side(self.emitted, tuple(key for at, key in enumerate(self.keys) if at not in places))
 
 
 def taken_apart(relation: Join) -> Condition:
-    """The condition's equalities between the sides, with right columns by their own names, and the rest."""
+    """The equalities between the sides, with the right side's own column names, and the other conditions."""
     left = set(relation.left.columns)
     right = {new: old for old, new in relation.right_names.items()}
     equal: list[tuple[Expr, Expr]] = []
@@ -56,14 +56,14 @@ def taken_apart(relation: Join) -> Condition:
                 continue
         rest.append(one)
     if same:
-        # One key that is never NULL, so that NULL meets NULL.
+        # One key that is never NULL, so that NULL matches NULL.
         a, b = (exp.Struct(expressions=[pair[side].copy() for pair in same]) for side in (0, 1))
         equal.append((a, b))
     return Condition(tuple(equal), tuple(rest))
 
 
 def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:
-    """One side with the columns that are used and its keys; a key that is computed becomes a column."""
+    """One side with its used columns and its keys; a computed key becomes a column."""
     emitted = emitter.emit(relation, frozenset(used).union(*(mentioned(key) for key in keys)))
     computed = {number: key for number, key in enumerate(keys) if plain(key) is None}
     if not computed:
@@ -84,7 +84,7 @@ def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequen
 
 
 def pair_names(emitter: Emitter, relation: Join, left: Emitted, right: Emitted) -> Mapping[str, str]:
-    """What the columns of both sides are called in a joined row."""
+    """The names of both sides' columns in a joined row."""
     schemas = emitter.schema(left), emitter.schema(right)
     columns = joined(*schemas, JoinKind.INNER)[len(schemas[0]) :]
     in_pair = dict(zip(schemas[1].names, (column.name for column in columns), strict=True))
@@ -95,13 +95,13 @@ def pair_names(emitter: Emitter, relation: Join, left: Emitted, right: Emitted) 
 
 
 def pair_condition(emitter: Emitter, left: Side, right: Side, names: Mapping[str, str], rest: Sequence[Expr]) -> str:
-    """The rest of a join's condition over a joined row. names: `pair_names` of the sides."""
+    """The conditions besides equalities, over a joined row. names: `pair_names` of the sides."""
     pair = Schema(joined(emitter.schema(left.emitted), emitter.schema(right.emitted), JoinKind.INNER))
     writer = Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"))
     return writer.write(together(rest))
 
 
 def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[str]]:
-    """The columns of the left and of the right side that are used, by their own names."""
+    """The used columns of the left and of the right side, by their own names."""
     left = [name for name in relation.left.columns if name in used]
     return left, [name for name in relation.right.columns if relation.right_names[name] in used]

@@ -1,7 +1,7 @@
-"""Joins as nodes: as of a version, per window, within an interval of event time, or over all rows.
+"""Joins as nodes: temporal joins, window joins, interval joins, and joins over all rows.
 
-Which one it is, the query says, as in Flink: FOR SYSTEM_TIME AS OF makes a temporal join, equal bounds of two
-window functions a window join, an event time of one side between two bounds of the other's an interval join.
+The query determines the kind, as in Flink. FOR SYSTEM_TIME AS OF makes a temporal join. Equal bounds of two
+window functions make a window join. Two bounds on the difference of event times make an interval join.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.sql.pushdown import selected
 
 
 def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:
-    """The join that the query makes of it."""
+    """The join as the kind of node that the query determines."""
     condition = taken_apart(relation)
     if relation.as_of is not None:
         return temporal_join(emitter, relation, condition, needed)
@@ -34,7 +34,7 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
     left = side(emitter, relation.left, left_used, [a for a, _ in condition.equal], relation.at)
     below = relation.right
     if relation.kind.is_left_only:
-        # A sub-query is read through a projection of what is compared.
+        # A sub-query is read through a projection of its compared columns.
         read = frozenset(right_used).union(*(mentioned(b) for _, b in condition.equal))
         below = selected(below, tuple((name, ref(name)) for name in below.columns if name in read)) if read else below
     right = side(emitter, below, right_used, [b for _, b in condition.equal], relation.at)
@@ -51,7 +51,7 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
 
 
 def _equal_times(emitter: Emitter, condition: Condition, left: Side, right: Side) -> set[int]:
-    """Which of the equal pairs are event times: rows of one time are an interval of no length apart."""
+    """The places of equal pairs that are event times: equal times are an interval of length 0."""
     left_times, right_times = event_times(emitter, left.emitted), event_times(emitter, right.emitted)
     return {at for at, (a, b) in enumerate(condition.equal) if plain(a) in left_times and plain(b) in right_times}
 

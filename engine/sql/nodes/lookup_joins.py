@@ -1,4 +1,4 @@
-"""Joins FOR SYSTEM_TIME AS OF the left side's processing time: with what the table holds when a row arrives."""
+"""Joins FOR SYSTEM_TIME AS OF the left side's processing time: with the table's rows when a left row arrives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.sql.rejected import SqlRejected
 def lookup_join(
     emitter: Emitter, relation: Join, condition: Condition, left: Side, right_used: Sequence[str]
 ) -> Emitted:
-    """The lookup join. Raises SqlRejected where the right side is no table, or is not compared."""
+    """The lookup join. Raises SqlRejected unless it is inner or left, has an equality and a table on its right side."""
     if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
         message = f"a lookup join is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
         raise SqlRejected(message, relation.at)
@@ -40,5 +40,5 @@ def lookup_join(
 
 
 def _is_table(relation: Relation) -> bool:
-    """Whether it is a table, maybe with other columns."""
+    """Whether a relation is a table, or a projection of one."""
     return isinstance(relation.input if isinstance(relation, Select) else relation, Scan)

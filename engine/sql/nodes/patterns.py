@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE as a node: measures and conditions as texts in which a column has its variable in front."""
+"""MATCH_RECOGNIZE as a node; in its measures and conditions a variable precedes each column: A.v."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.sql.rejected import SqlRejected
 
 
 def matched(emitter: Emitter, relation: Matched, needed: frozenset[str]) -> Emitted:
-    """The operator over the columns that it looks at."""
+    """The operator over the columns that it reads."""
     time = relation.order[0].expression.name
     measures = [(name, value) for name, value in relation.measures if name in needed]
     texts = [value for _, value in (*measures, *relation.definitions)]
@@ -53,7 +53,7 @@ def matched(emitter: Emitter, relation: Matched, needed: frozenset[str]) -> Emit
         "measures": [{"name": name, "expression": writing.whole(value)} for name, value in measures],
     }
     if not measures:
-        # Something has to come out of a match, if nobody reads it.
+        # A match needs a measure, even if none is read.
         name = free_name("rows", parameters["partition_by"])
         parameters["measures"] = [{"name": name, "expression": "COUNT(*)"}]
     if len(order) > 1:
@@ -87,7 +87,7 @@ class _Writing:
     variables: Sequence[str]
 
     def whole(self, expression: Expr) -> str:
-        """An expression whose columns are values of a match."""
+        """An expression over values of a match, in the operator's syntax."""
         texts: list[str] = []
         types: list[Column] = []
 
@@ -108,7 +108,7 @@ class _Writing:
         return written
 
     def _reference(self, reference: Expr) -> tuple[str, str]:
-        """A value of a match in the words of the operator, and its type."""
+        """A value of a match in the operator's syntax, and its type."""
         if not isinstance(reference, exp.Anonymous):
             return self._of_row(reference)
         name, arguments = reference.name.upper(), list(reference.expressions)
@@ -156,7 +156,7 @@ class _Writing:
 
 
 def _plain_columns(argument: Expr) -> Expr:
-    """Within an aggregate FIRST and LAST mean the row that is aggregated, as in Flink."""
+    """The argument without FIRST and LAST: within an aggregate they mean the aggregated row, as in Flink."""
 
     def plain(node: Expr) -> Expr:
         is_position = isinstance(node, exp.Anonymous) and node.name.upper() in ("FIRST", "LAST") and node.expressions

@@ -1,7 +1,7 @@
-"""Windows and ranges of processing time: of the times at which records arrived, which a source has to have recorded.
+"""Windows and ranges of processing time, over the arrival times that a source has recorded.
 
-What a clock showed is gone when a run is repeated. So a source that says that its event time is the processing time
-gives PROCTIME() its values, and windows over PROCTIME() are windows over that column.
+Clock readings cannot be repeated in another run. So PROCTIME() takes its values from a source that declares its event
+time as the processing time, and windows over PROCTIME() are windows over that column.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from engine.sql.rejected import SqlRejected
 
 
 def over_arrival_times(windowed: Windowed) -> Windowed:
-    """The same windows, over recorded times where their time is a processing time. Raises SqlRejected without any."""
+    """The windows, over recorded times if their time is a processing time. Raises SqlRejected if there are none."""
     if not is_processing_time(windowed.input, windowed.time):
         return windowed
     return replace(windowed, input=_in_place(windowed.input, windowed.time, windowed.at))
 
 
 def range_of_arrival_times(over: Over) -> Over:
-    """The same with a length of time before each row measured by recorded times. Raises SqlRejected without any."""
+    """The aggregates, with a RANGE of processing time over recorded times. Raises SqlRejected if there are none."""
     frame, time = over.frame, plain(over.order[0].expression)
     is_length = frame is not None and frame.args["kind"].upper() == "RANGE" and frame.args.get("start") != "UNBOUNDED"
     if time is None or not is_length or not is_processing_time(over.input, time):
@@ -40,7 +40,7 @@ def _in_place(relation: Relation, time: str, at: Expr) -> Relation:
 
 
 def is_processing_time(relation: Relation, name: str) -> bool:
-    """Whether a column stands for the time at which a record arrives."""
+    """Whether a column is a processing time."""
     match relation:
         case Scan():
             return name in relation.table.proctime
@@ -61,7 +61,7 @@ def is_proctime(item: Expr) -> bool:
 
 
 def without_arrival_times(time: str, at: Expr) -> SqlRejected:
-    """What is said of windows of processing time over something that is made of rows."""
+    """The error for windows of processing time over results: they need picked and filtered rows of a table."""
     message = (
         f"{time!r} is a processing time; its windows are for the rows of a table, picked and filtered. Use "
         "the event time for what is made of them."

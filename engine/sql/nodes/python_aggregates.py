@@ -1,4 +1,4 @@
-"""Calls of aggregate functions in Python: the code that a node needs for them."""
+"""Calls of Python aggregate functions, and the code that their node needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.sql.rejected import SqlRejected
 
 
 def any_python(calls: Sequence[Named]) -> bool:
-    """Whether a function in Python is among the calls."""
+    """Whether any call is of a Python function."""
     return bool(_functions(calls))
 
 
 def require_known(calls: Sequence[Named]) -> None:
-    """Raise SqlRejected for a function in Python OVER rows, as Flink does."""
+    """Raise SqlRejected for a Python aggregate function with OVER, as Flink does."""
     for _, call in calls:
         if isinstance(function := aggregate_function(call.unnest()), PythonFunction):
             message = (
@@ -28,7 +28,7 @@ def require_known(calls: Sequence[Named]) -> None:
 
 
 def code_of(calls: Sequence[Named], at: Expr | None) -> dict[str, str]:
-    """The parameter with the code of the functions; none where there are none. Raises SqlRejected."""
+    """The parameter with the code of the Python functions, if any. Raises SqlRejected for conflicting definitions."""
     texts = list(dict.fromkeys(function.code for function in _functions(calls)))
     if not texts:
         return {}
@@ -47,7 +47,7 @@ def _functions(calls: Sequence[Named]) -> list[PythonFunction]:
 
 
 def _defined(text: str) -> dict[str, str]:
-    """What a text defines, by name."""
+    """The definitions in a module's text, by name."""
     defined: dict[str, str] = {}
     for statement in ast.parse(text).body:
         match statement:

@@ -1,4 +1,4 @@
-"""ROW_NUMBER with a range of ranks as a node: a deduplication where Flink makes one of it, else a Top N.
+"""ROW_NUMBER with a range of ranks as a node: a deduplication if Flink uses one, else a Top N.
 
 Source: Flink RankUtil.canConvertToDeduplicate, RankNumberColumnRemoveRule, CalcRankTransposeRule.
 """
@@ -18,7 +18,7 @@ from engine.sql.nodes.window_ranks import window_rank
 
 
 def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
-    """The rows of the ranks. A single rank is a constant, so that nobody has to number rows for it."""
+    """The rows in a range of ranks. A single rank is a constant, so its rows are not numbered."""
     relation = _without_constants(relation)
     is_constant = relation.start == relation.end
     wants_number = relation.name in needed and not is_constant
@@ -40,7 +40,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
 
 
 def _without_constants(relation: Rank) -> Rank:
-    """A column that is a literal tells no partitions apart and no rows of one."""
+    """The ranking without literals in its partition: a literal does not distinguish partitions."""
     below = relation.input
     if not isinstance(below, Select):
         return relation
@@ -49,9 +49,9 @@ def _without_constants(relation: Rank) -> Rank:
 
 
 def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
-    """Of a Top N over another Flink keeps the inner rank, which is the key of the inner one's rows.
+    """The relation with the rank of a Top N below among its columns, and the rank's name; [] without such a Top N.
 
-    The relation with that rank among its columns, and its name; [] where there is none below.
+    In a Top N over another, Flink keeps the inner rank, which is the key of the inner Top N's rows.
     """
     inner = relation.input if isinstance(relation, Select) else relation
     is_ranked = isinstance(inner, Rank) and inner.start != inner.end and inner.function == "ROW_NUMBER"
@@ -69,9 +69,9 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
 
 
 def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
-    """What Flink computes of an aggregate right below, or below a projection, though nobody reads it: it updates rows.
+    """The relation with all results of an aggregate below among its columns, and the names to read in addition.
 
-    The relation with these results among its columns, and their names.
+    The aggregate is the relation itself or below its projection. Flink computes unread results too; they update rows.
     """
     relation = _without_distinct(relation)
     if isinstance(relation, Aggregate):
@@ -86,7 +86,7 @@ def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
 
 
 def _without_distinct(relation: Relation) -> Relation:
-    """DISTINCT of rows that the keys of an aggregate below tell apart is a projection of it."""
+    """The relation with a redundant DISTINCT as a projection: the keys of an aggregate below identify the rows."""
     below = relation.input if isinstance(relation, Aggregate) and not relation.calls else None
     if not isinstance(relation, Aggregate) or not isinstance(below, Select) or not isinstance(below.input, Aggregate):
         return relation
@@ -97,7 +97,7 @@ def _without_distinct(relation: Relation) -> Relation:
 
 
 def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str]) -> Emitted | None:
-    """Rank 1 by a time attribute alone is a deduplication; None where it is not."""
+    """The deduplication for rank 1 by a time attribute alone; None for other ranks and orders."""
     is_first = (relation.start, relation.end) == (1, 1) and relation.function == "ROW_NUMBER"
     if not is_first or len(relation.order) != 1:
         return None
@@ -121,8 +121,8 @@ def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list
 
 
 def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], *, wants_number: bool) -> Emitted:
-    # Flink fills in a processing time only where its value is read: in an order all rows are equal by it, in whatever
-    # direction, and equal rows rank as they arrive.
+    # Flink materializes a processing time only if its value is read. In an order, all rows are equal by it in either
+    # direction, and equal rows rank by arrival.
     order = [key for key in relation.order if key.expression.name not in emitted.arrival]
     narrow = emitter.narrowed(emitted, [*used, *_key(emitter, emitted)], relation.at)
     parameters: dict[str, Any] = {
@@ -146,7 +146,7 @@ def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], 
 
 
 def _key(emitter: Emitter, emitted: Emitted) -> list[str]:
-    """The relation's columns that identify a row of an updating input: with them it need not be kept whole."""
+    """The key columns of an updating input, so that its rows need not be kept whole; none for an insert-only input."""
     derived = emitter.derived[emitted.node]
     key = derived.shortest_key
     if derived.is_insert_only or key is None:
@@ -162,7 +162,7 @@ def order_by(key: SortKey, emitted: Emitted) -> dict[str, Any]:
 
 
 def _with_constant(emitter: Emitter, ranked: Emitted, relation: Rank) -> Emitted:
-    """The rank as a literal beside the columns."""
+    """The columns and the rank as a literal."""
     name = emitter.free_name(relation.name, ranked)
     columns = [(column.name, quote(column.name)) for column in emitter.schema(ranked)]
     literal = exp.Literal.number(relation.start).name

@@ -42,7 +42,7 @@ def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:
 
 
 def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitted:
-    """A source of its own, whose rows come before all others, as Flink's do."""
+    """A separate source, whose rows come before all others, as in Flink."""
     columns = [
         {"name": name, "type": emitter.type_of_constants([row[at] for row in relation.rows])}
         for at, name in enumerate(relation.columns)
@@ -53,7 +53,7 @@ def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitte
 
 
 def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitted:
-    """Nothing but other names where every item is a column; else a projection of the items that are used."""
+    """A projection of the used items; if all of them are columns, only other names without a node."""
     items = [(name, item) for name, item in relation.items if name in needed]
     proctimes = {name for name, item in items if is_proctime(item)}
     used = frozenset().union(*(mentioned(item) for _, item in items)) if items else frozenset()
@@ -104,19 +104,19 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
 
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
-    """Each row as often as its number says."""
+    """Each row, repeated as often as its `times` column says."""
     emitted = emitter.emit(relation.input, relation.input.columns)
     node = emitter.add("repeat", {"times_column": emitted.names[relation.times]}, [emitted.node], relation.at)
     return Emitted(node, {name: emitted.names[name] for name in relation.columns})
 
 
 def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Emitted:
-    """A row per element. Of a map one name means a multiset, whose values come as often as they are in it."""
+    """A row per element. A map with a single name is a multiset: each value is repeated by its count."""
     if mentioned(relation.collection):
-        # Flink computes all columns of a query whose rows are unnested.
+        # Flink computes all columns of the query below an UNNEST.
         emitted = emitter.emit(relation.input, relation.input.columns)
     else:
-        # The sets of GROUPING SETS: below them it carries no more columns than are used.
+        # The sets of GROUPING SETS: Flink keeps only used columns below them.
         columns = [name for name in relation.input.columns if name in needed]
         below = selected(relation.input, tuple((name, ref(name)) for name in columns)) if columns else relation.input
         emitted = emitter.emit(below, columns)
@@ -144,7 +144,7 @@ def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Em
 
 
 def _fields(type_: str, relation: Unnested) -> list[str]:
-    """The fields of a row, which become columns. Raises SqlRejected where they are not as many as the names."""
+    """The fields of a row, which become columns. Raises SqlRejected if their number is not that of the names."""
     fields = [name for name, _ in fields_of(type_)]
     if len(fields) != len(relation.names):
         message = (
@@ -167,7 +167,7 @@ def computed(emitter: Emitter, relation: Computed, needed: frozenset[str]) -> Em
         result = emitter.free_name(name, emitted)
         parameters = {
             "code": function.code,
-            # The last one is called where no name is given.
+            # Without a name the last function is called.
             "function": "" if function.is_last else function.function,
             "arguments": [{"expression": writer.write(argument)} for argument in call.expressions],
             "name": result,
@@ -179,7 +179,7 @@ def computed(emitter: Emitter, relation: Computed, needed: frozenset[str]) -> Em
 
 
 def _with_watermark(emitter: Emitter, emitted: Emitted, name: str, call: Expr) -> Emitted:
-    """CURRENT_WATERMARK(rowtime). Raises SqlRejected for another argument than an event time."""
+    """CURRENT_WATERMARK(rowtime). Raises SqlRejected if the argument is not an event time."""
     column = plain(call.expressions[0]) if len(call.expressions) == 1 else None
     schema = emitter.schema(emitted)
     if column is None or column not in emitted.names or schema.column(emitted.names[column]).time is None:
@@ -191,7 +191,7 @@ def _with_watermark(emitter: Emitter, emitted: Emitted, name: str, call: Expr) -
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:
-    """The operator that is called, over all columns of its inputs."""
+    """The called operator, over all columns of its inputs."""
     inputs = [emitter.emit(input_, input_.columns) for input_ in relation.inputs]
     parameters = in_terms_of(operators()[relation.operator], relation.parameters, inputs[0].names)
     node = emitter.add(relation.operator, parameters, [input_.node for input_ in inputs], relation.at)
@@ -199,7 +199,7 @@ def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitte
 
 
 def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
-    """The type that holds the values of all inputs. Raises SqlRejected where there is none."""
+    """The common type of a column over all inputs. Raises SqlRejected if there is none."""
     distinct = set(types)
     if len(distinct) == 1:
         return types[0]

@@ -1,4 +1,4 @@
-"""An aggregate whose groups are single rows: the rows as they are. Source: Flink FlinkAggregateRemoveRule."""
+"""Aggregates whose groups are single rows, as projections. Source: Flink FlinkAggregateRemoveRule."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from engine.model.schema import quote
 from engine.sql.algebra import Aggregate
 from engine.sql.nodes.emitter import Emitted, Emitter
 
-# Joins that keep the rows of their left input apart, and what numbers rows: Flink looks at the rows below.
+# Semi and anti joins, and operators that keep, order or number rows: Flink looks at the keys of their input.
 _LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)
 _PASSING: Final = ("filter", "sort", "deduplicate", "topn", "window_topn", "over_aggregate")
 
 
 def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
-    """Whether no two rows are ever in one group, as Flink knows it: a rank is no key for that."""
+    """Whether each group has at most one row, as far as Flink knows: a rank does not count as a key."""
     names = {item for item in group_by if isinstance(item, str)}
     if not names:
         return False
     by_id = {node.id: node for node in emitter.nodes}
     node = by_id[emitted.node]
-    # Of a single row, whose key is empty, columns may be computed.
+    # A computed column is no key, but a single row has the empty key.
     while True:
         if node.operator == "project":
             below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
@@ -41,7 +41,7 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
 
 
 def _hides_keys(emitter: Emitter, name: str) -> bool:
-    """Whether the keys of a node come from a table with a watermark, through which Flink does not see them here."""
+    """Whether the keys of a node come from a table with a watermark: Flink does not see these keys here."""
     inputs = [edge.source for edge in emitter.edges if edge.target == name]
     if not inputs:
         return any(column.time is not None for column in emitter.derived[name].schema)
@@ -51,7 +51,7 @@ def _hides_keys(emitter: Emitter, name: str) -> bool:
 
 
 def is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
-    """Whether the result over a single row is the argument, as Flink knows it."""
+    """Whether the result over a single row is the argument, as far as Flink knows."""
     function = functions().get(call["function"])
     if function is None or "argument" not in call or "filter" in call:
         return False
@@ -61,7 +61,7 @@ def is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
 def ungrouped(
     emitter: Emitter, emitted: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
 ) -> Emitted:
-    """The rows as they are, where each is a group of its own. Source: Flink FlinkAggregateRemoveRule."""
+    """A projection instead of an aggregate with one row per group. Source: Flink FlinkAggregateRemoveRule."""
     schema = emitter.schema(emitted)
     items = [(item, quote(item)) if isinstance(item, str) else (item["name"], item["expression"]) for item in group_by]
     for call in calls:

@@ -1,4 +1,4 @@
-"""Joins FOR SYSTEM_TIME AS OF the left side's event time, with the version that was valid then, or of its arrival."""
+"""Joins FOR SYSTEM_TIME AS OF a time of the left side, with the version that is valid at its event time or arrival."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.sql.rejected import SqlRejected
 
 
 def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted:
-    """The temporal join. Raises SqlRejected where either side lacks what it takes."""
+    """The temporal join, or for a processing time the lookup join. Raises SqlRejected if a side does not fit."""
     at = relation.as_of
     assert at is not None
     time = plain(at)
@@ -35,7 +35,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
         message = "a temporal join needs the versioned table's primary key in ON: l.k = v.k."
         raise SqlRejected(message, relation.at)
     left = Side(_as_of(emitter, left.emitted, time, at), left.keys)
-    # Which of its columns are the event time and the primary key shows when it is a node.
+    # The event time and the primary key of the right side are known only once it is a node.
     right = side(emitter, relation.right, relation.right.columns, [b for _, b in condition.equal], relation.at)
     times = [name for name in relation.right.columns if name in event_times(emitter, right.emitted)][:1]
     kept = {right.emitted.names[name] for name in (*right_used, *times) if name in right.emitted.names}
@@ -51,7 +51,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
 
 
 def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
-    """The left side with this event time only. Raises SqlRejected where the column is none."""
+    """The left side with only this event time. Raises SqlRejected if the column is not an event time."""
     if time not in event_times(emitter, left):
         message = f"{time!r} is not an event time of the left side. Name the one of its source."
         raise SqlRejected(message, at)

@@ -1,4 +1,4 @@
-"""Conditions that hold the event times of two sides within an interval of each other.
+"""Conditions that keep the event times of two sides within an interval of each other.
 
 l.ts BETWEEN r.ts - INTERVAL '2' SECOND AND r.ts + INTERVAL '3' SECOND      left - right in [-2000, 3000]
 """
@@ -19,7 +19,7 @@ from engine.sql.rejected import SqlRejected
 
 @dataclass(frozen=True)
 class TimeBounds:
-    """left time - right time lies in [lower_ms, upper_ms]. rest: the conditions on something else."""
+    """left time - right time lies in [lower_ms, upper_ms]. rest: the other conditions."""
 
     left_time: str
     right_time: str
@@ -31,7 +31,7 @@ class TimeBounds:
 def time_bounds(
     emitter: Emitter, relation: Join, conditions: Sequence[Expr], left: Emitted, right: Emitted
 ) -> TimeBounds | None:
-    """The interval that the conditions give from both ends; None where they do not, or a side is updated."""
+    """The interval from the conditions; None without both bounds on one pair of times, or if a side has updates."""
     if not all(emitter.derived[emitted.node].is_insert_only for emitted in (left, right)):
         return None
     left_times = event_times(emitter, left)
@@ -63,7 +63,7 @@ def only_event_time(emitter: Emitter, emitted: Emitted, time: str, at: Expr) -> 
     name = emitted.names[time]
     if schema.event_time is not None and schema.event_time.name == name:
         return emitted
-    # What is computed is no event time, even if it computes nothing.
+    # A computed column is not an event time, even if the expression changes nothing.
     items = [
         (
             column.name,
@@ -111,7 +111,7 @@ def _bound(comparison: Expr, left: set[str], right: set[str]) -> tuple[tuple[str
 
 
 def _shifted(expression: Expr) -> tuple[str, int] | None:
-    """A column, and by how many ms it is moved."""
+    """A column and its offset in ms; None for other expressions."""
     bare = expression.unnest()
     if isinstance(bare, exp.Column):
         return bare.name, 0
@@ -120,7 +120,7 @@ def _shifted(expression: Expr) -> tuple[str, int] | None:
         try:
             by_ms = interval_ms(bare.expression)
         except SqlRejected:
-            # A month has no fixed length: a condition like any other.
+            # A month has no fixed length, so this is not a bound.
             return None
         return None if base is None else (base[0], base[1] + (by_ms if isinstance(bare, exp.Add) else -by_ms))
     return None

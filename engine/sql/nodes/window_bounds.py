@@ -1,4 +1,4 @@
-"""Which columns of a relation are the bounds of windows, so that what is above it works per window too.
+"""The columns of a relation that are window bounds, so that operators above it work per window too.
 
 Source: Flink FlinkRelMdWindowProperties, WindowUtil.
 """
@@ -37,10 +37,10 @@ EVENT_TIME: Final = 3
 
 @dataclass(frozen=True)
 class WindowColumns:
-    """The windows that a relation's rows are in, and what its columns have to do with them.
+    """The windows of a relation's rows, and the roles of its columns.
 
-    columns: START, END and TIME of the window, and the EVENT_TIME of which it was made. partition: of sessions,
-    the columns that tell them apart; None where not all of them are there any more.
+    columns: by name, its role: START, END or TIME of the window, or the EVENT_TIME that assigned it. partition: the
+    PARTITION BY columns of sessions; None if the relation does not have all of them.
     """
 
     windowing: Windowing
@@ -49,15 +49,15 @@ class WindowColumns:
 
     @property
     def is_whole(self) -> bool:
-        """Whether a row's window can be told: both bounds are there."""
+        """Whether both bounds of the windows are among the columns."""
         return {START, END} <= set(self.columns.values())
 
     def bound(self, which: int) -> str:
-        """The first column that is this bound."""
+        """The first column with this role."""
         return next(name for name, at in self.columns.items() if at == which)
 
     def renamed(self, names: dict[str, str]) -> WindowColumns:
-        """The same of a relation above, whose columns are these: by new name, the name so far."""
+        """The windows of a relation above with renamed columns. names: by new name, the current name."""
         columns = {new: self.columns[old] for new, old in names.items() if old in self.columns}
         return replace(self, columns=columns, partition=self._renamed_partition(names))
 
@@ -68,7 +68,7 @@ class WindowColumns:
 
 
 def windows_of(relation: Relation) -> WindowColumns | None:
-    """The windows of a relation's rows; None where they have none, or it cannot be told any more."""
+    """The windows of a relation's rows; None without windows, or if they are unknown."""
     match relation:
         case Windowed():
             columns = dict(zip(relation.bounds, (START, END, TIME), strict=True))
@@ -88,9 +88,9 @@ def windows_of(relation: Relation) -> WindowColumns | None:
 
 
 def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named]] | None:
-    """The window function right below, with groups and calls over its columns: rows and windows at once.
+    """The window function directly below, with groups and calls over its columns: windows and aggregates in one node.
 
-    None where the groups do not name both bounds, or a bound is used for something else.
+    None if the groups do not contain both bounds, or if a bound is used in another expression.
     """
     below: Relation = relation.input
     groups, calls = relation.groups, relation.calls
@@ -101,7 +101,7 @@ def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequen
         below = below.input
     match below:
         case Filter(Windowed() as windowed, test) if not mentioned(test) & set(windowed.bounds):
-            # Only sessions have a condition above them: Flink makes those of the rows that meet it.
+            # Only sessions keep a condition above them; Flink builds them from the rows that meet it.
             below = replace(windowed, input=filtered(windowed.input, test))
     if not isinstance(below, Windowed) or not {plain(item) for _, item in groups} >= set(below.bounds[:2]):
         return None
@@ -114,7 +114,7 @@ def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequen
 
 
 def attached_windows(relation: Aggregate) -> WindowColumns | None:
-    """The windows that the rows below an aggregation have already, where its groups name both bounds."""
+    """The existing windows of an aggregate's input rows if its groups contain both bounds, else None."""
     windows = windows_of(relation.input)
     named = [plain(item) for _, item in relation.groups]
     if windows is None or not {START, END} <= {windows.columns[name] for name in named if name in windows.columns}:
@@ -124,7 +124,7 @@ def attached_windows(relation: Aggregate) -> WindowColumns | None:
 
 
 def joined_windows(relation: Join, pairs: Sequence[tuple[Expr, Expr]]) -> tuple[WindowColumns, WindowColumns] | None:
-    """The windows of both sides, where they are the same and the join holds both bounds equal."""
+    """The windows of both sides if they are the same and the join equates both bounds, else None."""
     left, right = windows_of(relation.left), windows_of(relation.right)
     if left is None or right is None or left.windowing != right.windowing:
         return None
@@ -137,7 +137,7 @@ def joined_windows(relation: Join, pairs: Sequence[tuple[Expr, Expr]]) -> tuple[
 
 
 def _has_its_sessions(windowing: Windowing, partition: frozenset[str] | None, keys: Sequence[str | None]) -> bool:
-    """Whether each group has windows of its own: sessions are those of their PARTITION BY."""
+    """Whether the windows fit the groups: sessions require their PARTITION BY columns as group keys."""
     return windowing.kind is not WindowKind.SESSION or (partition is not None and partition == set(keys))
 
 
@@ -156,7 +156,7 @@ def _of_aggregate(relation: Aggregate) -> WindowColumns | None:
         windows = attached_windows(relation)
     if windows is None:
         return None
-    # Rows of results have no event time but the window's.
+    # Result rows have no event time except the window's.
     kept = replace(windows, columns={name: at for name, at in windows.columns.items() if at != EVENT_TIME})
     return kept.renamed({name: column for name, item in groups if (column := plain(item))})
 

@@ -1,4 +1,4 @@
-"""Joins of two relations of windows on equal bounds."""
+"""Joins of two windowed relations on equal bounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.sql.nodes.window_bounds import END, START, joined_windows
 
 
 def window_join(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted | None:
-    """The join per window; None where the sides have not the same windows, or their bounds are not held equal."""
+    """The join per window; None if the sides have different windows, or the condition does not equate their bounds."""
     both_windows = joined_windows(relation, condition.equal)
     if both_windows is None:
         return None

@@ -1,4 +1,4 @@
-"""ROW_NUMBER per window as a node: the partition holds both bounds of a window."""
+"""ROW_NUMBER per window as a node: the partition contains both bounds of a window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.sql.rejected import SqlRejected
 
 
 def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_number: bool) -> Emitted | None:
-    """The rank per window; None where the partition does not hold both bounds of one."""
+    """The rank per window; None if the partition does not contain both bounds. Raises SqlRejected."""
     windows = windows_of(relation.input)
     if windows is None:
         return None

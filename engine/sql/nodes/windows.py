@@ -1,4 +1,4 @@
-"""Window functions, unless an aggregate right above makes the windows itself, and aggregates over frames."""
+"""Window functions without an aggregate directly above, aggregates over frames, and sorted rows."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
 
 
 def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitted:
-    """The rows as they come where they are ordered by arrival; else by event time. Raises SqlRejected.
+    """The rows unchanged if ordered by arrival, else sorted by event time. Raises SqlRejected for other orders.
 
-    Below an aggregate, a join and the like the order of a view means nothing: there it is left out, as in Flink.
+    Below an aggregate, a join and the like an order that is not fixed has no effect: it is left out, as in Flink.
     """
     if not relation.is_fixed and not emitter.above <= {Select, Filter, Over, Sorted}:
         return emitter.emit(relation.input, needed)
@@ -99,7 +99,7 @@ def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitt
 
 
 def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
-    """A row number without a last one: by a time it counts the rows so far, else it is refused."""
+    """A row number without a last rank: by a time it counts the rows so far. Raises SqlRejected for other orders."""
     message = (
         f"{relation.function} needs a last rank: without it all rows would have to be kept. Add, for example, WHERE "
         f"{relation.name} <= 10 in a query around this one."
@@ -116,7 +116,7 @@ def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Em
 
 
 def _frame(relation: Over) -> dict[str, Any]:
-    """ROWS or RANGE, and how far back. Without a frame: all rows up to this one and those of its time."""
+    """The parameters of ROWS or RANGE. Without a frame: all rows up to this one, and all rows of its time."""
     frame = relation.frame
     if frame is None:
         return {"frame": "range"}
