@@ -81,7 +81,7 @@ class AggregateKernel(Kernel):
         self._retract = compiled.retract
         self._value = compiled.value
         self._present = compiled.present
-        # Read only where rows are taken out, and then it is there.
+        # Only read with retractions; then it is always set.
         self._retracting = retracting
         self._rows = compiled.rows or 0
         self._clock = compiled.clock if compiled.uses_clock else None
@@ -213,18 +213,18 @@ class GroupAggregate(WithFunctions):
         )
 
     def _steady(self, input_: Derived) -> frozenset[str]:
-        """The results that no retraction changes, as Flink sees it."""
+        """The results that retractions never change, according to Flink."""
         return never_retracts(self.aggregates, monotonicity(self.group_by, self.aggregates, input_))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """It can write any; of an updating input it needs -U."""
+        """Any update kind; an updating input has to emit -U."""
         if not inputs[0].has_updates:
             return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
         reason = "the old row must be retracted from its group, which may differ from the group of the new one"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,), (reason,)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """With retraction where the input takes rows back."""
+        """With retraction if the input retracts."""
         (input_,) = inputs
         retracting = input_.mode.retracts
         steady = self._steady(input_.derived)
@@ -240,12 +240,12 @@ class GroupAggregate(WithFunctions):
         return Strategy("with retraction", reason, f"{per_group}, and the number of its rows")
 
     def step(self, context: StepContext) -> Keyed:
-        """By group."""
+        """One kernel per group."""
         (input_,) = context.inputs
         values, calls = plan_calls(self.aggregates, input_.schema, context.schema, steady=self._steady(input_.derived))
         bundles = None
         if not self.python_calls:
-            # Flink folds no bundles before a function in Python.
+            # Flink does not fold bundles before a Python function.
             folds = all(call.function.folds_bundles for call in self.aggregates)
             bundles = bundling(context.options, two_phases=folds)
         kernel = partial(
@@ -276,7 +276,7 @@ class GroupAggregate(WithFunctions):
         return Columnar(make, f"columnar: {in_words(calls)}")
 
     def _emits_unchanged(self, context: StepContext) -> bool:
-        """With a state TTL Flink repeats a result that stays the same, but for functions in Python."""
+        """Whether unchanged results are emitted again: with a state TTL, as in Flink, except for Python functions."""
         return has_state_ttl(context.options) and not self.python_calls
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

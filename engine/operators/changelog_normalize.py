@@ -62,7 +62,7 @@ class ChangelogNormalizeKernel(Kernel):
         self.kept = state
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Replace the row of the key, or take it away."""
+        """Replace or delete the row of the key."""
         if kind == UPDATE_BEFORE:
             return
         *values, is_wanted = row
@@ -100,7 +100,7 @@ class BundledChangelogNormalize(ChangelogNormalizeKernel):
             self.last = kind, row
 
     def on_bundle(self, out: Output) -> None:
-        """Take the last record."""
+        """Process the last record of the bundle."""
         if self.last is not None:
             kind, row = self.last
             self.last = None
@@ -144,7 +144,7 @@ class ChangelogNormalize(Operator):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """It keeps the rows, so it can write any; of its input it needs no -U."""
+        """Any update kind, since its state has the rows; the input need not emit -U."""
         (input_,) = inputs
         if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
@@ -154,7 +154,7 @@ class ChangelogNormalize(Operator):
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         (input_,) = inputs
         what = (
             ("a consumer needs the rows that upserts replace")
@@ -167,7 +167,7 @@ class ChangelogNormalize(Operator):
         return Strategy("normalise", f"{what}, so the last row of each key is kept", f"per key: its last row{only}")
 
     def step(self, context: StepContext) -> Keyed:
-        """All columns by key, and whether the row is wanted."""
+        """All columns by key, and whether the row meets the condition."""
         wanted = "TRUE" if self.condition is None else f"coalesce({self.condition}, FALSE)"
         columns = (*map(quote, context.schema.names), wanted)
         bundles = bundling(context.options)
@@ -192,7 +192,7 @@ class ChangelogNormalize(Operator):
         return Columnar(make, "columnar: the last row of each key")
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
-        """The last record of each key, where that is a row and wanted."""
+        """The last record of each key, if it is a row and meets the condition."""
         (input_,) = inputs
         rows = by_key(input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
         return rows if self.condition is None else rows.where(self.condition)

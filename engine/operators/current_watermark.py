@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class CurrentWatermarkKernel(Kernel):
-    """Each record with the watermark. units: of the event time in a millisecond."""
+    """Each record with the watermark. units: the number of event time units per millisecond."""
 
     def __init__(self, units: int) -> None:
         self.units = units
@@ -91,11 +91,11 @@ class CurrentWatermark(Operator):
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("current watermark", "each record is given the watermark before its own event")
 
     def step(self, context: StepContext) -> Keyed:
-        """Spread by event time: what a record is given depends on nothing but its place."""
+        """Spread by event time: the watermark of a record depends only on its position."""
         schema = context.inputs[0].schema
         time = schema.event_time
         assert time is not None, "derive refuses an input without an event time"

@@ -129,7 +129,7 @@ class Deduplicate(RoutesLate):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns; the key columns become the upsert key.
 
-        Raises UnknownColumn, PipelineError without an event time, PlanRejected for an input that is updated.
+        Raises UnknownColumn, PipelineError without an event time, PlanRejected for an updating input.
         """
         (input_,) = inputs
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
@@ -156,7 +156,7 @@ class Deduplicate(RoutesLate):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """It keeps what it emitted, so it can write any; +U alone is enough where it replaces the row of its key."""
+        """Any update kind, since its state has the row; +U alone is enough if it replaces the row of its key."""
         (input_,) = inputs
         if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
@@ -166,7 +166,7 @@ class Deduplicate(RoutesLate):
         return (both,)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """Which of Flink's functions it is."""
+        """The corresponding function of Flink."""
         input_ = inputs[0].derived
         function = self._function(input_)
         row = "per key: the kept row"
@@ -194,7 +194,7 @@ class Deduplicate(RoutesLate):
         return Strategy(function.value, reason, state)
 
     def step(self, context: StepContext) -> Step:
-        """One kernel per key; rows carry their time in ms where no column is just that."""
+        """One kernel per key; rows get their time in ms unless the event time column is in ms."""
         schema = context.inputs[0].schema
         values = tuple(map(quote, schema.names))
         time_at = -1
@@ -217,7 +217,7 @@ class Deduplicate(RoutesLate):
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
-        """The first or last row of each key, by time and then by position; of a changelog the last record."""
+        """The first or last row of each key, by time and then by position; for a changelog the last record."""
         from pyspark.sql import functions as f
 
         (input_,) = inputs
@@ -230,7 +230,7 @@ class Deduplicate(RoutesLate):
         return first_of(input_.changelog, keys, order).where(PUTS)
 
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
-        """The best row of each key, which may be replaced: for an input that takes rows back."""
+        """A Top 1 per key, for inputs that retract."""
         schema = inputs[0].schema
         time = schema.event_time.name if schema.event_time is not None else time_column(schema)
         if time is None:
@@ -240,15 +240,15 @@ class Deduplicate(RoutesLate):
         return (Alternative("Use Top N with N = 1", "topn", parameters),)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The rows of its key, one of which it is."""
+        """The rows of its key."""
         return (Origin(tuple((name, name) for name in self.keys)),)
 
     def late_rule(self) -> LateRule | None:
-        """The first row by event time, once complete: older rows than the watermark. One of its very time counts."""
+        """For the complete first row by event time: a row before the watermark. A row at the watermark is not late."""
         return LateRule(OwnTime({"in": 1})) if self._waits else None
 
     def meaning(self, emission: Emission) -> Meaning:
-        """Which row of its key is kept now."""
+        """The row of its key that is kept now."""
         by = "by arrival" if self.order is RowOrder.ARRIVAL else "by event time"
         match emission.kind:
             case RowKind.INSERT:
@@ -285,7 +285,7 @@ class Deduplicate(RoutesLate):
 
     @property
     def _waits(self) -> bool:
-        """Whether a row goes out when the watermark has reached it."""
+        """Whether a row is emitted when the watermark has reached it."""
         by_time = self.order is RowOrder.EVENT_TIME and self.keep is Keep.FIRST
         return by_time and self.first_row is FirstRow.WHEN_COMPLETE
 
@@ -384,7 +384,7 @@ _NESTED: Final = ("array", "map", "struct")
 
 
 def _tells_insert(context: StepContext) -> bool:
-    """Flink: where -U goes out, or somebody cares, the first row of a key is told from an update."""
+    """Whether the first row of a key is +I and not +U, as in Flink: if -U is emitted, or if the option asks for it."""
     return context.generate_update_before or is_on(context.options, SENSITIVE)
 
 

@@ -61,7 +61,7 @@ class Filter(Operator):
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input's columns, keys and kinds. Raises ExpressionError where the condition is not a BOOLEAN."""
+        """The input's columns, keys and kinds. Raises ExpressionError if the condition is not a BOOLEAN."""
         (input_,) = inputs
         require_condition(self.condition, input_.schema, node, analyzer)
         alone = input_.lone_updates or (input_.has_updates and not self._keeps_whole_rows(input_))
@@ -73,7 +73,7 @@ class Filter(Operator):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """What is wanted is asked of the input; +U alone only where no row can begin or cease to match."""
+        """The wanted kind is required from the input; +U alone only if no update can change whether a row matches."""
         (input_,) = inputs
         if self._keeps_whole_rows(input_):
             return forwarded(inputs, wanted, "the condition is on the upsert key: a row matches always or never")
@@ -81,7 +81,7 @@ class Filter(Operator):
         return forwarded_with_update_before(inputs, wanted, reason)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("filter", "each record is checked on its own and keeps its kind")
 
     def step(self, context: StepContext) -> Step:
@@ -103,7 +103,7 @@ class Filter(Operator):
         return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
 
     def _may_cease(self, input_: Derived) -> bool:
-        """Whether Flink thinks that a row may cease to match by an update."""
+        """Whether Flink assumes that a row may stop matching by an update."""
         moving = {name: _MOVEMENT[move] for name, move in input_.monotonic.items() if move in _MOVEMENT}
         return Expression.parse(self.condition).may_cease(input_.schema, moving)
 

@@ -55,9 +55,9 @@ LATE = "no row could match it any more when it arrived"
 class Kept:
     """The rows of one side that may still match.
 
-    wait_ms: how long after a row's time the other side may bring it a partner. clean_up_ms: how much later rows are
-    let go. rows: by time, in order of arrival, each with whether it has met anybody. timer_ms: when rows are next let
-    go, or None.
+    wait_ms: by how much a partner's time may be later than the row's. clean_up_ms: how much longer rows are kept.
+    rows: by time, in order of arrival, each with whether it has matched. timer_ms: the time of the next removal of
+    rows, or None.
     """
 
     def __init__(self, wait_ms: int, pads: bool, clean_up_ms: int = 0) -> None:
@@ -68,17 +68,17 @@ class Kept:
         self.timer_ms: int | None = None
 
     def expired_ms(self, watermark_ms: int) -> int:
-        """The time up to which rows have nobody left to wait for."""
+        """The time up to which rows can no longer match."""
         return watermark_ms if watermark_ms == MAX_WATERMARK else watermark_ms - self.wait_ms - 1
 
     def keep(self, time_ms: int, row: Row, met: bool, out: Output) -> None:
-        """Keep a row, and see that it will be let go."""
+        """Keep a row, and make sure that a timer removes it."""
         self.rows.setdefault(time_ms, []).append((row, met))
         if self.timer_ms is None:
             self.wake(time_ms, out)
 
     def wake(self, time_ms: int, out: Output) -> None:
-        """Set the timer at which rows of this time are let go."""
+        """Set the timer that removes rows of this time."""
         self.timer_ms = time_ms + self.wait_ms + self.clean_up_ms + 1
         out.set_timer(self.timer_ms)
 
@@ -122,7 +122,7 @@ class IntervalJoinKernel(Kernel):
                 met = self._meet(columns, other.rows[other_ms], port, out) or met
             if other_ms <= expired_ms:
                 self._let_go(1 - port, other_ms, out)
-        # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for what happened before.
+        # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for earlier ones.
         is_over = last_ms <= 0 <= time_ms
         if out.watermark_ms < last_ms and not is_over:
             own.keep(time_ms, columns, met, out)
@@ -132,7 +132,7 @@ class IntervalJoinKernel(Kernel):
             out.late(time_ms, (0 if is_over else out.watermark_ms) - last_ms, LATE)
 
     def on_timer(self, time_ms: int, name: object, out: Output) -> None:
-        """Let go of rows that have nobody left to wait for: right ones first, as Flink does."""
+        """Remove the rows that can no longer match: the right side's first, as in Flink."""
         for port in (1, 0):
             side = self.sides[port]
             if side.timer_ms != time_ms:
@@ -227,12 +227,12 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         return Derived(schema, monotonic=constant(schema.names), above=held)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """There are no updates on either side of it."""
+        """Neither its inputs nor its output have updates."""
         reason = "an interval join takes insert-only inputs"
         return (Offer((UpdateKind.NONE,) * 2, (reason,) * 2),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy(
             f"{self.kind.value} interval join",
             "both inputs are insert-only, and no row is kept longer than the interval; the watermark after it is "
@@ -257,9 +257,9 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         return paired(inputs, (left, right), keys, self.kind, self.condition, times=times, within=within)
 
     def late_rule(self) -> LateRule:
-        """A row that nobody can meet any more. It is lost, or padded where its side is kept.
+        """A row that can no longer match. It is lost, or padded on a preserved side.
 
-        About, as a row may outstay its time until the timer of its side fires, and be met meanwhile.
+        Not exact: a row stays until the timer of its side fires, and may still be matched until then.
         """
         padded = (self.kind.keeps_left, self.kind.keeps_right)
         return LateRule(

@@ -55,7 +55,7 @@ _code = attrgetter("code")
 class SideRows:
     """The rows of one side of a key, by their unique key or by their content.
 
-    They meet others in the order of Flink's RocksDB: by the bytes of what they are known by.
+    They are joined in the order of Flink's RocksDB: by the bytes of their unique key or content.
     """
 
     def __init__(self, side: JoinSide) -> None:
@@ -70,7 +70,7 @@ class SideRows:
         self.ordered: list[Held] | None = None
 
     def in_order(self) -> Iterable[Held]:
-        """The rows in the order in which they meet others. It is found out when there are two for the first time."""
+        """The rows in the order in which they are joined. The order is computed once there are two rows."""
         if self.encode is None or len(self.held) < 2:
             return self.held.values()
         if self.ordered is None:
@@ -155,7 +155,7 @@ class JoinKernel(Kernel):
         return tuple(tables)
 
     def partners(self, row: Row, port: int) -> Iterator[Held]:
-        """The rows of the other side that meet this one."""
+        """The rows of the other side that match this row."""
         if not self.can_match:
             return
         matches = self.matches
@@ -174,14 +174,14 @@ class PairingJoin(JoinKernel, ReplacingKernel):
         self.keeps = (kind.keeps_left, kind.keeps_right)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Add the row's pairs, or take them back."""
+        """Emit or retract the row's pairs."""
         if kind in (INSERT, UPDATE_AFTER):
             self._accumulate(kind, row, out)
         else:
             self._retract(kind, row, out)
 
     def replace(self, old: Change, new: Change, out: Output) -> None:
-        """Take a row back and add its successor. A partner of both is not padded in between."""
+        """Retract a row and add its successor. A partner of both is not padded in between."""
         after = set(map(id, self.partners(new[1], out.port)))
         both = {id(held) for held in self.partners(old[1], out.port)} & after
         self._retract(*old, out, spared=both)
@@ -227,7 +227,7 @@ class PairingJoin(JoinKernel, ReplacingKernel):
 
 
 class SemiAntiJoin(JoinKernel):
-    """Semi and anti join: left rows that have a partner, or that have none."""
+    """Semi and anti join: left rows with a partner, or without one."""
 
     def __init__(
         self, kind: JoinKind, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None = None
@@ -236,7 +236,7 @@ class SemiAntiJoin(JoinKernel):
         self.is_anti = kind is JoinKind.ANTI
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """A left row is judged by its partners; a right one may change what left rows are."""
+        """A left row is emitted depending on its partners; a right row may change this for left rows."""
         port = out.port
         accumulates = kind in (INSERT, UPDATE_AFTER)
         if not accumulates and self.can_match and not self.sides[port].retract(row):
@@ -272,12 +272,12 @@ class Join(KeyedJoin):
     title: ClassVar[str] = "Join"
     summary: ClassVar[str] = "Pairs rows of two inputs that have equal keys, and keeps the pairs up to date."
 
-    # Without any it is a cross join.
+    # Without keys it is a cross join.
     left_keys: LeftKeys = ()
     right_keys: RightKeys = ()
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The joined row. Kinds of change are forwarded by inner and semi joins, any for the others."""
+        """The joined row. Inner and semi joins forward the kinds of change; the others may emit any kind."""
         left, right = inputs
         self.check_pair(node, inputs, analyzer)
         forwards = self.kind in (JoinKind.INNER, JoinKind.SEMI)
@@ -295,7 +295,7 @@ class Join(KeyedJoin):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """+U alone only where it replaces a row by a key that holds the join key: then it stays in its place."""
+        """+U alone only if it replaces a row by a key that contains the join key: then its partners stay the same."""
         if wanted is UpdateKind.ONLY_UPDATE_AFTER:
             if not self._takes_lone_updates_after(inputs):
                 return ()
@@ -305,7 +305,7 @@ class Join(KeyedJoin):
         return (Offer((UpdateKind.BEFORE_AND_AFTER,) * 2, (reason,) * 2),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """What is known of each side decides how its rows are kept."""
+        """The keys of each side determine how its rows are kept."""
         left, right = (
             join_side(input_.derived, keys)
             for input_, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
@@ -352,7 +352,7 @@ class Join(KeyedJoin):
         """No record is ever too late."""
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""
+        """JOIN ... ON, or [NOT] EXISTS for semi and anti joins."""
         table = quote(inputs[0][0])
         other, tests = self.sql_parts(inputs)
         on = " AND ".join(tests) or "TRUE"
@@ -362,7 +362,7 @@ class Join(KeyedJoin):
         return f"SELECT *\nFROM {table}\n{self.kind.sql} {other}\nON {on}"
 
     def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
-        """Whether each updated input has a key that holds its join key, and nothing else decides who meets whom."""
+        """Whether each updating input has a key that contains its join key, and the join has no further condition."""
         updated = [
             (input_, frozenset(keys))
             for input_, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)

@@ -48,7 +48,7 @@ class LookupJoinKernel(Kernel):
         self.table = state or []
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Keep a row of the table; look a left one up."""
+        """Keep a row of the table; look up a left row."""
         if out.port == TABLE:
             self._keep(kind, row)
             return
@@ -65,7 +65,7 @@ class LookupJoinKernel(Kernel):
         return self.table or None
 
     def describe(self, names: Names) -> Description:
-        """The rows that are found."""
+        """The rows of the table, as a lookup finds them."""
         if not self.table:
             return ()
         rows = [names.show(row, 1) for row in self.table]
@@ -110,12 +110,12 @@ class LookupJoin(KeyedJoin):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """Of the left input what is wanted of it; of the table all that leaves it."""
+        """The wanted kind from the left input; -U from the table, so that removed rows are known."""
         own = "the kinds of the left input are passed on"
         return (Offer((wanted, UpdateKind.BEFORE_AND_AFTER), (own, "a row that left the table is not found any more")),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy(
             f"{self.kind.value} lookup join",
             f"a row finds what {inputs[TABLE].node} holds for it when it arrives; what the table becomes later changes "

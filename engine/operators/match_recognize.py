@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 Read = TypeVar("Read")
 _AT_ONCE = "0L"
-"""The time of rows that are taken as they arrive."""
+"""The time of rows that are processed on arrival."""
 
 
 class Define(Parameters):
@@ -205,7 +205,7 @@ class MatchRecognize(RoutesLate):
             if isinstance(value, MatchTime):
                 times[one.name] = TimeUnit.TIMESTAMP
             elif planned.is_time(one.expression) and self._by_time and not self._has_match_time:
-                # Flink takes the time of a row for one, too.
+                # For Flink the time of a row is an event time, too.
                 times[one.name] = schema.event_time.time if schema.event_time is not None else None
             measures.append(Column(one.name, column.type, time=times.get(one.name)))
         for at, condition in enumerate(self.define):
@@ -220,7 +220,7 @@ class MatchRecognize(RoutesLate):
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         when = "when the watermark reaches them" if self._by_time else "as they arrive"
         limit = f", for less than {duration(self.within_ms)}" if self.within_ms else ""
         waiting = "the rows that wait for the watermark, and " if self._by_time else ""
@@ -231,7 +231,7 @@ class MatchRecognize(RoutesLate):
         )
 
     def step(self, context: StepContext) -> Keyed:
-        """By partition; each row with its time in ms, and what is looked at."""
+        """By partition; each row with its time in ms and the values that the pattern uses."""
         schema, types = context.inputs[0].schema, context.derived.expression_types
         planned = self._planned(schema, types.__getitem__)
         kernel = self._kernel(planned, schema)
@@ -261,7 +261,7 @@ class MatchRecognize(RoutesLate):
         return Meaning("rows that match the pattern")
 
     def without_variables(self, expression: str) -> str:
-        """A measure or a condition as Spark's analyzer can read it over the columns of the input."""
+        """A measure or a condition without variables, so that Spark's analyzer can read it over the input's columns."""
         return without_variables(expression, self.variables)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
@@ -282,7 +282,7 @@ class MatchRecognize(RoutesLate):
             skip += f" {quote(self.skip_to or '')}"
         within = f" WITHIN {interval(self.within_ms)}" if self.within_ms else ""
         defined = {one.variable: one.condition for one in self.define}
-        # Flink has no DEFINE without a condition.
+        # Flink requires at least one condition in DEFINE.
         conditions = defined or {self.variables[0]: "TRUE"}
         clauses = [
             *keys,
@@ -309,7 +309,7 @@ class MatchRecognize(RoutesLate):
         return MatchPlan(schema, self.variables, _AT_ONCE if time is None else time.milliseconds, type_of)
 
     def _kernel(self, planned: MatchPlan, schema: Schema) -> partial[MatchKernel]:
-        """The kernel; the values that it needs are in the plan from then on."""
+        """The kernel. As a side effect, the plan gets all values that the kernel needs."""
         measures: list[Value] = [planned.measure(one.expression)[0] for one in self.measures]
         conditions: dict[int, MatchCondition] = {}
         for one in self.define:
@@ -346,7 +346,7 @@ class MatchRecognize(RoutesLate):
 
 
 def _checked(read: Callable[[str], Read], text: str, node: str, field: str) -> Read:
-    """What is read from a text. Raises ExpressionError."""
+    """Apply a reader to a text. Raises ExpressionError for its ValueError."""
     try:
         return read(text)
     except ValueError as error:

@@ -165,7 +165,7 @@ class OverAggregate(RoutesLate):
         )
         columns = (*input_.schema, *aggregated.results)
         check_names(node, columns)
-        # Flink takes every result OVER rows for one that stays, even when updated: a MAX of it never retracts.
+        # Flink treats every OVER result as constant, even if it is updated: a MAX of it never retracts.
         schema = Schema(columns)
         stays = constant(schema.names)
         if self.order_column is not None:
@@ -174,13 +174,13 @@ class OverAggregate(RoutesLate):
         return replace(input_, schema=schema, monotonic=stays)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """By time its input never updates a row; else a row that goes is known by its content."""
+        """No updates in an insert-only input; otherwise -U, since a removed row is found by its content."""
         if not inputs[0].is_insert_only:
             return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("a row that goes has to be found among those in order",)),)
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """By time or arrival, over all rows or some."""
+        """By time, arrival or value; with a bounded or an unbounded frame."""
         calls = described(self.aggregates, retracting=self._is_bounded)
         if self.order_column is not None:
             reason = f"in the order of {self.order_column}: rows behind one that comes or goes are updated"
@@ -196,7 +196,7 @@ class OverAggregate(RoutesLate):
         return Strategy(name, by, f"per partition: {calls}{waiting}, and {what}")
 
     def step(self, context: StepContext) -> Keyed:
-        """By partition; rows carry their time in ms where no column is just that."""
+        """By partition; rows get their time in ms unless the event time column is in ms."""
         schema = context.inputs[0].schema
         values = tuple(map(quote, schema.names))
         time_at = -1
@@ -248,10 +248,10 @@ class OverAggregate(RoutesLate):
         return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def late_rule(self) -> LateRule | None:
-        """By event time: a row at or before the watermark; in a frame that ends only behind rows that have gone out.
+        """By event time: a row at or before the watermark; in a bounded frame only if later rows have been emitted.
 
-        About where the frame is a range of time, which forgets a key that is silent for long and takes its late rows
-        again.
+        Not exact for a range of time: the state of a key without rows for long is removed, and then its late rows are
+        accepted again.
         """
         if not self._by_time:
             return None
@@ -287,7 +287,7 @@ class OverAggregate(RoutesLate):
         keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         over = f"{keys}ORDER BY {order} {self.frame.name} BETWEEN {back} PRECEDING AND CURRENT ROW"
         if any(call.function.needs_order for call in self.aggregates):
-            # Such a function takes no frame.
+            # These functions do not accept a frame.
             over = f"{keys}ORDER BY {order}"
         items = [quote(name) for name in schema.names]
         for call in self.aggregates:

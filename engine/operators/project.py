@@ -72,7 +72,7 @@ class Project(Operator):
         )
 
     def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:
-        """How the columns move: those passed on as in the input; none where nothing moves there."""
+        """The monotonicity of the columns: as in the input if passed on or cast; nothing if it is unknown there."""
         moves = dict(input_.moves_of(column.name for column in self.columns))
         if not moves or input_.never_moves:
             return moves
@@ -83,13 +83,13 @@ class Project(Operator):
         return moves
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """What is wanted is asked of the input."""
+        """The wanted kind is required from the input."""
         return forwarded(
             inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("projection", "each record is computed on its own and keeps its kind")
 
     def step(self, context: StepContext) -> Step:
@@ -132,7 +132,7 @@ class Project(Operator):
         return Column(name, type_)
 
     def _packed(self, input_: Derived) -> Keys:
-        """The columns that hold a whole key of the input."""
+        """The columns that contain a whole key of the input."""
         packed = {
             column.name: Expression.parse(column.expression).packed_columns(input_.schema) for column in self.columns
         }
@@ -141,7 +141,7 @@ class Project(Operator):
         )
 
     def _new_names(self, schema: Schema) -> Mapping[str, Sequence[str]]:
-        """By column of the input, what it is called in the output, where it is passed on as it is."""
+        """By column of the input, its names in the output if it is passed on unchanged."""
         names: dict[str, list[str]] = {}
         for column in self.columns:
             if (plain := Expression.parse(column.expression).plain_column(schema)) is not None:
@@ -150,7 +150,7 @@ class Project(Operator):
 
 
 def _renamed(keys: Keys, names: Mapping[str, Sequence[str]]) -> Keys:
-    """The keys of which every column is passed on; one of which a column is passed on twice counts twice."""
+    """The keys whose columns are all passed on, once for each combination of the new names."""
     ways = (product(*(names.get(column, ()) for column in sorted(key))) for key in keys)
     return frozenset(frozenset(key) for variants in ways for key in variants)
 

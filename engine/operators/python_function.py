@@ -1,4 +1,4 @@
-"""Compute a column with a function in Python.
+"""Compute a column with a Python function.
 
 Input: any changelog mode. Output: the same, record for record.
 State: none. Time: event times are passed on.
@@ -69,11 +69,11 @@ class Python(Operator):
 
     @property
     def foreign_code(self) -> str:
-        """The code: it runs once somebody has allowed it."""
+        """The code. It does not run until a user has allowed it."""
         return self.code
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input's columns and that of the results. Raises PipelineError and ExpressionError."""
+        """The input's columns and the result column. Raises PipelineError and ExpressionError."""
         (input_,) = inputs
         function = self.declared(node)
         type_ = self._type(node, function)
@@ -87,13 +87,13 @@ class Python(Operator):
         return replace(input_, schema=schema, monotonic={**input_.moves_of(schema.names), **input_.monotonic})
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """What is wanted is asked of the input."""
+        """The wanted kind is required from the input."""
         return forwarded(
             inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("Python", "the function is called for each record, which keeps its kind")
 
     def step(self, context: StepContext) -> Step:

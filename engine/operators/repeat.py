@@ -84,7 +84,7 @@ class Repeat(Operator):
             message = f"times_column: {column.name} is the only column, so nothing would be left to repeat."
             raise PipelineError(message, node, "times_column")
         kept = tuple(other for other in input_.schema if other is not column)
-        # The number may change with the update, so that +U alone does not say how many rows it replaces.
+        # The number may change with the update, so +U alone does not tell how many rows it replaces.
         return Derived(
             Schema(kept),
             input_.modify,
@@ -97,11 +97,11 @@ class Repeat(Operator):
         return forwarded_with_update_before(inputs, wanted, "the old row may have had another number of copies")
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("repeat", "each record is emitted as often as its column says and keeps its kind")
 
     def step(self, context: StepContext) -> Keyed:
-        """Records of equal content together, which keeps their order."""
+        """Keyed by the content, so that records with equal content keep their order."""
         columns = tuple(map(quote, context.schema.names))
         return Keyed((KeyedInput(columns, (*columns, quote(self.times_column))),), partial(RepeatKernel))
 
@@ -115,11 +115,11 @@ class Repeat(Operator):
         """No record is ever too late."""
 
     def meaning(self, emission: Emission) -> Meaning:
-        """One of the copies that come, or go."""
+        """One of the added or retracted copies."""
         return Meaning("a copy of the row" if emission.record.adds else "a copy of the row is retracted")
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """A cross join with the numbers up to the count, of which Flink SQL makes rows by UNNEST."""
+        """A cross join with as many rows as the count, which UNNEST makes in Flink SQL."""
         ((table, schema),) = inputs
         columns = ", ".join(quote(name) for name in schema.names if name != self.times_column)
         times = quote(self.times_column)

@@ -71,7 +71,7 @@ class Sink(Operator):
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input as it is. Raises PlanRejected where this sink cannot take it."""
+        """The input unchanged. Raises PlanRejected if this sink does not accept it."""
         (input_,) = inputs
         match self.mode:
             case SinkMode.CHANGELOG:
@@ -92,7 +92,7 @@ class Sink(Operator):
                 assert_never(self.mode)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """A changelog sink asks for -U; an upsert sink would rather have none."""
+        """A changelog sink requires -U; an upsert sink prefers an input without -U."""
         (input_,) = inputs
         if wanted is UpdateKind.NONE:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
@@ -118,7 +118,7 @@ class Sink(Operator):
         return (Offer((both,), ("a changelog sink records retractions",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """The mode, and what becomes of -U."""
+        """The mode, and the treatment of -U."""
         (input_,) = inputs
         match self.mode:
             case SinkMode.CHANGELOG:
@@ -158,7 +158,7 @@ class Sink(Operator):
         return Native((Projection(columns),), kinds=kinds, forward=True)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
-        """The input; where several of its rows can share the sink's key, the one that came last."""
+        """The input; if several of its rows can share the sink's key, the last one per key."""
         from pyspark.sql import functions as f
 
         (input_,) = inputs
@@ -171,7 +171,7 @@ class Sink(Operator):
         """No record is ever too late."""
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """What is inserted into the sink's table."""
+        """The SELECT whose rows are inserted into the sink's table."""
         ((table, schema),) = inputs
         return f"SELECT {', '.join(map(quote, schema.names))} FROM {quote(table)}"
 
@@ -183,7 +183,7 @@ class Sink(Operator):
             raise PipelineError(message, node, "keys")
 
     def _key(self, node: str, input_: Derived) -> frozenset[str]:
-        """The sink's key: its own, or the input's shortest. Raises where there is neither."""
+        """The sink's key: its own, or the input's shortest. Raises PlanRejected if there is neither."""
         emitter = input_.node or "its input"
         keys = sorted(map(sorted, input_.upsert_keys), key=lambda key: (len(key), key))
         if not self.keys:
@@ -198,12 +198,12 @@ class Sink(Operator):
         return own
 
     def _needs_before(self, key: frozenset[str], input_: Derived) -> bool:
-        """True where a -U may come without a +U of the same key, so that leaving it out would leave a row behind."""
+        """True if a -U may come without a +U of the same key, so that dropping it would leave a row behind."""
         return input_.has_updates and (input_.lone_updates or key not in input_.upsert_keys)
 
 
 def _materializes(key: frozenset[str], input_: Derived) -> bool:
-    """True where several rows of the input can share the sink's key."""
+    """True if several rows of the input can share the sink's key."""
     return not any(key >= own for own in input_.upsert_keys)
 
 

@@ -77,7 +77,7 @@ class Sort(RoutesLate):
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         reason = "a row is emitted when the watermark reaches it, since no earlier row can come any more"
         return Strategy("temporal sort", reason, "the rows that wait for the watermark")
 
@@ -108,11 +108,11 @@ class Sort(RoutesLate):
         return input_.table
 
     def late_rule(self) -> LateRule:
-        """A row at or before the time of one that has gone out."""
+        """A row at or before the time of an emitted row."""
         return LateRule(OwnTime({"in": 0}), unless=NothingLaterSent(()))
 
     def meaning(self, emission: Emission) -> Meaning:
-        """There is one reason."""
+        """There is only one reason."""
         return Meaning("the next row in the order of event time")
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:

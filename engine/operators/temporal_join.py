@@ -39,10 +39,10 @@ LATE_VERSION = "rows of its time had been joined before it arrived"
 class TemporalJoinKernel(Kernel):
     """The rows and versions of one key. A row is (event time in ms, column, ...).
 
-    waiting: left rows as (time, kind, columns) in order of arrival. versions: by time, the columns, or None from
-    where on there is no row; times: theirs, ascending. timer_ms: the one timer. Like Flink's it is set for the
-    earliest time that has come since it last fired, and after that for waiting rows only, so that versions
-    may stay longer than they need to: late rows meet them.
+    waiting: left rows as (time, kind, columns) in order of arrival. versions: by start time, the columns, or None for a
+    deleted row. times: the start times, ascending. timer_ms: the only timer. As in Flink, it is set for the earliest
+    time of the records since it last fired, and otherwise for waiting rows only. Versions may thus stay longer than
+    necessary, and late rows are joined with them.
     """
 
     def __init__(self, kind: JoinKind, right_width: int, matches: Callable[[], Matches] | None = None) -> None:
@@ -79,7 +79,7 @@ class TemporalJoinKernel(Kernel):
             self._wake(time_ms, out)
 
     def on_timer(self, time_ms: int, name: object, out: Output) -> None:
-        """Emit the rows that the watermark has reached, in order of arrival, and let go of versions before the last."""
+        """Emit the rows that the watermark has reached, in order of arrival, and remove outdated versions."""
         self.timer_ms = None
         waiting = []
         for item in self.waiting:
@@ -159,7 +159,7 @@ class TemporalJoin(KeyedJoin):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """Of the left input what is wanted of it; of the versions rather no -U."""
+        """The wanted kind from the left input; the versions preferably without -U."""
         own = "the kinds of the left input are passed on"
         return (
             Offer((wanted, UpdateKind.ONLY_UPDATE_AFTER), (own, "a version ends where the next one of its key begins")),
@@ -170,7 +170,7 @@ class TemporalJoin(KeyedJoin):
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         time = event_time(inputs[0].schema).name
         return Strategy(
             f"{self.kind.value} temporal join",
@@ -212,7 +212,7 @@ class TemporalJoin(KeyedJoin):
         )
 
     def _require_versions(self, node: str, right: Derived) -> None:
-        """Raise PlanRejected where the right input has no primary key, or not all of it is compared."""
+        """Raise PlanRejected if the right input has no primary key, or if the join does not compare all of it."""
         emitter = right.node or "its right input"
         keys = sorted(map(sorted, right.upsert_keys), key=lambda key: (len(key), key))
         if not keys:

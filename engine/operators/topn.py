@@ -1,4 +1,4 @@
-"""Top N as an operator: parameters, schema, keys, the choice among the strategies, Flink SQL.
+"""Top N as an operator: parameters, schema, keys, the choice of the strategy, Flink SQL.
 
 Input: any. Output: [I,UB,UA,D], or [I,UA,D] if no consumer needs UPDATE_BEFORE.
 Source: Flink StreamPhysicalRank, RankProcessStrategy.analyzeRankProcessStrategies.
@@ -128,14 +128,14 @@ class TopN(Operator):
         return self
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input's columns and the rank. Ranks move, so nothing is an event time any more."""
+        """The input's columns and the rank. Ranks change, so no column stays an event time."""
         (input_,) = inputs
         self._check_columns(node, input_.schema)
         columns = input_.schema.without_times().columns
         if self.with_rank:
             columns = ranked_columns(columns, self.rank_column, node)
         if self._has_ties:
-            # A row keeps its own key, whatever its rank: others may have the same.
+            # A row keeps its own key; its rank is no key, since other rows may share it.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=self._in_partition(input_.upsert_keys))
         if self._is_limit and input_.is_insert_only:
             return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
@@ -148,7 +148,7 @@ class TopN(Operator):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """AppendFast asks for nothing, UpdateFast for +U only, Retract for -U and +U."""
+        """AppendFast requires no updates, UpdateFast only +U, Retract -U and +U."""
         (input_,) = inputs
         if input_.is_insert_only:
             return (Offer((UpdateKind.NONE,), ("AppendFast: its input has no updates",)),)
@@ -221,18 +221,18 @@ class TopN(Operator):
         return ranked.withColumnRenamed(RANK, self.rank_column) if self.with_rank else ranked
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The rows that it competes with: those of its partition."""
+        """The rows of its partition, which it competes with."""
         return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def late_rule(self) -> None:
         """No record is ever too late."""
 
     def meaning(self, emission: Emission) -> Meaning:
-        """Rows that come in, move and fall out."""
+        """Rows that enter the ranking, change their rank or leave it."""
         return of_ranking(emission, self.rank_end, self.rank_column if self.with_rank else None)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """The number in a sub-query, the range in WHERE; a comment above what Flink refuses."""
+        """The number in a sub-query, the range in WHERE; with a comment if Flink rejects the ranking."""
         ((table, schema),) = inputs
         partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         if self._is_limit:
@@ -254,7 +254,7 @@ class TopN(Operator):
         )
 
     def _limit_sql(self, table: str, schema: Schema) -> str:
-        """Without an order Flink SQL has LIMIT only, of the whole table."""
+        """Without an order Flink SQL only has LIMIT, on the whole table."""
         columns = ", ".join(map(quote, schema.names))
         offset = f" OFFSET {self.rank_start - 1}" if self.rank_start > 1 else ""
         limit = f"LIMIT {(self.rank_end or 0) - self.rank_start + 1}{offset}"
@@ -262,7 +262,7 @@ class TopN(Operator):
 
     @property
     def _is_limit(self) -> bool:
-        """Whether the first rows to arrive are all that is asked for."""
+        """Whether it is a LIMIT: the first rows by arrival, without an order."""
         return not self.order_by and not self.by_arrival
 
     @property
@@ -310,20 +310,21 @@ class TopN(Operator):
         )
 
     def _in_partition(self, keys: Keys) -> Keys:
-        """Those of the input's keys that hold where its rows are distributed by partition."""
+        """The input's keys that contain the partition columns: they stay valid if rows are distributed by partition."""
         return frozenset(key for key in keys if key >= frozenset(self.partition_by))
 
     def _row_keys(self, input_: Derived) -> list[frozenset[str]]:
-        """The keys by which Flink knows a row of the input again, the one that it prefers first."""
+        """The keys by which Flink identifies a row of the input, in its order of preference."""
         at = input_.schema.index
         keys = self._in_partition(input_.upsert_keys | input_.shared_keys)
         return sorted(keys, key=lambda key: (bit_set_bucket(map(at, key)), len(key), sorted(key)))
 
     def _upsert_keys(self, input_: Derived) -> Keys:
-        """What identifies a row, even where -U is left out.
+        """The upsert keys, which identify a row even without -U.
 
-        Numbered ranks change hands by -U/+U, so there only the rank's place is a key; Flink names the
-        input's keys too, by which a row that falls out would never be deleted. Without numbers it is.
+        With the rank in the output, the row of a rank changes by -U/+U, so only partition and rank are a key. Flink
+        also declares the input's keys, by which a row that leaves the ranking would never be deleted. Without the
+        rank such a row is deleted.
         """
         partition = frozenset(self.partition_by)
         if self.rank_start == self.rank_end:
@@ -333,9 +334,9 @@ class TopN(Operator):
         return NO_KEYS if self.rank_start > 1 else self._in_partition(input_.upsert_keys)
 
     def _monotonic(self, input_: Derived) -> Mapping[str, Monotonicity]:
-        """How a rank's row moves: Flink takes it for one that is only ever replaced by a better one.
+        """The monotonicity of the columns: Flink assumes that the row of a rank is only replaced by a better one.
 
-        Of LIMIT nothing is known, of Top 1 only the partition. Source: Flink FlinkRelMdModifiedMonotonicity.
+        For LIMIT nothing is known, for Top 1 only the partition. Source: Flink FlinkRelMdModifiedMonotonicity.
         """
         moves = input_.monotonic
         is_limit = not self.partition_by and not self.with_rank
@@ -361,18 +362,18 @@ class TopN(Operator):
         return None
 
     def _row_key(self, input_: Derived) -> tuple[str, ...] | None:
-        """The columns by which UpdateFast knows a row again, in the input's order; None where it cannot work."""
+        """The columns by which UpdateFast identifies a row, in the input's order; None if it is not possible."""
         keys = self._row_keys(input_)
         if input_.is_insert_only or not keys or not self.order_by or self._falling(input_) is not None:
             return None
         return tuple(name for name in input_.schema.names if name in keys[0])
 
     def _fast_row_key(self, input_: InputPlan) -> tuple[str, ...] | None:
-        """The same once it is decided: where the input writes -U for somebody else, Retract is at work."""
+        """The row key in the final plan; None (Retract) if the input writes -U for another consumer."""
         return None if input_.mode.has_update_before else self._row_key(input_.derived)
 
     def _why_deleted(self, input_: InputPlan) -> str:
-        """What becomes of a row that is deleted, where the order is by its key."""
+        """A note for the strategy if deleted rows stay, which happens if the order is by key columns only."""
         moves = input_.derived.monotonic
         is_by_key = all(moves.get(item.column) is Monotonicity.CONSTANT for item in self.order_by)
         stays = is_by_key and RowKind.DELETE in input_.mode

@@ -44,7 +44,7 @@ class Union(Operator):
     many_edges: ClassVar[bool] = True
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The columns that all inputs share. Raises PipelineError that says where they differ."""
+        """The columns that all inputs share. Raises PipelineError with the difference if they differ."""
         first = inputs[0]
         for other in inputs[1:]:
             _require_same_columns(node, first, other)
@@ -58,13 +58,13 @@ class Union(Operator):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """What is wanted is asked of every input: all have to write updates in the same way."""
+        """The wanted kind is required from every input: all have to write updates in the same way."""
         return forwarded(
             inputs, wanted, "it passes every record on, so all its inputs must emit updates as its consumers need them"
         )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("union all", "records of all inputs are passed on in the order of their arrival")
 
     def step(self, context: StepContext) -> Step:
@@ -87,7 +87,7 @@ class Union(Operator):
 
 
 def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
-    """How the columns move, where all of them do alike in all inputs."""
+    """The monotonicity of the columns if it is the same in all inputs."""
     first = inputs[0].monotonic
     if not all(input_.monotonic for input_ in inputs):
         return {}
@@ -96,7 +96,7 @@ def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
 
 
 def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
-    """Names, order and types have to be the same, and so has the unit of a time."""
+    """Raise PipelineError unless names, order, types and the units of times are the same."""
     one, two = (input_.node or "an input" for input_ in (first, other))
     advice = "Put a project before the union that gives both the same columns in the same order."
     if len(first.schema) != len(other.schema):
@@ -119,7 +119,7 @@ def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
 
 
 def _merged(columns: tuple[Column, ...]) -> Column:
-    """One column of all inputs: an event time where it is one in all of them."""
+    """One column of all inputs: an event time if it is one in all inputs."""
     first = columns[0]
     time = first.time if all(column.time is not None for column in columns) else None
     return Column(first.name, first.type, any(column.nullable for column in columns), time)

@@ -106,7 +106,7 @@ class Unnest(Operator):
         if twice is not None:
             message = f"names: two columns are called {twice!r}. Give the element another name."
             raise PipelineError(message, node, "names")
-        # Elements may be equal, so nothing tells the rows of a record apart.
+        # Elements may be equal, so the rows of a record have no key.
         return replace(
             input_,
             schema=Schema(columns),
@@ -121,7 +121,7 @@ class Unnest(Operator):
         return forwarded_with_update_before(inputs, wanted, "the old row may have had other elements")
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         return Strategy("unnest", "each record is emitted once per element and keeps its kind")
 
     def step(self, context: StepContext) -> Native:
@@ -136,7 +136,7 @@ class Unnest(Operator):
 
     @property
     def _are_elements_enough(self) -> bool:
-        """Whether there is one new column, of the elements as they are."""
+        """Whether the elements themselves are the only new column."""
         is_more = self.fields or self.position is not None or self.keeps_empty
         return self.elements is Elements.VALUES and not is_more
 
@@ -200,7 +200,7 @@ class Unnest(Operator):
         return [known[name] for name in self.fields]
 
     def _each(self) -> str:
-        """The elements as structs of the new columns, called by their places."""
+        """The elements as structs of the new columns, whose names are their positions."""
         collection, fields = self.collection, ["x AS `0`"]
         if self.fields:
             collection = f"filter({collection}, x -> x IS NOT NULL)"

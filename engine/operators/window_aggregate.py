@@ -140,7 +140,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
 
     @property
     def needs_each_watermark(self) -> bool:
-        """As a group window, which it is with functions in Python: of a window function Flink makes plain columns."""
+        """True for a group window, and with Python functions: for these a window function only adds plain columns."""
         return self.group_window or bool(self.python_calls)
 
     @property
@@ -150,7 +150,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
 
     @property
     def _merges(self) -> bool:
-        """Whether windows are put together of slices or sessions."""
+        """Whether windows are merged from slices or sessions."""
         return not self.window_columns and self.kind is not WindowKind.TUMBLE
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -163,7 +163,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
                 "one of these, or group by window_start and window_end in an aggregate, which updates its results."
             )
             raise PlanRejected(message, node, "code")
-        # A function in Python is asked to merge where two sessions meet, which may never happen.
+        # A Python function only has to merge if two sessions meet, which may never happen.
         merging = self._merges and not (self.python_calls and self.kind is WindowKind.SESSION)
         aggregated = derive_columns(
             node, self.group_by, self.aggregates, input_, analyzer, always_grouped=True, merging=merging
@@ -180,14 +180,14 @@ class WindowAggregate(WithFunctions, GivenWindows):
         return Derived(Schema(columns), self._modify(input_), keys, moves)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """It can write any; of an updating input it needs -U."""
+        """Any update kind; an updating input has to emit -U."""
         (input_,) = inputs
         if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
         return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("the old row must be retracted from its window",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """What it keeps, and why it emits what it emits."""
+        """The kind of windows, the time of their results, and the state."""
         (input_,) = inputs
         retracting = input_.mode.retracts
         kind, per, windows = self._described()
@@ -259,7 +259,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
 
     @property
     def unordered(self) -> frozenset[str]:
-        """Lists of windows that are put together of slices or sessions, in the order of those."""
+        """The results that are lists in the order of slices or sessions, if windows are merged from them."""
         if not self._merges:
             return frozenset()
         return frozenset(
@@ -278,7 +278,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         return (replace(origin, columns=(*origin.columns, *zip(self.window_columns, bounds, strict=True))),)
 
     def late_rule(self) -> LateRule | None:
-        """That of its windows, and the allowed lateness on top."""
+        """The late rule of its windows, plus the allowed lateness."""
         rule = super().late_rule()
         if rule is None:
             return None
@@ -340,7 +340,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         )
 
     def _described(self) -> tuple[str, str, str]:
-        """The kind of windows, what there is an accumulator for, and the windows in words."""
+        """The kind of windows, the unit that has an accumulator, and a description of the windows."""
         if self.window_columns:
             return "attached", "window", "the windows that the rows have"
         per = "session" if self.kind is WindowKind.SESSION else "slice"

@@ -83,7 +83,7 @@ class WindowAssign(MadeWindows):
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """What is wanted is asked of the input."""
+        """The wanted kind is required from the input."""
         return forwarded(
             inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
         )
@@ -97,7 +97,7 @@ class WindowAssign(MadeWindows):
         return Strategy(f"{self.kind.value} windows", f"{what}; a row is emitted once for each of its windows")
 
     def step(self, context: StepContext) -> Step:
-        """A projection, for several windows of an array; for sessions a kernel per partition."""
+        """A projection, over an array if a row has several windows; for sessions a kernel per partition."""
         (input_,) = context.inputs
         time = input_.schema.event_time
         assert time is not None
@@ -126,21 +126,21 @@ class WindowAssign(MadeWindows):
         return rows.selectExpr("*", *(f"{value} AS {quote(name)}" for value, name in times))
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
-        """Of a session the row that is the same; else the record that caused it."""
+        """For a session the equal input row, else the record that caused it."""
         is_session = self.kind is WindowKind.SESSION
         return (Origin(tuple((name, name) for name in inputs[0])) if is_session else None,)
 
     def late_rule(self) -> LateRule | None:
-        """That of a session; other windows are given to every row."""
+        """The late rule of sessions; other windows are assigned to every row."""
         return super().late_rule() if self.kind is WindowKind.SESSION else None
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """The window table function, and all of its columns."""
+        """All columns of the window table function."""
         ((table, schema),) = inputs
         return f"SELECT * FROM {self.table_function(table, schema, tuple(map(quote, self.partition_by)))}"
 
     def _bounds(self, time: Column) -> tuple[str, str, str | None]:
-        """A window's start and end in ms as Spark SQL, and the array over whose elements EACH goes."""
+        """A window's start and end in ms as Spark SQL, and the array whose elements are EACH."""
         at, size, slide, offset = time.milliseconds, self.size_ms, self.windowing.slide_ms, self.offset_ms
         match self.kind:
             case WindowKind.TUMBLE:
@@ -160,11 +160,11 @@ class WindowAssign(MadeWindows):
                 assert_never(self.kind)
 
     def _keys(self, input_: Derived, bounds: Sequence[Column]) -> Keys:
-        """A row is in one tumbling window; in others the window belongs to its key."""
+        """The input's keys for tumbling windows, one per row; for other windows the bounds are part of the key."""
         if self.kind is WindowKind.TUMBLE:
             return input_.upsert_keys
         time = input_.schema.event_time
-        # Of a row whose time may change, +U alone would not tell which windows it has left.
+        # If a row's time may change, +U alone does not tell which windows the row has left.
         kept = [key for key in input_.upsert_keys if time is not None and (input_.is_insert_only or time.name in key)]
         added = {column.name for column in bounds[:2]}
         return frozenset(key | added for key in kept) if kept else NO_KEYS

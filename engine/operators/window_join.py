@@ -134,7 +134,7 @@ class WindowJoinKernel(WindowRowsKernel):
                     yield from (self.nulls[0] + right[at] for at in sorted(unmet))
 
     def _partners(self, row: Row, others: list[Row], port: int) -> Sequence[int]:
-        """The places of the rows that a row of this port meets."""
+        """The indexes of the other side's rows that match a row of this port."""
         if not self.can_match:
             return ()
         matches = self.matches
@@ -151,7 +151,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
     title: ClassVar[str] = "Window join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and are in the same event-time window."
 
-    # None at all is right where all rows of a window shall meet, but nobody means that by leaving them out.
+    # () is valid and joins all rows of a window. It has to be explicit, so there is no default.
     left_keys: LeftKeys
     right_keys: RightKeys
     windows: WindowKind = Field(
@@ -199,7 +199,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
 
     @property
     def windowing(self) -> Windowing | None:
-        """The windows to make, or None. Raises ValueError where the size is no multiple of the slide."""
+        """The windows to assign, or None. Raises ValueError for a slide or step that does not fit the windows."""
         if self.size_ms is None:
             return None
         for name, kind in (("slide_ms", WindowKind.HOP), ("step_ms", WindowKind.CUMULATE)):
@@ -209,9 +209,9 @@ class WindowJoin(KeyedJoin, RoutesLate):
         return Windowing(self.windows, self.size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The joined row; of windows made here window_start, window_end and window_time, its event time.
+        """The joined row. Windows assigned here add window_start, window_end and window_time, the event time.
 
-        Of windows that rows have, an event time stays one on a side that is never padded.
+        With attached windows, an event time stays one on a side that is never padded.
         """
         for input_ in inputs:
             require_insert_only(node, "a window join", input_, "Use a join, or join before the step that updates.")
@@ -228,12 +228,12 @@ class WindowJoin(KeyedJoin, RoutesLate):
         return Derived(Schema(tuple(map(_timed, columns, (*left, *right), padded))))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """There are no updates on either side of it."""
+        """Neither its inputs nor its output have updates."""
         reason = "a window join takes insert-only inputs"
         return (Offer((UpdateKind.NONE,) * 2, (reason,) * 2),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         windows = self.windowing.described() if self.windowing is not None else "the windows that the rows have"
         return Strategy(
             f"{self.kind.value} window join",
@@ -273,7 +273,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
         return pairs.selectExpr("*", *times)
 
     def late_rule(self) -> LateRule | None:
-        """A row whose window has closed, on either side. Nothing is known of windows that rows have already."""
+        """A row of either side whose window has closed. For attached windows the rule is unknown: None."""
         return None if self.windowing is None else LateRule(EndOfWindow(self.windowing), loses=self.ports)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:

@@ -146,7 +146,7 @@ class WindowTopN(GivenWindows):
         return self
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input's columns, the bounds of windows that are made here, the rank. Raises PlanRejected."""
+        """The input's columns, the bounds of windows that are assigned here, the rank. Raises PlanRejected."""
         (input_,) = inputs
         require_insert_only(node, "a window Top N", input_, "Use Top N, or rank before the step that updates.")
         schema = input_.schema
@@ -164,11 +164,11 @@ class WindowTopN(GivenWindows):
         return Derived(Schema(columns), upsert_keys=NO_KEYS)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """There are no updates."""
+        """Neither its input nor its output has updates."""
         return (Offer((UpdateKind.NONE,), ("a window Top N takes an insert-only input",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """There is one way."""
+        """There is only one strategy."""
         windows = "the windows that the rows have" if self.window_columns else self.windowing.described()
         reason = f"{windows}; each is emitted once, when the watermark reaches its last millisecond"
         return Strategy("window rank", reason, f"per partition and open window: the best {self.rank_end} rows")
@@ -219,7 +219,7 @@ class WindowTopN(GivenWindows):
             made = context.schema.names[len(schema) :]
             times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
         if self.later_first:
-            # Of equal rows the later one is first: time is reversed.
+            # Among equal rows the later one is first: positions are negated.
             rows = rows.withColumn(SEQ, -f.col(SEQ))
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         ranked = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
@@ -228,13 +228,13 @@ class WindowTopN(GivenWindows):
         return ranked.withColumns(columns) if columns else ranked
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The rows that it competes with: those of its partition and window."""
+        """The rows of its partition and window, which it competes with."""
         names = (*self.partition_by, *self.window_columns)
         made = None if self.window_columns else (output[len(inputs[0])], output[len(inputs[0]) + 1])
         return (Origin(tuple((name, name) for name in names), made),)
 
     def meaning(self, emission: Emission) -> Meaning:
-        """Rows that come in, move and fall out."""
+        """Rows that enter the ranking, change their rank or leave it."""
         return of_ranking(emission, self.rank_end, self.rank_column if self.with_rank else None)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
