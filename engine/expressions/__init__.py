@@ -1,16 +1,18 @@
-"""Spark SQL expressions as values: parsed once, they answer what planner, replay and runtime ask of them.
+"""Spark SQL expressions as values: parsed once, they answer the questions of planner, replay and runtime.
 
-parsing      words and tree of a text, by sqlglot
-spellings    what Flink writes otherwise, as Spark SQL
-functions    the functions of Spark SQL: which may be called, and why not the others
-allowed      whether an expression may be given to Spark
-bounds       which values are never below zero
-changing     whether a row may cease to meet a condition
-conditions   a part of Spark SQL on a pair of rows, for the kernels of joins
-vectors      what computes on whole Arrow columns, without sqlglot: workers load this
-parts        compiled parts with their types: how two become one type, and what may fail
-arrow        the expressions that mean the same there as on Spark, compiled to vectors
-projections  a native step's projection as one function of Arrow columns, or as a choice of columns
+parsing      tokens and tree of a text, by sqlglot
+spellings    Flink's spellings as Spark SQL
+functions    the functions of Spark SQL: the allowed ones, and why the others are refused
+allowed      whether Spark may evaluate an expression
+bounds       values that are never below zero
+changing     whether a row may stop meeting a condition
+conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins
+failing      the condition under which an expression fails
+as_written   Flink SQL and Spark SQL in the same trees
+vectors      computations on whole Arrow columns, without sqlglot: workers load this
+parts        compiled parts with their types: type coercion, and what may fail
+arrow        the expressions with the same meaning on Arrow as on Spark, compiled to vectors
+projections  a native step's projection as one function of Arrow columns, or as a selection of columns
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ __all__ = ["Expression", "compile_condition", "mentioned"]
 
 @dataclass(frozen=True)
 class Expression:
-    """A Spark SQL expression. `sql` is the text as it was written, and all that two of them are compared by."""
+    """A Spark SQL expression. `sql` is the text as written; two expressions are equal if it is equal."""
 
     sql: str
     _words: tuple[Word, ...] | None = field(compare=False, repr=False)
@@ -45,13 +47,13 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The expression of a text. What cannot be read is one as well, of which nothing is known."""
+        """The expression of a text. An unreadable text is an expression about which nothing is known."""
         return cast(Self, _parse(text))
 
     def columns(self, schema: Schema) -> frozenset[str]:
-        """The columns that are mentioned. A word that is no column may be taken for one, never the other way round.
+        """The columns that the expression mentions, and possibly more, but never fewer.
 
-        Spark's analyzer knows more, but not in a way that classic PySpark and Spark Connect share.
+        Spark's analyzer is more exact, but not in a way that classic PySpark and Spark Connect share.
         """
         words = self._words
         if words is None or self._may_take_all(words):
@@ -60,21 +62,21 @@ class Expression:
         return frozenset(column.name for column in schema if column.name.lower() in names)
 
     def plain_column(self, schema: Schema) -> Column | None:
-        """The column that is passed on as it is, or None where something is computed."""
-        # By the word, not by the tree: where there is a column `current_date`, Spark takes the bare word for it.
+        """The column that is passed on unchanged, or None if something is computed."""
+        # By the word, not by the tree: if there is a column `current_date`, Spark reads the bare word as the column.
         if self._words is None or len(self._words) != 1 or not self._words[0].is_name:
             return None
         return _column(self._words[0].text, schema)
 
     def cast_column(self, schema: Schema) -> Column | None:
-        """The column that is passed on, as it is or with another type."""
+        """The column that is passed on, unchanged or cast to another type; None if something else is computed."""
         tree = self._tree
         if isinstance(tree, exp.Cast) and not tree.args.get("safe"):
             return _column_of(tree.this, schema)
         return self.plain_column(schema)
 
     def packed_columns(self, schema: Schema) -> frozenset[str]:
-        """The columns that a text holds whole, as a join's key in which NULL meets NULL does; none of anything else."""
+        """The columns in a to_json(struct(...)) of columns, such as a NULL-safe join key; empty for anything else."""
         tree = self._tree
         if not (isinstance(tree, exp.JSONFormat) and isinstance(tree.this, exp.Struct)) or tree.args.get("options"):
             return frozenset()
@@ -83,20 +85,20 @@ class Expression:
         return frozenset(column.name for column in columns if column is not None) if all(columns) else frozenset()
 
     def non_negative(self, schema: Schema, known: Collection[str]) -> bool:
-        """Whether the value is never below zero. known: the columns that are not."""
+        """Whether the value is never below zero. known: the columns that are never below zero."""
         column = self.cast_column(schema)
         if column is not None:
             return column.name in known
         return self._tree is not None and is_number(self._tree)
 
     def required_non_negative(self, schema: Schema) -> frozenset[str]:
-        """The columns that this, as a condition, requires to be zero or more."""
+        """The columns that have to be zero or more for the expression to be true as a condition."""
         values = () if self._tree is None else required(self._tree)
         columns = (_column_of(value, schema) for value in values)
         return frozenset(column.name for column in columns if column is not None)
 
     def may_cease(self, schema: Schema, movement: Mapping[str, int]) -> bool:
-        """Whether Flink thinks that a row may cease to meet this condition. movement: where columns move that do."""
+        """Whether Flink assumes that a row may stop meeting this condition. movement: directions of moving columns."""
 
         def of(value: exp.Expr) -> int | None:
             column = _column_of(value, schema)
@@ -105,25 +107,25 @@ class Expression:
         return bool(movement) and (self._tree is None or may_cease(self._tree, of))
 
     def refusal(self, schema: Schema) -> str | None:
-        """Why Spark may not be given it over these columns, as a sentence; None if it may."""
+        """The reason why Spark may not evaluate it over these columns, as a sentence; None if it may."""
         return refusal(self.sql, schema)
 
     @property
     def is_read(self) -> bool:
-        """Whether its parts can be judged. Of what has none, Spark may know why."""
+        """Whether it has a tree whose parts can be checked. If not, Spark's own error may tell why."""
         return is_read(self.sql)
 
     @property
     def same_words(self) -> str | None:
-        """The same in other words, where those of the text may not be what they seem; else None."""
+        """A safe spelling if Spark could split the text into other words, or "" if there is none; else None."""
         return same_words(self.sql)
 
     def arrow(self, schema: Schema) -> ArrowFunction | None:
-        """The same on whole Arrow columns of this schema; None where that could mean something else than on Spark."""
+        """The expression on whole Arrow columns of this schema; None if the result could differ from Spark's."""
         return _on_arrow(self, schema)
 
     def _may_take_all(self, words: tuple[Word, ...]) -> bool:
-        """Whether columns may be meant that no word names: all by `struct(*)`, any by `identifier('a')`."""
+        """Whether it may refer to columns without naming them: all by `struct(*)`, any by `identifier('a')`."""
         marks = [word.text for word in words if not word.is_quoted]
         if "identifier" in marks[:-1] and marks[marks.index("identifier") + 1] == "(":
             return True
@@ -131,7 +133,7 @@ class Expression:
 
 
 def mentioned(texts: Iterable[str | None], schema: Schema) -> tuple[str, ...]:
-    """The columns of a schema, in its order, that any of some expressions mentions."""
+    """The columns of a schema, in its order, that at least one of the expressions mentions."""
     column_names = frozenset[str]().union(
         *(Expression.parse(text).columns(schema) for text in texts if text is not None)
     )
@@ -155,7 +157,7 @@ def _on_arrow(expression: Expression, schema: Schema) -> ArrowFunction | None:
 
 
 def _column(name: str, schema: Schema) -> Column | None:
-    """The column of one name; Spark does not look at its case."""
+    """The column of a name, ignoring case, as Spark does."""
     return next((column for column in schema if column.name.lower() == name.lower()), None)
 
 

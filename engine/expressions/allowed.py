@@ -1,7 +1,7 @@
-"""Whether an expression may be given to Spark: its calls by name, its parts by their kind in sqlglot's tree.
+"""Whether Spark may evaluate an expression: its calls are checked by name, its parts by their kind in sqlglot's tree.
 
-The lists say what is allowed; all else is refused. Calls and sub-queries are judged by the words as well, since a tree
-may have lost a part that Spark still reads. `same_words` is for what the two may split into words differently.
+The lists are what is allowed; everything else is refused. Calls and sub-queries are also checked by words, since a tree
+may lack a part that Spark still reads. `same_words` handles texts that sqlglot and Spark may split differently.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from engine.expressions.functions import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUS
 from engine.expressions.parsing import UNREADABLE, VALUES, tree_of
 from engine.model.schema import Schema
 
-# Words of the grammar that may stand before a parenthesis. What is named so has to be quoted to be called.
+# Words of the grammar that may precede a parenthesis. A function with such a name has to be quoted.
 _GRAMMAR: Final = names(
     """
     all and any as between both by case collate distinct div else escape extract filter for from ilike in interval is
     leading like not or overlay placing position regexp rlike some substr substring then to trailing trim try_cast when
     """
 )
-# Called as functions are, but not in Spark's registry: two with a unit of time, and the types with a size.
+# Called like functions, but not in Spark's registry: two with a unit of time, and the types with a size.
 _UNREGISTERED: Final = frozenset({"timestampadd", "timestampdiff", "varchar", "character", "numeric", "dec"})
 _QUERY: Final = frozenset({"select", "from", "values", "table", "with"})
 _SCRIPT: Final = frozenset({"map", "reduce"})
 _MOMENTS: Final = frozenset({"date", "time", "timestamp", "timestamp_ltz", "timestamp_ntz"})
 _MOMENT: Final = re.compile(r"\s*[+-]?\d[^\\]*")
 _PLAIN: Final = re.compile(r"(?:(?!--|/\*)[ -\[\]-~\n\t])*")
-# The texts of Spark's grammar, which sqlglot has to have found as a whole.
+# The string literals of Spark's grammar; sqlglot has to find each as a single token.
 _TEXT: Final = re.compile(
     r"""[rR]?'(?:[^'\\]|\\.)*'|[rR]?"(?:[^"\\]|\\.)*"|[rR]'[^']*'|[rR]"[^"]*"|[xX]'[^']*'""", re.DOTALL
 )
@@ -72,10 +72,10 @@ _OWN_SYNTAX: Final = (
 
 
 class _Named(Spark):
-    """Spark SQL of which functions keep the names that they are called by."""
+    """Spark SQL whose functions keep their written names."""
 
     class Parser(SparkParser):
-        """Only what has a syntax of its own is more than a call."""
+        """Only functions with their own syntax are parsed as more than a call."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
@@ -85,7 +85,7 @@ class _Named(Spark):
 
 
 def refusal(text: str, schema: Schema) -> str | None:
-    """Why an expression over these columns may not be given to Spark, as a sentence; None if it may."""
+    """The reason why Spark may not evaluate an expression over these columns, as a sentence; None if it may."""
     try:
         words = Dialect.get_or_raise(_Named).tokenize(text)
     except UNREADABLE:
@@ -96,14 +96,14 @@ def refusal(text: str, schema: Schema) -> str | None:
 
 
 def is_read(text: str) -> bool:
-    """Whether there is a tree to be judged. Of what has none, Spark may know why."""
+    """Whether there is a tree to check. If not, Spark's own error may tell why."""
     return _tree(text) is not None
 
 
 def same_words(text: str) -> str | None:
-    """An expression of the same words without comments, where Spark could see other words in the text; else None.
+    """The text's words without comments, if Spark could see other words in the text; else None.
 
-    Where Spark analyses the two alike, it sees what was judged.
+    If Spark analyses both texts alike, it sees the checked words. "": a string literal that cannot be compared.
     """
     if _PLAIN.fullmatch(text):
         return None
@@ -139,7 +139,7 @@ def _judged_words(words: Sequence[Any], schema: Schema) -> Iterator[str]:
 
 
 def _called(words: Sequence[Any], at: int) -> str | None:
-    """The function that the word before a parenthesis calls, in lower case, or None where it calls none."""
+    """The function called by the word before a parenthesis, in lower case, or None if it is not a call."""
     token = words[at]
     if token.token_type is TokenType.IDENTIFIER:
         return str(token.text).lower()
@@ -149,7 +149,7 @@ def _called(words: Sequence[Any], at: int) -> str | None:
 
 
 def _names_a_field(words: Sequence[Any], at: int) -> bool:
-    """Whether a word is a field's name: after a dot or AS, or before the colon of a type."""
+    """Whether a word is the name of a field: after a dot or AS, or before the colon of a type."""
     before = words[at - 1].token_type if at else None
     after = words[at + 1].token_type if at + 1 < len(words) else None
     return before in (TokenType.DOT, TokenType.ALIAS) or after is TokenType.COLON
@@ -185,7 +185,7 @@ def _judged_tree(text: str) -> Iterator[str]:
 
 
 def _tree(text: str) -> exp.Expr | None:
-    """The tree; None of what cannot be read. Raises RecursionError."""
+    """The tree; None for an unreadable text. Raises RecursionError."""
     try:
         return tree_of(text, _Named)
     except RecursionError:
@@ -204,7 +204,7 @@ def _nearest(name: str) -> str:
 
 
 def _plain(token: Any) -> str:
-    """A word that is not quoted, in lower case; else nothing."""
+    """An unquoted word in lower case; "" for a quoted one."""
     is_quoted = token.token_type is TokenType.IDENTIFIER or token.token_type in VALUES
     return "" if is_quoted else str(token.text).lower()
 

@@ -1,9 +1,9 @@
-"""The expressions that mean the same on Arrow columns as on Spark, compiled once; of any other it says None.
+"""The expressions with the same meaning on Arrow columns as on Spark, compiled once; None for all others.
 
-Spark 4 is strict: what overflows or does not fit stops the run, and so it does here. Spark leaves out what it
-need not know, the right side of FALSE AND, or of NULL +; what could fail in such a place sees NULLs instead.
-Left out: floating point and decimals but to pass them on, functions of texts, and where sqlglot and Spark do not
-group operators alike (a comparison of comparisons, without brackets).
+Spark 4 is strict: an overflow or a value that does not fit stops the run, also here. Spark skips operands that it
+does not need, such as the right side of FALSE AND or NULL +; if such an operand could fail, it gets NULLs here.
+Not compiled: floating point and decimals (except to pass them on), functions of strings, and expressions that
+sqlglot and Spark group differently (a comparison of comparisons, without brackets).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Compiler:
 
     def __init__(self, sql: str, schema: Schema) -> None:
         self.columns = {column.name.lower(): column for column in schema}
-        # What a backslash means within quotes depends on the reader.
+        # The meaning of a backslash within quotes depends on the parser.
         self.has_escapes = "\\" in sql
 
     def part(self, node: exp.Expr) -> Part:
@@ -168,14 +168,14 @@ class _Compiler:
         return whole(int(text))
 
     def _operand(self, node: exp.Expr) -> Part:
-        """A side of a comparison, which binds closer than all that is true or false."""
+        """A side of a comparison. Raises OnlySpark for predicates, AND, OR and NOT, which bind less tightly."""
         if isinstance(node, exp.Predicate | exp.Connector | exp.Not):
             raise OnlySpark
         return self.part(node)
 
     def _negated(self, node: exp.Neg) -> Part:
         if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
-            # -2147483648 is an INT, 2147483648 is none.
+            # -2147483648 is an INT, but 2147483648 is not.
             return whole(-int(str(node.this.this)))
         positive = number(self.part(node.this))
         if positive.constant is not None:
@@ -194,7 +194,7 @@ class _Compiler:
     def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> Part:
         one, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
         by = 0 if other.constant is None else int(other.constant.value)
-        # The sign of a divisor says nothing, but to PMOD.
+        # The sign of the divisor only matters for PMOD.
         if by == 0 or (is_positive and by < 0) or not fits(abs(by), type_):
             raise OnlySpark
         return replace(one, value=Remainder(one.value, abs(by), is_positive), type=type_)
@@ -230,7 +230,7 @@ class _Compiler:
         above = compared("greater_equal", value, self._operand(node.args["low"]))
         high = self._operand(node.args["high"])
         below = compared("less_equal", value, high)
-        # What is to be between was computed before.
+        # The tested value was already computed for the lower bound.
         return _both(above, replace(below, can_fail=high.can_fail, fails_on_null=high.fails_on_null))
 
     def _in(self, node: exp.In) -> Part:
@@ -295,7 +295,7 @@ class _Compiler:
 
 
 def _read_as(column: Column) -> str | None:
-    """The type in which a column is read; a nested one, which is only passed on, as it comes."""
+    """The type in which a column is read; None (unchanged) for a nested type, which is only passed on."""
     try:
         arrow_type(column.type)
     except ValueError:
@@ -304,12 +304,12 @@ def _read_as(column: Column) -> str | None:
 
 
 def _both(one: Part, other: Part) -> Part:
-    """AND, which leaves out its right side where the left one is FALSE."""
+    """AND; its right side is skipped where the left side is FALSE."""
     other = only_where(other, Call("coalesce", (one.value, _TRUE)))
     return Part(Call("and_kleene", (one.value, other.value)), "boolean", *risks(one, other))
 
 
 def _either(one: Part, other: Part) -> Part:
-    """OR, which leaves out its right side where the left one is TRUE."""
+    """OR; its right side is skipped where the left side is TRUE."""
     other = only_where(other, Call("invert", (Call("coalesce", (one.value, _FALSE)),)))
     return Part(Call("or_kleene", (one.value, other.value)), "boolean", *risks(one, other))

@@ -1,6 +1,6 @@
-"""SQL as sqlglot's trees in which every function stays as it is written: what it means is decided elsewhere.
+"""SQL as sqlglot's trees in which every function stays as written; its meaning is defined elsewhere.
 
-`Flink` (`engine.sql.dialect`) and Spark SQL are read into the same trees, so that one can be found in the other.
+`Flink` (`engine.sql.dialect`) and Spark SQL are parsed into the same trees, so that one can be found in the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "
 
 
 def _function_of_unit(self: Any) -> exp.Expression:
-    """The arguments of a function of which the first is a unit of time."""
+    """The arguments of a function whose first argument is a unit of time."""
     name = self._tokens[self._index - 2]
     unit = self._parse_var(any_token=True, upper=True)
     self._match(TokenType.COMMA)
@@ -22,7 +22,7 @@ def _function_of_unit(self: Any) -> exp.Expression:
 
 
 class AsWritten(Dialect):
-    """What Flink SQL and Spark SQL share."""
+    """The common dialect of Flink SQL and Spark SQL."""
 
     NULL_ORDERING = "nulls_are_small"
     TYPED_DIVISION = True
@@ -33,11 +33,11 @@ class AsWritten(Dialect):
         IDENTIFIERS: ClassVar = ["`"]
         QUOTES: ClassVar = ["'"]
         COMMENTS: ClassVar = ["--", ("/*", "*/")]
-        # The words after EXECUTE and SHOW are words as all others.
+        # EXECUTE and SHOW do not start a command: the words after them are tokenized normally.
         COMMANDS: ClassVar = set[TokenType]()
 
     class Parser(parser.Parser):
-        """Functions are not interpreted, except those with a syntax of their own."""
+        """Functions are not interpreted, except those with their own syntax."""
 
         FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTIONS: ClassVar = {}
@@ -72,5 +72,5 @@ def spark_tree(text: str) -> exp.Expr:
 
 
 def spark_sql(tree: exp.Expr) -> str:
-    """A tree of `spark_tree` as Spark SQL again."""
+    """A tree of `spark_tree` as Spark SQL."""
     return str(tree.sql(dialect=SparkAsWritten))

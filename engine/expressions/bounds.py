@@ -1,8 +1,7 @@
-"""Which values are never below zero, read from the tree of an expression.
+"""Values that are never below zero, derived from the tree of an expression.
 
-A sum of such values only grows, which spares TopN and MAX above it the retraction.
-Like Flink, this knows comparisons with numbers, numbers themselves, CASE of numbers and casts; of
-anything else it says nothing.
+A sum of such values only grows, so TopN and MAX above it need no retraction. As in Flink, only comparisons
+with numbers, numbers, CASE of numbers and casts are known; other values are assumed to be possibly negative.
 Source: Flink FlinkRelMdColumnInterval, FlinkRelMdFilteredColumnInterval.
 """
 
@@ -14,7 +13,7 @@ from sqlglot import exp
 
 
 def required(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What a condition requires to be zero or more."""
+    """The expressions that a condition requires to be zero or more."""
     match condition:
         case exp.Paren():
             yield from required(condition.this)
@@ -32,14 +31,14 @@ def required(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def is_number(value: exp.Expr) -> bool:
-    """Whether a value is a number literal, which is zero or more since a minus is not part of it; or CASE of such."""
+    """Whether a value is a number literal, or a CASE of them. It is zero or more: a minus is not part of a literal."""
     match value:
         case exp.Paren():
             return is_number(value.this)
         case exp.Literal():
             return not value.is_string
         case exp.Cast() if isinstance(value.this, exp.Literal):
-            # The way in which 1L, 1.5D and 1BD are read.
+            # 1L, 1.5D and 1BD are parsed as casts.
             return value.is_type(*exp.DataType.NUMERIC_TYPES) and str(value.this.this).replace(".", "").isdigit()
         case exp.Case() if value.this is None:
             otherwise = value.args.get("default")

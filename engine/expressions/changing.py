@@ -1,4 +1,4 @@
-"""Whether a row may cease to meet a condition, as Flink's planner judges it by how the columns move."""
+"""Whether a row may stop meeting a condition, as Flink's planner infers it from the monotonicity of the columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 
 UP, DOWN, ANYWHERE = 1, -1, 0
 Movement = Callable[[exp.Expr], int | None]
-"""Where a value moves that is a column; None for one that is none, or is constant."""
+"""The direction in which a column moves; None for a constant column and for other values."""
 
 _UPWARDS: Final = (exp.GT, exp.GTE)
 _DOWNWARDS: Final = (exp.LT, exp.LTE)
@@ -18,9 +18,9 @@ _NEGATED: Final = {exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: e
 
 
 def may_cease(condition: exp.Expr, movement: Movement) -> bool:
-    """Whether how the columns of a condition move makes it one that a row may cease to meet.
+    """Whether a row may stop meeting a condition if its columns move like this.
 
-    Flink looks at columns that are compared as they are, and of AND and OR at the first two parts.
+    Flink looks at directly compared columns only, and for AND and OR only at the first two parts.
     Source: Flink FlinkRelMdModifiedMonotonicity.isNeedRetract.
     """
     match condition:

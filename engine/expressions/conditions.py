@@ -1,8 +1,8 @@
-"""Conditions on a pair of rows, or on values of several, for kernels: a part of Spark SQL, as Python functions.
+"""Conditions on a pair of rows, or on values of several rows, for kernels: a subset of Spark SQL as Python functions.
 
-A join tests its extra condition per pair, a pattern the values of a match, within a kernel, where Spark cannot be
-asked. Understood are columns, literals, arithmetic, comparisons, AND OR NOT, IS NULL, IS DISTINCT FROM, BETWEEN, IN,
-LIKE, CASE, CAST between numbers, COALESCE, ABS, LOWER, UPPER, LENGTH, and intervals added to timestamps.
+A join tests its extra condition per pair, and a pattern tests the values of a match. Both happen within a kernel, which
+cannot call Spark. Supported are columns, literals, arithmetic, comparisons, AND OR NOT, IS NULL, IS DISTINCT FROM,
+BETWEEN, IN, LIKE, CASE, CAST between numbers, COALESCE, ABS, LOWER, UPPER, LENGTH, and intervals added to timestamps.
 NULL follows SQL: three-valued logic, NULL in, NULL out. Timestamps are epoch microseconds.
 """
 
@@ -57,7 +57,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True)
 class _Part:
-    """A compiled part: the function from a row to its value, and what kind of value that is."""
+    """A compiled part: the function from a row to its value, and the kind of this value."""
 
     value: Function
     kind: str
@@ -82,7 +82,7 @@ def compile_condition(condition: str, schema: Schema, node: str, field: str) -> 
 
 
 def condition_of(text: str, schema: Schema) -> Function:
-    """The same of a condition on values of a match. Raises ValueError and SqlglotError."""
+    """The function of a condition on values of a match. Raises ValueError and SqlglotError."""
     part = _Compiler(schema).part(tree_of(text))
     if part.kind not in ("boolean", "null"):
         raise _Unsupported(_NO_CONDITION.format(part.kind))
@@ -99,7 +99,7 @@ def can_compute(tree: exp.Expr, schema: Schema) -> bool:
 
 
 def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
-    """Raise ExpressionError where the parameter `condition` of a node is not true or false."""
+    """Raise ExpressionError if the parameter `condition` of a node is not a BOOLEAN."""
     type_ = analyzer.type_of(condition, schema, node, "condition")
     if type_ != "boolean":
         raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_))
@@ -235,7 +235,7 @@ class _Compiler:
             message = "LIKE needs a literal as its pattern"
             raise _Unsupported(message)
         marks = {"%": ".*", "_": "."}
-        # A backslash takes the meaning from the character after it.
+        # A backslash escapes the character after it.
         parts = re.findall(r"\\.|.", node.expression.this, re.DOTALL)
         pattern = re.compile("".join(marks.get(part, re.escape(part[-1])) for part in parts), re.DOTALL)
         is_match = not node.args.get("negate")
@@ -267,7 +267,7 @@ class _Compiler:
                 return _Part(_both(_quotient, a, b), "decimal" if kind == "decimal" else "float")
 
     def _shifted(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> _Part | None:
-        """A timestamp plus or minus an interval, or None where it is something else."""
+        """A timestamp plus or minus an interval, or None for anything else."""
         if not (isinstance(node, exp.Add | exp.Sub) and isinstance(right, exp.Interval)):
             return None
         time, by = self._of_kind(left, "timestamp").value, _interval(right).value
@@ -367,7 +367,7 @@ def _moment(text: str, to: str) -> _Part:
 
 
 def _as(kind: str, part: _Part) -> Function:
-    """A number as the wider kind: integers are exact in both others, decimals become floats."""
+    """A number as the wider kind: an integer becomes a decimal or a float, a decimal becomes a float."""
     if part.kind == kind or part.kind == "null":
         return part.value
     return _with(float if kind == "float" else Decimal, part.value)
@@ -386,12 +386,12 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 def _whole_quotient(a: Any, b: Any) -> Any:
-    """Towards zero, as in SQL."""
+    """The quotient rounded towards zero, as in SQL."""
     return None if b == 0 else int(abs(a) // abs(b)) * (-1 if (a < 0) != (b < 0) else 1)
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """With the sign of the dividend, as in SQL."""
+    """The remainder with the sign of the dividend, as in SQL."""
     if b == 0:
         return None
     if isinstance(a, float):

@@ -1,8 +1,8 @@
-"""When an expression cannot be computed of a record, as a condition of Spark SQL over the same columns.
+"""When an expression fails for a record, as a Spark SQL condition over the same columns.
 
-Spark 4 is strict: a text that is no number, a division by zero or a sum that is too large ends the job. Each of these
-has a form that gives NULL instead (`try_cast`, `try_add`); the condition is that one of them is NULL where nothing of
-what it is made of is. A branch that is not taken, or a value that COALESCE does not need, cannot fail.
+Spark 4 is strict: a string that is not a number, a division by zero or an overflow ends the job. Each of these
+operations has a form that returns NULL instead (`try_cast`, `try_add`). The condition is that one of these forms is
+NULL although none of its operands is. Branches that are not taken and values that COALESCE does not need cannot fail.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _FUNCTIONS: Final = {
     "TO_NUMBER": "try_to_number({0})",
     "RAISE_ERROR": "NULL",
 }
-# Their later arguments are only computed where the earlier ones are NULL.
+# Their later arguments are only computed if the earlier ones are NULL.
 _FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")
 
 
 @lru_cache(maxsize=1024)
 def failure_of(expression: str) -> str | None:
-    """Where it fails; None where nothing is known that could."""
+    """The condition under which an expression fails; None if no part is known to be able to fail."""
     try:
         found = list(_failures(spark_tree(expression), ()))
     except UNREADABLE:
@@ -52,10 +52,10 @@ def failure_of(expression: str) -> str | None:
 
 
 def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
-    """The conditions under which a tree fails. where: what holds whenever it is computed at all."""
+    """The conditions under which a tree fails. where: the conditions under which it is computed."""
     match node:
         case exp.Lambda():
-            # Over names that only the function around it knows.
+            # Its parameters are only known within the enclosing function.
             return
         case exp.Case() if node.this is None:
             earlier = where
@@ -94,7 +94,7 @@ def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
 
 
 def _try_form(node: exp.Expr) -> str | None:
-    """The form that gives NULL in place of an error; None of what has no error."""
+    """The form that returns NULL instead of an error; None for parts that cannot fail."""
     if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
         return f"try_cast({_tried(node.this)} AS {spark_sql(node.to)})"
     if isinstance(node, exp.IntDiv):
@@ -108,7 +108,7 @@ def _try_form(node: exp.Expr) -> str | None:
 
 
 def _tried(node: exp.Expr) -> str:
-    """A tree in which nothing fails."""
+    """The tree as Spark SQL in which no part fails."""
 
     def instead(part: exp.Expr) -> exp.Expr:
         tried = _try_form(part)

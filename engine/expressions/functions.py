@@ -1,9 +1,9 @@
-"""The functions of Spark SQL by name: those that an expression may call, and why it may not call the others.
+"""The functions of Spark SQL by name: the ones that an expression may call, and the reasons to refuse the others.
 
-A new release of Spark brings new names. A test holds the lists against Spark's own registry, so that somebody decides
-about each of them: whatever is not in ALLOWED is refused.
+A new release of Spark brings new names. A test compares the lists with Spark's registry, so that each new name has to
+be decided; names outside ALLOWED are refused.
 
-Allowed is what depends on its arguments alone, one record at a time, and reaches nothing beyond them.
+A function is allowed if it depends only on its arguments, one record at a time, and accesses nothing else.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OPERATORS: Final = names(
     ! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~
     """
 )
-"""Marks that Spark's registry counts among the functions. All of them are allowed."""
+"""Operators that Spark's registry lists as functions. All of them are allowed."""
 
 _WHY_NOT: Final = {
     "calls Java, but an expression computes with the record alone": """
@@ -123,7 +123,7 @@ _WHY_NOT: Final = {
 }
 
 REFUSED: Final = {name: reason for reason, names in _WHY_NOT.items() for name in names.split()}
-"""Why an expression may not call a function that Spark has: the end of a sentence that begins with its name."""
+"""By function, why an expression may not call it: the end of a sentence that begins with the name."""
 
 NEVER_BARE: Final = names(
     """
@@ -131,7 +131,7 @@ NEVER_BARE: Final = names(
     current_user grouping__id localtime localtimestamp session_user user
     """
 )
-"""What Spark calls without parentheses as well, where no column has the name."""
+"""Functions that Spark also calls without parentheses, unless a column has the name."""
 
 NEVER_EMPTY: Final = frozenset({"unix_timestamp", "to_unix_timestamp"})
-"""What takes the time of day where it is given nothing."""
+"""Functions that return the current time without arguments."""

@@ -1,7 +1,7 @@
-"""The words and the tree of a Spark SQL expression, as far as sqlglot reads it.
+"""The words and the tree of a Spark SQL expression, as far as sqlglot can parse it.
 
-What runs is Spark's reading. So nothing is refused here: a text without a tree still has its words, and one
-without words only itself.
+Spark's own parser decides what runs, so nothing is refused here: a text without a tree still has its words, and
+an unreadable text is just a text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.model.schema import quote
 
-# Beside its own errors the parser stumbles over a few texts that it does not expect, and over very deep ones.
+# Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
 SPARK: Final = "spark"
 VALUES: Final = frozenset(
@@ -31,14 +31,14 @@ VALUES: Final = frozenset(
 
 
 class Word(NamedTuple):
-    """A word or a mark outside of text literals and comments, in lower case; is_quoted: a name in backticks."""
+    """A word or an operator outside of literals and comments, in lower case. is_quoted: a name in backticks."""
 
     text: str
     is_quoted: bool
 
     @property
     def is_name(self) -> bool:
-        """Whether this can name a column: no number, no mark, and none of TRUE, FALSE and NULL."""
+        """Whether it can name a column: not a number, an operator, TRUE, FALSE or NULL."""
         if self.is_quoted:
             return True
         is_word = self.text.replace("_", "a").isalnum() and not self.text.isdigit()
@@ -46,7 +46,7 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> tuple[Word, ...] | None:
-    """The words and marks of an expression in order; of a literal an empty one. None where it has no end."""
+    """The words and operators of an expression in order; a literal is an empty word. None for an unreadable text."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:
@@ -60,7 +60,7 @@ def words_of(text: str) -> tuple[Word, ...] | None:
 
 
 def renamed_in(text: str, old: str, new: str) -> str:
-    """An expression that means another column wherever it named one; in no text literal and no comment."""
+    """An expression with a renamed column; literals, comments, calls and fields are left unchanged."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:
@@ -78,7 +78,7 @@ def renamed_in(text: str, old: str, new: str) -> str:
 
 
 def tree_of(text: str, dialect: str | type[Dialect] = SPARK) -> exp.Expr:
-    """The tree of an expression. Raises one of UNREADABLE; SqlglotError has a sentence."""
+    """The tree of an expression. Raises one of UNREADABLE; a SqlglotError has a message for users."""
     trees = Dialect.get_or_raise(dialect).parse_into(exp.Expr, text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):

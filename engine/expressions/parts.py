@@ -1,4 +1,4 @@
-"""Compiled parts of expressions with their types: how Spark brings two to one type, and what may fail."""
+"""Compiled parts of expressions with their types: Spark's type coercion, and what may fail."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 @dataclass(frozen=True)
 class Part:
-    """A compiled part of an expression. can_fail: for some values it is an error; fails_on_null: even for NULLs.
+    """A compiled part of an expression. can_fail: some values are an error. fails_on_null: it can fail even for NULLs.
 
-    needs: the columns of which a NULL, and nothing else, makes it NULL; None where that is not so.
+    needs: the columns such that it is NULL exactly if one of them is NULL; None if there are no such columns.
     """
 
     value: Vector
@@ -29,7 +29,7 @@ class Part:
 
     @property
     def constant(self) -> Constant | None:
-        """The literal that it is, or None."""
+        """Its literal, or None if it is not constant."""
         return self.value if isinstance(self.value, Constant) else None
 
 
@@ -43,25 +43,25 @@ def constant(value: Any, type_: str) -> Part:
 
 
 def whole(value: int) -> Part:
-    """An integer literal: an INT, or a BIGINT where it is larger."""
+    """An integer literal: an INT, or a BIGINT if it is too large for an INT."""
     return fitting(value, "int" if fits(value, "int") else "bigint")
 
 
 def fitting(value: int, type_: str) -> Part:
-    """An integer literal of a type; where it does not fit, the error is Spark's."""
+    """An integer literal of a type. Raises OnlySpark if it does not fit: Spark then raises the error."""
     if not fits(value, type_):
         raise OnlySpark
     return constant(value, type_)
 
 
 def fits(value: int, type_: str) -> bool:
-    """Whether an integer type has a value."""
+    """Whether an integer type can hold a value."""
     half: int = 1 << (_BITS[type_] - 1)
     return -half <= value < half
 
 
 def moment(text: str, type_: str) -> Part:
-    """A date or a timestamp that is written in full; the session's zone is UTC."""
+    """A literal date or timestamp in full format; the session's zone is UTC."""
     pattern = "%Y-%m-%d" if type_ == "date" else "%Y-%m-%d %H:%M:%S"
     try:
         moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - no zone on either side
@@ -75,14 +75,14 @@ def moment(text: str, type_: str) -> Part:
 
 
 def of_type(part: Part, *types: str) -> Part:
-    """The part, if it is of one of these types."""
+    """The part, which must have one of these types. Raises OnlySpark."""
     if part.type not in types:
         raise OnlySpark
     return part
 
 
 def number(part: Part) -> Part:
-    """The part, if it is an integer, and no NULL that somebody cast to one."""
+    """The part, which must be an integer and not a NULL literal. Raises OnlySpark."""
     if part.constant is not None and part.constant.value is None:
         raise OnlySpark
     return of_type(part, *WHOLE)
@@ -94,7 +94,7 @@ def as_boolean(part: Part) -> Part:
 
 
 def common(parts: Sequence[Part]) -> str:
-    """The one type of several parts: integers become the widest, NULL is of any; nothing else is converted."""
+    """The common type of parts: the widest integer; NULL fits any type. Raises OnlySpark for other conversions."""
     types = {part.type for part in parts} - {"void"}
     if types and types <= set(WHOLE):
         return max(types, key=WHOLE.index)
@@ -104,7 +104,7 @@ def common(parts: Sequence[Part]) -> str:
 
 
 def alike(one: Part, other: Part) -> tuple[Part, Part, str]:
-    """Two parts in their one type."""
+    """Two parts converted to their common type."""
     type_ = common([one, other])
     if type_ == "void":
         raise OnlySpark
@@ -112,7 +112,7 @@ def alike(one: Part, other: Part) -> tuple[Part, Part, str]:
 
 
 def compared(function: str, one: Part, other: Part) -> Part:
-    """A comparison, by the name that Arrow has for it."""
+    """A comparison, by the name of Arrow's function."""
     one, other, type_ = alike(one, other)
     if type_ not in ORDERED and not (type_ == "boolean" and function in ("equal", "not_equal")):
         raise OnlySpark
@@ -121,17 +121,17 @@ def compared(function: str, one: Part, other: Part) -> Part:
 
 
 def risks(*parts: Part) -> tuple[bool, bool]:
-    """What can fail where one of these can: can_fail and fails_on_null."""
+    """can_fail and fails_on_null of a part that consists of these parts."""
     return any(part.can_fail for part in parts), any(part.fails_on_null for part in parts)
 
 
 def failing(part: Part) -> Part:
-    """A part whose last operation can fail; for NULL only where it is not NULL itself then."""
+    """A part whose last operation can fail. It can fail for NULL unless a NULL in its columns makes it NULL."""
     return replace(part, can_fail=True, fails_on_null=part.fails_on_null or not part.needs)
 
 
 def only_where(part: Part, test: Vector) -> Part:
-    """The part, if it can fail so that it does so only where a test holds; what it is elsewhere does not matter."""
+    """The part, restricted to fail only where a test is true; elsewhere its value does not matter."""
     if not part.can_fail:
         return part
     if part.fails_on_null:
@@ -140,14 +140,14 @@ def only_where(part: Part, test: Vector) -> Part:
 
 
 def where_not_null(one: Part, other: Part) -> Part:
-    """Of two sides the right one, which Spark leaves out where the left one is NULL."""
+    """The right side of an operation, which Spark skips where the left side is NULL."""
     is_never_null = one.constant is not None and one.constant.value is not None
     is_null_alike = one.needs is not None and one.needs == other.needs and len(one.needs) == 1
     return other if is_never_null or is_null_alike else only_where(other, Call("is_valid", (one.value,)))
 
 
 def converted(part: Part, type_: str) -> Part:
-    """A part cast to a type, where that is exact or an error."""
+    """A part cast to a type, if the cast is exact or an error. Raises OnlySpark for other casts."""
     if part.type == type_:
         return part
     literal = part.constant

@@ -1,4 +1,4 @@
-"""A native step's projection without Spark: as a function of Arrow columns, or as a mere choice of columns."""
+"""A native step's projection without Spark: a function of Arrow columns, or a selection of columns."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArrowCall:
-    """A function in Python, and what it is given."""
+    """A call of a Python function with its arguments."""
 
     call: PythonCall
     arguments: tuple[ArrowFunction, ...]
 
     def beside(self, records: Any) -> Any:
-        """The records with its results as their last column. Raises FunctionFailed."""
+        """The records with the results as their last column. Raises FunctionFailed."""
         made = self.call.on([argument(records) for argument in self.arguments], records.num_rows)
         return records.append_column(self.call.name, made)
 
 
 @dataclass(frozen=True)
 class ArrowProjection:
-    """A projection of records: those that meet the condition, each with the values under these names."""
+    """A projection of records: the records that meet the condition, with the values under these names."""
 
     names: tuple[str, ...]
     values: tuple[ArrowFunction, ...]
@@ -38,9 +38,9 @@ class ArrowProjection:
     call: ArrowCall | None = None
 
     def __call__(self, records: Any, carried: Sequence[str] = ()) -> Any:
-        """A RecordBatch of a RecordBatch, or a Table of a Table. carried: columns that come out before, as they are.
+        """Project a RecordBatch or a Table. carried: columns that precede the values unchanged.
 
-        Raises OverflowError, as Spark stops, and FunctionFailed.
+        Raises OverflowError, where Spark stops too, and FunctionFailed.
         """
         if self.where is not None:
             records = records.filter(self.where(records))
@@ -51,7 +51,7 @@ class ArrowProjection:
 
 
 def arrow_projection(projection: Projection, input_schema: Schema, made: Schema) -> ArrowProjection | None:
-    """The projection of columns `given` to columns `made`, or None where a part of it is left to Spark."""
+    """The projection of the input's columns to columns `made`, or None if a part of it needs Spark."""
     from engine.expressions.arrow import cast_to
 
     if projection.each is not None:
@@ -77,7 +77,7 @@ def arrow_projection(projection: Projection, input_schema: Schema, made: Schema)
 
 
 def renames_only(projection: Projection, input_schema: Schema, made: Schema) -> tuple[str, ...] | None:
-    """The input's columns that the output's are, where nothing is computed, converted or left out; else None."""
+    """By output column, the input's column, if nothing is computed, converted or filtered; else None."""
     if projection.where is not None or projection.each is not None or projection.call is not None:
         return None
     names = []

@@ -1,11 +1,11 @@
-"""Flink's spellings of types and functions in an expression, as Spark SQL that means the same.
+"""Flink's spellings of types and functions in an expression, as equivalent Spark SQL.
 
-CAST(t AS TIMESTAMP(3))        the types as `engine.model.schema.type_from` reads them; a text is cut to its length
+CAST(t AS TIMESTAMP(3))        types as `engine.model.schema.type_from` reads them; a string is cut to its length
 FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
-TO_TIMESTAMP_LTZ(n, 3)         numbers as moments
+TO_TIMESTAMP_LTZ(n, 3)         numbers as timestamps
 SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.sql.functions.scalars`
 
-The rest of a text stays as it is. What both have keeps the meaning that it has in Spark SQL.
+The rest of a text stays unchanged. Syntax of both dialects keeps its meaning in Spark SQL.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ONLY_FLINK: Final = frozenset(
 
 @lru_cache(maxsize=8192)
 def as_spark(text: str) -> str:
-    """The expression in Spark SQL; a text that cannot be read as it is."""
+    """The expression in Spark SQL; an unreadable text is returned unchanged."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
         written = _Spelling(text, tokens).rewritten(0, len(tokens))
@@ -45,14 +45,14 @@ def as_spark(text: str) -> str:
 
 
 class _Spelling:
-    """A text with its tokens; a range of them is [start, end)."""
+    """A text with its tokens; a range of tokens is [start, end)."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
         self.tokens = tokens
 
     def rewritten(self, start: int, end: int) -> str:
-        """A range of tokens, with what stands between them."""
+        """A range of tokens and the text between them, rewritten."""
         if start >= end:
             return ""
         written, at = "", start
@@ -63,14 +63,14 @@ class _Spelling:
             if instead is not None:
                 written += self.text[place : token.start] + instead
             elif token.end >= place:
-                # Of one word there may be several tokens: 10L is a number, a mark and a type.
+                # One word may be several tokens: 10L is a number, a :: and a type.
                 written += self.text[place : token.end + 1]
             place = max(place, self.tokens[after - 1].end + 1)
             at = after
         return written
 
     def _instead(self, at: int, end: int) -> tuple[str | None, int]:
-        """What is written for the call that starts here, and the token after it; None where it stays."""
+        """The replacement for the call that starts here (None: no change), and the index of the token after it."""
         word = self._word(at)
         if self.text[self.tokens[at].start : self.tokens[at].end + 1] == "::":
             return self._after_colons(at, end)
@@ -114,7 +114,7 @@ class _Spelling:
         return f"::{_type(self._between(at + 1, after))}", after
 
     def _cut_off(self, word: str, start: int, end: int) -> str | None:
-        """FLOOR or CEIL of a moment to a unit; it keeps its type. A week begins on Sunday."""
+        """FLOOR or CEIL of a date or timestamp to a unit, with its type. A week begins on Sunday."""
         unit = self._word(end - 1)
         if end - start < 3 or self._word(end - 2) != "TO" or unit not in _UNITS:
             return None
@@ -145,7 +145,7 @@ class _Spelling:
             yield self.rewritten(first, end)
 
     def _outside(self, start: int, end: int) -> Iterator[int]:
-        """The tokens that stand in no brackets of their own."""
+        """The indexes of tokens outside of nested brackets."""
         depth = 0
         for at in range(start, end):
             depth -= self._word(at) in _OPENING.values()
@@ -154,7 +154,7 @@ class _Spelling:
             depth += self._word(at) in _OPENING
 
     def _closing(self, at: int, end: int) -> int | None:
-        """The bracket that closes the one at this place."""
+        """The index of the bracket that closes the one at this index."""
         depth = 0
         for place in range(at, end):
             depth += (self._word(place) in _OPENING) - (self._word(place) in _OPENING.values())
@@ -166,7 +166,7 @@ class _Spelling:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end + 1]
 
     def _word(self, at: int) -> str:
-        """A word or a mark in upper case; of a text or a name in backticks nothing."""
+        """A word or an operator in upper case; "" for a literal or a name in backticks."""
         token = self.tokens[at]
         is_bare = token.token_type not in VALUES and not self.text.startswith("`", token.start)
         return token.text.upper() if is_bare else ""

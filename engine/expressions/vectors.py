@@ -1,6 +1,6 @@
-"""What is computed on whole Arrow columns: small values that call each other, without sqlglot.
+"""Computations on whole Arrow columns: small callable values, without sqlglot.
 
-A part gives an array, or a scalar where it is the same for all records. Workers get these values, not the text.
+A part returns an array, or a scalar if it is the same for all records. Workers get these values, not the text.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from engine.model.schema import arrow_type
 
 
 class Vector(Protocol):
-    """Computes a column, or a scalar, of records: a RecordBatch or a Table."""
+    """Computes a column or a scalar from records: a RecordBatch or a Table."""
 
     def __call__(self, records: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
 class ArrowFunction:
-    """A compiled expression. type: the Spark type of what it gives; `void` for a NULL without a type."""
+    """A compiled expression. type: the Spark type of its values; `void` for an untyped NULL."""
 
     sql: str
     type: str
     value: Vector
 
     def __call__(self, records: Any) -> Any:
-        """The values as an array, one per record of a RecordBatch or a Table. Raises OverflowError, as Spark stops."""
+        """The values as an array, one per record of a RecordBatch or Table. Raises OverflowError where Spark stops."""
         try:
             made = self.value(records)
         except pa.ArrowInvalid as error:
@@ -42,7 +42,7 @@ class ArrowFunction:
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A column. type: what it has to be, where records may write it otherwise (a time's zone); else None."""
+    """A column. type: its required type if records may have another one (a time's zone), else None."""
 
     name: str
     type: str | None
@@ -68,7 +68,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of Arrow. Those that can overflow are given with their checked variant."""
+    """A function of Arrow. Functions that can overflow are used in their checked variant."""
 
     function: str
     arguments: tuple[Vector, ...]
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Converted:
-    """A value in another type; one that does not fit is an error."""
+    """A value converted to another type; a value that does not fit is an error."""
 
     argument: Vector
     type: str
@@ -90,7 +90,7 @@ class Converted:
 
 @dataclass(frozen=True)
 class FloorDivided:
-    """A timestamp as a count of so many microseconds: down, not towards zero, before 1970 as well."""
+    """A timestamp as a number of units of `divisor` microseconds, rounded down, before 1970 as well."""
 
     argument: Vector
     divisor: int
@@ -104,7 +104,7 @@ class FloorDivided:
 
 @dataclass(frozen=True)
 class Remainder:
-    """The remainder by a number above zero: with the sign of the dividend, or if is_positive never below zero."""
+    """The remainder by a positive number: with the sign of the dividend, or never below zero if is_positive."""
 
     argument: Vector
     divisor: int
@@ -113,7 +113,7 @@ class Remainder:
     def __call__(self, records: Any) -> Any:
         dividend = self.argument(records)
         divisor = pa.scalar(self.divisor, dividend.type)
-        # Nothing here can overflow: the product is no further from zero than the dividend.
+        # This cannot overflow: the product is not further from zero than the dividend.
         rest = pc.subtract(dividend, pc.multiply(pc.divide(dividend, divisor), divisor))
         if not self.is_positive:
             return rest
@@ -122,7 +122,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class OnlyWhere:
-    """A value that is computed only where a test holds; elsewhere of NULLs, so that nothing there overflows."""
+    """A value that is computed from NULLs where a test is not true, so that it cannot overflow there."""
 
     value: Vector
     test: Vector
@@ -133,7 +133,7 @@ class OnlyWhere:
 
 @dataclass(frozen=True)
 class _Masked:
-    """Records of which the columns are NULL where a test does not hold."""
+    """Records whose columns are NULL where a test is not true."""
 
     records: Any
     test: Any
@@ -149,7 +149,7 @@ class _Masked:
 
 @dataclass(frozen=True)
 class OneOf:
-    """IN a list of literals: NULL for NULL, and where nothing is equal but the list has a NULL."""
+    """IN a list of literals: NULL for NULL, and for an unlisted value if the list contains NULL."""
 
     argument: Vector
     values: tuple[Any, ...]
