@@ -1,12 +1,14 @@
-"""Rows of a key as sequences that match a pattern (MATCH_RECOGNIZE), the way Flink's CEP library finds them.
+"""Sequences of rows of a key that match a pattern (MATCH_RECOGNIZE), found in the same way as by Flink's CEP library.
 
 pattern      the text of a pattern as variables with quantifiers
 automaton    the states that a match goes through
-references   the rows that a measure or a condition looks at: FIRST(A.v), LAST(A.v, 1), SUM(A.v), v
-conditions   what DEFINE says of a variable, as a function of such values
-values       how these values are read from the rows of a match
-queue        Java's priority queue, whose order among equals decides which match comes first
-matching     the automaton over the rows of one key; where it goes on after a match
-state        what is kept of a key between epochs
+references   the values that a measure or a condition uses: FIRST(A.v), LAST(A.v, 1), SUM(A.v), v
+conditions   the condition of a variable in DEFINE, as a function of such values
+values       reads these values from the rows of a match
+planned      measures and conditions as values computed by Spark, and the kernel's work on them
+queue        Java's priority queue, whose order among equals decides which match is first
+matching     the automaton over the rows of one key; where the search continues after a match
+state        the state of a key between epochs
 kernel       rows in order of time through the automaton
+batch        the matches of whole tables
 """

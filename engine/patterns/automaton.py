@@ -1,8 +1,8 @@
-"""The states that a match goes through, from a pattern, built from its end as Flink builds them.
+"""The states that a match goes through, built from the end of a pattern, as in Flink.
 
-A state takes a row and goes on, or goes on without a row. Rows of a match follow each other directly, so a row that
-a state neither takes nor passes on ends the match there. A greedy variable keeps its rows from the next one: each way
-out of the state behind it also asks that the row is not one of the greedy variable's.
+A transition takes a row, or moves on without a row. Rows of a match are adjacent, so a row without a transition ends
+the match. A greedy variable has precedence over the next one: each transition out of the state after it also requires
+that the row does not meet the greedy variable's condition.
 Source: Flink NFACompiler.NFAFactoryCompiler.
 """
 
@@ -20,9 +20,9 @@ FINAL: Final = 0
 
 @dataclass
 class Transition:
-    """A way out of a state. variable: the one whose row is taken; None: it goes on without.
+    """A transition out of a state. variable: the variable that takes the row; None: moves on without a row.
 
-    tests: the variables whose conditions the row has to meet, or not to meet.
+    tests: the variables whose conditions the row must meet (True) or must not meet (False).
     """
 
     target: int
@@ -32,7 +32,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Automaton:
-    """The states by number, each with its ways out in the order in which they are tried."""
+    """The states by number, each with its transitions in the order in which they are tried."""
 
     states: tuple[tuple[Transition, ...], ...]
     start: int
@@ -52,7 +52,7 @@ class _Builder:
         self.states: list[list[Transition]] = [[]]
 
     def variable(self, variable: Variable, place: int, sink: int) -> int:
-        """The first state of a variable. sink: the one after it."""
+        """Add the states of a variable and return the first one. sink: the state after the variable."""
         is_greedy = variable.takes_as_many_as_it_can
         least = max(variable.least, 1)
         if variable.most is None:
@@ -63,7 +63,7 @@ class _Builder:
         return self._times(place, sink, sink, least, variable.most, is_optional=variable.is_optional)
 
     def _times(self, place: int, sink: int, after: int, least: int, most: int, *, is_optional: bool) -> int:
-        """A state per row, of which those above the least number can be passed. after: the state behind all."""
+        """Add a state per row; states above the least number can be skipped. after: the state after all of them."""
         for _ in range(least, most):
             sink = self._single(place, sink, after)
         for _ in range(least - 1):

@@ -1,4 +1,4 @@
-"""The matches of whole tables: each partition's rows in order, through the automaton at once."""
+"""The matches of whole tables: the rows of each partition in order, through the automaton in one go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMES = ("timestamp", "timestamp_ntz")
 def matched(
     table: DataFrame, keys: Sequence[str], values: Sequence[str], kernel: Callable[[], MatchKernel], output: Schema
 ) -> DataFrame:
-    """One row per match. values: those of a kernel's row, the time first."""
+    """One row per match. values: the expressions of a kernel's row, the time first."""
     from pyspark.sql import functions as f
 
     expressions = [(key_name(at), quote(name)) for at, name in enumerate(keys)]

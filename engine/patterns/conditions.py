@@ -1,4 +1,4 @@
-"""What DEFINE says of a variable: a function of values of the match so far and of the current row."""
+"""The condition of a variable in DEFINE: a function of values of the match so far and of the current row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MatchCondition:
     values: tuple[Value, ...]
 
     def compiled(self) -> Condition:
-        """The function; NULL is false. The current row is the last one of its variable, and of all."""
+        """The condition as a function; NULL is false. The current row is the last one of its variable and match."""
         own = self.variable
         if len(self.values) == 1 and self._is_current(self.values[0]) and self.types == ("boolean",):
             (value,) = self.values
@@ -44,6 +44,6 @@ class MatchCondition:
         return condition
 
     def _is_current(self, value: Value) -> bool:
-        """Whether a value is of the row itself."""
+        """Whether a value is read from the current row."""
         is_last = isinstance(value, RowValue) and not value.is_first and value.offset == 0
         return is_last and isinstance(value, RowValue) and value.variable in (None, self.variable)

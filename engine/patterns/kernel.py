@@ -1,6 +1,6 @@
-"""The kernel of MATCH_RECOGNIZE: rows wait for the watermark and go through the automaton in order of time.
+"""The kernel of MATCH_RECOGNIZE: rows are buffered until the watermark and pass the automaton in order of time.
 
-A row: its time in ms, and what measures, conditions and the order look at.
+A row: its time in ms, and the values that measures, conditions and the order use.
 Source: Flink CepOperator.
 """
 
@@ -26,9 +26,9 @@ LATE = "the watermark had reached its time"
 
 
 class MatchKernel(Kernel):
-    """Finds the matches of one key. by_arrival: each row at once, in the order in which they come.
+    """Finds the matches of one key. by_arrival: each row is processed on arrival.
 
-    measures: the values that come out behind the key. order: of rows of one time; without it they stay as they came.
+    measures: the values that are emitted after the key. order: the order of rows of one time, by default by arrival.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class MatchKernel(Kernel):
         self.by_arrival = by_arrival
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Begin with a key: the rows that wait, the matches in the making, and how many rows there were."""
+        """Restore the buffered rows, the partial matches, and the number of rows so far."""
         waiting, matches, count = state or (None, None, 0)
         self.key = key
         self.count: int = count
@@ -59,7 +59,7 @@ class MatchKernel(Kernel):
         self.matching.restart(*(restored(matches) if matches is not None else ()))
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Let it wait until its time has come; by arrival that is now."""
+        """Buffer the row until the watermark reaches it; by arrival, process it at once."""
         if self.by_arrival:
             self._take_at_once(row, partial(out.emit, INSERT))
             return
@@ -71,12 +71,12 @@ class MatchKernel(Kernel):
         self.waiting.setdefault(time_ms, []).append(row)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Take all rows whose time has come, and give up what takes too long."""
+        """Process all rows that the watermark has reached, and give up partial matches that take too long."""
         for due_ms in self._take_due(out.watermark_ms, partial(out.emit, INSERT)):
             out.set_timer(due_ms + self.within_ms)
 
     def whole(self, key: Key, rows: Sequence[Row]) -> list[Row]:
-        """What comes out of all rows of a key, in order of arrival, without watermarks between them."""
+        """The matches in all rows of a key, given in order of arrival, without watermarks in between."""
         found: list[Row] = []
         self.start(key, None)
         for row in rows:
@@ -88,7 +88,7 @@ class MatchKernel(Kernel):
         return found
 
     def finish(self) -> Any | None:
-        """The rows that wait and the matches in the making."""
+        """The buffered rows, the partial matches, and the number of rows; None if there are no rows and matches."""
         is_idle = self.matching.is_idle
         if is_idle and not self.waiting:
             return None
@@ -96,7 +96,7 @@ class MatchKernel(Kernel):
         return (list(self.waiting.items()), matches, self.count)
 
     def describe(self, names: Names) -> Description:
-        """The rows that wait, the matches in the making, and the complete ones that wait for older ones."""
+        """The buffered rows, the partial matches, and complete matches that wait for older ones."""
         columns = names.columns(skip=1)
         tables = []
         if self.waiting:
@@ -122,7 +122,7 @@ class MatchKernel(Kernel):
         self._emit(self.matching.take(Event(0, self.count, row)), 0, emit)
 
     def _take_due(self, watermark_ms: int, emit: Callable[[Row], None]) -> list[int]:
-        """Take the rows up to the watermark. Gives the times after which a match in the making may be given up."""
+        """Process the rows up to the watermark. Returns the start times of new partial matches, which may time out."""
         matching, begun = self.matching, []
         matching.has_new = False
         for due_ms in sorted(due for due in self.waiting if due <= watermark_ms):

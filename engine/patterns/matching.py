@@ -1,8 +1,8 @@
-"""The automaton over the rows of one key, in order of time; where it goes on after a match.
+"""The automaton over the rows of one key, in order of time; where the search continues after a match.
 
-A match in the making is a state and the chain of rows behind it. With each row every one of them goes on in all ways
-that the row allows, and a new one may begin. A complete match waits while an older one is in the making, since that one
-would come first and may leave it out.
+A partial match is a state and the chain of its rows. Each row continues every partial match in all ways that it allows,
+and may begin a new one. A complete match waits while an older one is still partial, since the older one would come
+first and may discard it.
 Source: Flink NFA, NFAState, SharedBufferAccessor, AfterMatchSkipStrategy.
 """
 
@@ -21,7 +21,7 @@ _LAST: Final[Rank] = ((1 << 63) - 1, (1 << 31) - 1)
 
 
 class Event(NamedTuple):
-    """A row with its time, and its number among the rows of that time."""
+    """A row with its time and its number among the rows of that time."""
 
     time_ms: int
     number: int
@@ -29,13 +29,13 @@ class Event(NamedTuple):
 
     @property
     def place(self) -> Rank:
-        """Where it stands among all rows."""
+        """Its position among all rows."""
         return (self.time_ms, self.number)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """A row that was mapped to a variable, and the one before it."""
+    """A row that was mapped to a variable, and the previous step."""
 
     before: Step | None
     variable: int
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Partial:
-    """A match in the making, or complete: the state it is in, its last row, and where its first one stands."""
+    """A partial or complete match: its state, its last row, and its first row."""
 
     state: int
     last: Step | None = None
@@ -52,7 +52,7 @@ class Partial:
 
     @property
     def rank(self) -> Rank:
-        """The older ones come first; the one that has no row yet comes last."""
+        """The position of its first row, so that older matches come first; the match without rows comes last."""
         return _LAST if self.first is None else self.first.place
 
 
@@ -72,11 +72,11 @@ class Match:
 
 
 Condition = Callable[[Match, Row], bool]
-"""Whether a row may be mapped to a variable, given the rows of the match so far."""
+"""Whether a row may be mapped to a variable; the arguments are the match so far and the row."""
 
 
 class Skip(Enum):
-    """Where the search goes on after a match."""
+    """Where the search continues after a match."""
 
     PAST_LAST_ROW = "past_last_row"
     TO_NEXT_ROW = "to_next_row"
@@ -86,14 +86,14 @@ class Skip(Enum):
 
 @dataclass(frozen=True)
 class AfterMatch:
-    """Where the search goes on. variable: the place of the variable whose first or last row it goes on at."""
+    """Where the search continues. variable: the index of the variable for TO_FIRST and TO_LAST."""
 
     skip: Skip = Skip.PAST_LAST_ROW
     variable: int = -1
     name: str = ""
 
     def leaves_out(self, match: Match) -> Callable[[Partial], bool]:
-        """Which other matches go, those without a row aside. Raises ValueError where it cannot go on."""
+        """The test for matches to discard (never those without rows). Raises ValueError for an impossible target."""
         events = [event for events in match.events for event in events]
         first = min(event.place for event in events)
         if self.skip is Skip.PAST_LAST_ROW:
@@ -119,9 +119,9 @@ class AfterMatch:
 
 
 class Matching:
-    """Finds matches. within_ms: they take less time than this, from the first row to the last; 0: any time.
+    """Finds matches. within_ms: matches take less time than this, from the first row to the last; 0: any time.
 
-    partial, complete: what is kept between rows.
+    partial, complete: the matches that are kept between rows.
     """
 
     def __init__(
@@ -134,18 +134,18 @@ class Matching:
         self.restart()
 
     def restart(self, partial: Sequence[Partial] = (), complete: Sequence[Partial] = ()) -> None:
-        """Begin with nothing, or with what was kept."""
+        """Begin without matches, or restore the kept ones."""
         self.partial = Queue(_rank, partial or (Partial(self.automaton.start),))
         self.complete = Queue(_rank, complete)
         self.has_new = False
 
     @property
     def is_idle(self) -> bool:
-        """Whether no match is in the making, and none waits."""
+        """Whether there is no partial match and no waiting one."""
         return len(self.partial) == 1 and not self.complete
 
     def advance(self, time_ms: int) -> list[Match]:
-        """Time goes on: matches that take too long are given up, which may set complete ones free."""
+        """Advance the time: matches that take too long are given up, which may release complete ones."""
         in_time: Queue[Partial] = Queue(_rank)
         for one in self.partial:
             is_over = self.within_ms > 0 and one.first is not None and time_ms - one.first.time_ms >= self.within_ms
@@ -155,12 +155,12 @@ class Matching:
         return self._released()
 
     def take(self, event: Event) -> list[Match]:
-        """The next row: matches that are complete with it, and come before all in the making."""
+        """Process the next row. Returns the complete matches that precede all partial ones."""
         going_on: Queue[Partial] = Queue(_rank)
         complete: Queue[Partial] = Queue(_rank)
         for one in self.partial:
             for following in self._following(one, event):
-                # As in Flink, where a time of 0 is none.
+                # As in Flink, where a time of 0 means no time.
                 if one.first is None and following.first is not None and following.first.time_ms > 0:
                     self.has_new = True
                 (complete if following.state == FINAL else going_on).add_all((following,))
@@ -183,7 +183,7 @@ class Matching:
         return found
 
     def _following(self, one: Partial, event: Event) -> Iterator[Partial]:
-        """What becomes of a match with a row: one for each way in which it goes on."""
+        """The continuations of a match with a row, one per possible way."""
         meets = self._tests(one, event)
         for way in self._taking(one.state, meets):
             assert way.variable is not None
@@ -196,7 +196,7 @@ class Matching:
             yield one
 
     def _tests(self, one: Partial, event: Event) -> Callable[[Transition], bool]:
-        """Whether the row lets a match take a way; each condition is asked once."""
+        """A test whether the row allows a transition; each condition is evaluated once."""
         known: dict[int, bool] = {}
         rows: list[Match] = []
 
@@ -211,7 +211,7 @@ class Matching:
         return lambda way: all(holds(variable) is wanted for variable, wanted in way.tests)
 
     def _taking(self, state: int, meets: Callable[[Transition], bool]) -> list[Transition]:
-        """The ways from a state on which the row is taken, right away or after going on without."""
+        """The transitions that take the row, from a state or after transitions without a row."""
         found: list[Transition] = []
         waiting = [state]
         while waiting:
@@ -224,7 +224,7 @@ class Matching:
         return found
 
     def _may_end(self, state: int, meets: Callable[[Transition], bool]) -> bool:
-        """Whether nothing more is needed from a state on."""
+        """Whether the final state can be reached from a state without further rows."""
         waiting = [state]
         while waiting:
             for way in self.automaton.states[waiting.pop()]:

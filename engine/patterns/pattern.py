@@ -1,7 +1,7 @@
 """The text of a pattern as variables with quantifiers: `A B+ C{2,3}? D`.
 
-Refused is what Flink refuses: groups with a quantifier, alternatives, PERMUTE, exclusions, a variable that comes twice,
-an optional variable behind a greedy one, a greedy one at the end, and what no row at all would match.
+Patterns that Flink refuses are refused: groups with a quantifier, alternatives, PERMUTE, exclusions, repeated
+variables, an optional variable after a greedy one, a greedy one at the end, and patterns that match without any row.
 Anchors are refused, too: in Flink they have no effect.
 Source: Flink CommonExecMatch.PatternVisitor, NFACompiler.canProduceEmptyMatches.
 """
@@ -31,7 +31,7 @@ _REFUSED: Final = {
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable and how many rows in a row are mapped to it. most: None where there is no limit."""
+    """A variable and the number of adjacent rows that are mapped to it. most: None for no limit."""
 
     name: str
     least: int = 1
@@ -45,7 +45,7 @@ class Variable:
 
     @property
     def takes_as_many_as_it_can(self) -> bool:
-        """Whether it keeps rows from the variable after it, as far as it has a choice."""
+        """Whether it is greedy and its number of rows is variable, so that it takes rows before the next variable."""
         return self.is_greedy and self.least != self.most and (self.least, self.most) != (0, 1)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Variable:
 
 
 def variables_of(text: str) -> tuple[Variable, ...]:
-    """The variables of a pattern in order. Raises ValueError with a sentence."""
+    """The variables of a pattern in order. Raises ValueError with a message for users."""
     variables = _Reader(text).read()
     _check(variables)
     return variables

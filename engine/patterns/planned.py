@@ -1,7 +1,7 @@
-"""What measures and conditions come to: the values that Spark computes of each row, and what the kernel makes of them.
+"""The plan of measures and conditions: the values that Spark computes per row, and the kernel's work on them.
 
-A value of one row is Spark's to compute, whatever it is. Only what puts the values of several rows together is
-computed in the kernel, by `engine.expressions.conditions`.
+Spark computes every value of a single row. Only expressions over values of several rows are computed in the kernel,
+by `engine.expressions.conditions`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NEVER_WITHOUT_NULL: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp
 
 @dataclass
 class MatchPlan:
-    """Puts the values of a match together.
+    """Plans the values of a match.
 
-    variables: those of the pattern. type_of: Spark's types of expressions over a row. values: the expressions that a
-    kernel's row has, each once; the first is its time in ms.
+    variables: of the pattern. type_of: Spark's types of expressions over a row. values: by expression, its place in a
+    kernel's row; the first is the time in ms.
     """
 
     schema: Schema
@@ -44,7 +44,7 @@ class MatchPlan:
         self.values[self.time] = 0
 
     def measure(self, text: str) -> tuple[Value, Column]:
-        """A measure, and its column without a name. Raises ValueError."""
+        """A measure, and its column without a name. Raises ValueError for anything but one value of the match."""
         found = referring(text, self.variables, self.schema.names)
         if not found.is_reference:
             message = (
@@ -55,7 +55,7 @@ class MatchPlan:
         return self._value(found.references[0]), Column("", self._type(found.references[0]))
 
     def is_time(self, text: str) -> bool:
-        """Whether a measure is the event time of a row of the match, as it is."""
+        """Whether a measure is the unchanged event time of a row of the match."""
         time = self.schema.event_time
         (one,) = referring(text, self.variables, self.schema.names).references
         is_column = time is not None and (one.expression or "").strip("`") == time.name
@@ -65,11 +65,11 @@ class MatchPlan:
         return is_column and keeps
 
     def condition(self, text: str, variable: int) -> MatchCondition:
-        """What DEFINE says of a variable. Raises ValueError."""
+        """The condition of a variable in DEFINE. Raises ValueError."""
         found = referring(text, self.variables, self.schema.names)
         references = list(found.references)
         if all(self._is_current(one, variable) for one in references):
-            # All of it is about one row.
+            # It only uses the current row.
             whole = self._filled(found.text, references)
             if (type_ := self.type_of(whole)) not in ("boolean", "void"):
                 message = f"it is of type {type_}, but a condition must be true or false"
@@ -96,7 +96,7 @@ class MatchPlan:
         return MatchCondition(variable, written, types, tuple(map(self._value, references)))
 
     def _lowered(self, node: exp.Expr, references: list[Reference], variable: int) -> exp.Expr:
-        """The tree with columns in the place of what only Spark can compute, where that is about one row."""
+        """The tree with columns instead of parts that only Spark can compute, if such a part uses a single row."""
         if can_compute(node, _columns(tuple(map(self._type, references)))):
             return node
         inner = [references[int(column.name[3:])] for column in node.find_all(exp.Column)]
@@ -119,12 +119,12 @@ class MatchPlan:
         return one
 
     def _is_current(self, one: Reference, variable: int) -> bool:
-        """Whether it is of the row that a condition is asked of."""
+        """Whether it refers to the row for which a condition is tested."""
         own = one.variable is None or one.variable == self.variables[variable]
         return one.position is Position.LAST and own and one.offset == 0
 
     def _filled(self, text: str, references: Sequence[Reference]) -> str:
-        """A text over values of one row as one over its columns."""
+        """A text with placeholders of one row's values, as an expression over that row's columns."""
         for at in range(len(references) - 1, -1, -1):
             if (expression := references[at].expression) is not None:
                 text = text.replace(placeholder(at), f"({expression})")
@@ -173,7 +173,7 @@ class MatchPlan:
         return self.values.setdefault(expression, len(self.values))
 
     def _without_row(self, expression: str) -> str | None:
-        """What an expression is over NULLs; None where that is NULL."""
+        """The expression with NULLs instead of columns; None if its result is NULL."""
         if expression.strip("`") in self.schema or all(
             isinstance(part, _NEVER_WITHOUT_NULL) for part in tree_of(expression).walk()
         ):

@@ -1,5 +1,4 @@
-"""Java's PriorityQueue. Which of equally old matches comes first depends on how it keeps its array, so this one keeps
-it in the same way."""
+"""Java's PriorityQueue. The order of equally old matches depends on its array, so the array is the same here."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ Rank = tuple[int, int]
 
 
 class Queue(Generic[Item]):
-    """A heap. It is iterated in the order of its array."""
+    """A heap. Iteration is in the order of its array."""
 
     def __init__(self, rank: Callable[[Item], Rank], items: Iterable[Item] = ()) -> None:
         self.rank = rank
@@ -35,14 +34,14 @@ class Queue(Generic[Item]):
             self._up(len(self.heap) - 1, item)
 
     def poll(self) -> Item:
-        """Take the first item out."""
+        """Remove and return the first item."""
         first, last = self.heap[0], self.heap.pop()
         if self.heap:
             self._down(0, last)
         return first
 
     def remove_all(self, goes: Callable[[Item], bool]) -> None:
-        """Take some items out, and make a heap of the others."""
+        """Remove some items, and rebuild the heap from the others."""
         kept = [item for item in self.heap if not goes(item)]
         if len(kept) == len(self.heap):
             return

@@ -1,11 +1,11 @@
-"""The values of a match that a measure or a condition looks at, found in its text.
+"""The values of a match that a measure or a condition uses, extracted from its text.
 
-    v, A.v              of the last row, of the match or of a variable; in a condition the current row is the last
-    FIRST(A.v * 2, 1)   of a row counted from the first one, LAST(A.v, 1) from the last one
-    SUM(A.v * B)        an aggregate over the rows of a variable, or of all: SUM(v), COUNT(*)
-    MATCH_ROWTIME()     the time of the row that made the match complete; MATCH_ROWTIME(rt) in the type of rt
+    v, A.v              of the last row of the match or of a variable; in a condition the current row is the last
+    FIRST(A.v * 2, 1)   of a row counted from the first one; LAST(A.v, 1) counts from the last one
+    SUM(A.v * B)        an aggregate over the rows of a variable, or over all rows: SUM(v), COUNT(*)
+    MATCH_ROWTIME()     the time of the row that completes the match; MATCH_ROWTIME(rt) with the type of rt
 
-What is within them is Spark SQL over the columns of one row. What is around them is put together of their values.
+Their arguments are Spark SQL over the columns of one row. The text around them is an expression over their values.
 Source: Flink MatchCodeGenerator.
 """
 
@@ -34,7 +34,7 @@ _NO_SUCH: Final = {
 
 
 class Position(Enum):
-    """Which value a reference is."""
+    """The kind of value that a reference is."""
 
     FIRST = "FIRST"
     LAST = "LAST"
@@ -44,9 +44,10 @@ class Position(Enum):
 
 @dataclass(frozen=True)
 class Reference:
-    """A value of a match. variable: whose rows; None: all. expression: over the columns of a row; None: COUNT(*).
+    """A value of a match.
 
-    offset: how many rows after the first, or before the last. function, distinct: of an aggregate.
+    variable: the variable whose rows are used; None: all rows. expression: over the columns of a row; None: COUNT(*).
+    offset: the number of rows after the first, or before the last. function, distinct: of an aggregate.
     """
 
     position: Position
@@ -59,24 +60,24 @@ class Reference:
 
 @dataclass(frozen=True)
 class Referring:
-    """A text whose references are columns: `__r0`, `__r1`, ... are the names of the values, in order."""
+    """A text with columns `__r0`, `__r1`, ... instead of its references, in their order."""
 
     text: str
     references: tuple[Reference, ...]
 
     @property
     def is_reference(self) -> bool:
-        """Whether nothing is around the one reference."""
+        """Whether the text is just one reference."""
         return self.text.strip(" ()") == placeholder(0)
 
 
 def placeholder(at: int) -> str:
-    """The column that stands for a reference, as it is written in a text."""
+    """The column that replaces a reference, as written in a text."""
     return quote(f"__r{at}")
 
 
 def referring(text: str, variables: Collection[str], columns: Collection[str]) -> Referring:
-    """What a measure or a condition refers to. Raises ValueError with a sentence."""
+    """The references of a measure or a condition. Raises ValueError with a message for users."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE as error:
@@ -86,7 +87,7 @@ def referring(text: str, variables: Collection[str], columns: Collection[str]) -
 
 
 def without_variables(text: str, variables: Collection[str]) -> str:
-    """The text as Spark's analyzer can read it over the columns of a row: A.v as v, LAST(A.v, 1) as v."""
+    """The text over the columns of a row, readable for Spark's analyzer: A.v as v, LAST(A.v, 1) as v."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:
@@ -95,7 +96,7 @@ def without_variables(text: str, variables: Collection[str]) -> str:
 
 
 class _Scanner:
-    """Walks over the words of a text and writes it anew, with columns in the place of references."""
+    """Scans the words of a text and rewrites it with columns instead of references."""
 
     def __init__(
         self, text: str, tokens: Sequence[Token], variables: Collection[str], columns: Collection[str]
@@ -141,14 +142,14 @@ class _Scanner:
         return written + self.text[place:]
 
     def _stripped_range(self) -> str:
-        """The words of this scanner alone, without variables."""
+        """The text of only this scanner's words, without variables."""
         if not self.tokens:
             return ""
         whole = self.text[self.tokens[0].start : self.tokens[-1].end + 1]
         return without_variables(whole, self.variables)
 
     def _reference(self, at: int) -> tuple[Reference | None, int]:
-        """The reference that begins at a word, and the word after it."""
+        """The reference that begins at a word (None: there is none), and the index of the word after it."""
         name = self._called(at)
         if name in _NO_SUCH:
             raise ValueError(_NO_SUCH[name])
@@ -197,7 +198,7 @@ class _Scanner:
         return Reference(Position.AGGREGATE, variable, expression, function=name, distinct=distinct)
 
     def _of_one_row(self, start: int, end: int) -> tuple[str | None, str]:
-        """The variable whose columns some words are about, and the words over the columns of a row."""
+        """The variable in a range of words (None: all rows), and the words as an expression over a row's columns."""
         found: set[str | None] = set()
         written, place, at = "", self.tokens[start].start, start
         while at < end:
@@ -223,7 +224,7 @@ class _Scanner:
         return next(iter(found), None), written.strip()
 
     def _called(self, at: int) -> str:
-        """The name of a function that is called at a word, in upper case; "" where none is."""
+        """The name of the function that is called at a word, in upper case; "" if there is no call."""
         token = self.tokens[at]
         is_word = token.token_type not in VALUES and token.token_type is not TokenType.IDENTIFIER
         follows = at + 1 < len(self.tokens) and self.tokens[at + 1].text == "("
@@ -231,14 +232,14 @@ class _Scanner:
         return token.text.upper() if is_word and follows and not is_field else ""
 
     def _is_variable(self, at: int) -> bool:
-        """Whether a word is a variable with a column behind it."""
+        """Whether a word is a variable followed by a column."""
         if at + 2 >= len(self.tokens) or self.tokens[at + 1].text != "." or self.tokens[at].token_type in VALUES:
             return False
         is_field = at > 0 and self.tokens[at - 1].text == "."
         return not is_field and self.tokens[at].text in self.variables
 
     def _is_column(self, at: int) -> bool:
-        """Whether a word is a column of the input that is named alone."""
+        """Whether a word is a column of the input without a variable."""
         token = self.tokens[at]
         if token.token_type in VALUES or token.text.lower() not in self.columns or self._called(at):
             return False
@@ -260,7 +261,7 @@ class _Scanner:
         return [*ranges, (first, close)] if first < close else ranges
 
     def _closing(self, opening: int) -> int:
-        """The parenthesis that closes a call. Raises ValueError where none does."""
+        """The index of the parenthesis that closes a call. Raises ValueError if it is not closed."""
         depth = 0
         for at in range(opening, len(self.tokens)):
             if self.tokens[at].token_type in VALUES:

@@ -1,7 +1,7 @@
-"""What is kept of a key between epochs: the chains of rows behind its matches, as lists that pickle at any length.
+"""The state of a key between epochs: the row chains of its matches, as lists, which can be pickled at any length.
 
-Matches in the making and complete ones are (state, step, first event), numbers of the lists before; -1: none. A step is
-(the step before, variable, event). Only what some match still needs is kept.
+Partial and complete matches are (state, step, first event); step and event are indexes of the other lists, -1: none. A
+step is (previous step, variable, event). Only events and steps that a match still needs are kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from engine.patterns.matching import Event, Partial, Row, Step
 
 Numbers = tuple[int, int, int]
 Kept = tuple[list[tuple[int, int, Row]], list[Numbers], list[Numbers], list[Numbers]]
-"""Events, steps, matches in the making, complete ones."""
+"""Events, steps, partial matches, complete matches."""
 
 
 def kept(partial: Iterable[Partial], complete: Iterable[Partial]) -> Kept:
@@ -48,7 +48,7 @@ def kept(partial: Iterable[Partial], complete: Iterable[Partial]) -> Kept:
 
 
 def restored(whole: Kept) -> tuple[list[Partial], list[Partial]]:
-    """The matches in the making and the complete ones."""
+    """The partial matches and the complete ones."""
     given, numbered, partial, complete = whole
     events = [Event(*event) for event in given]
     steps: list[Step] = []

@@ -1,7 +1,7 @@
-"""How the values that measures and conditions look at are read from the rows of a match.
+"""Reads the values of measures and conditions from the rows of a match.
 
-A kernel's row is its time in ms, then what Spark has computed of it: one value per expression of one row, and for one
-that is not NULL over NULLs what it is where there is no row.
+A kernel's row is its time in ms, then the values that Spark has computed: one per expression over a row. An expression
+that is not NULL over NULLs has a second value, its result without a row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True)
 class RowValue:
-    """A value of one row. variable: whose rows are counted; None: all. missing: where the value without a row is."""
+    """A value of one row. variable: its rows are counted; None: all. missing: the place of the value without a row."""
 
     variable: int | None
     place: int
@@ -38,12 +38,12 @@ class AggregateValue:
 
 @dataclass(frozen=True)
 class MatchTime:
-    """The time at which the match was complete, in microseconds."""
+    """The time at which the match is complete, in microseconds."""
 
 
 Value = RowValue | AggregateValue | MatchTime
 Read = Callable[[Rows, Row, int], Any]
-"""Reads a value of the rows that are meant, beside any row of the match, at a time in ms."""
+"""Reads a value: the arguments are its rows, any row of the match, and the time in ms."""
 
 
 def reader(value: Value) -> Read:
@@ -58,7 +58,7 @@ def reader(value: Value) -> Read:
 
 
 def rows_of(value: Value, match: Match, variables: int) -> Rows:
-    """The rows that a value is about: of its variable, or of so many variables from the first on."""
+    """The rows of a value: those of its variable, or of the first `variables` variables."""
     variable = None if isinstance(value, MatchTime) else value.variable
     if variable is not None:
         return match.rows[variable]
