@@ -1,6 +1,6 @@
-"""Flink SQL scripts, in and out.
+"""Flink SQL scripts: reading and writing.
 
-reading     a script as one pipeline: statements, tables, connectors, values, sharing; views where the studio wrote it
+reading     a script as one pipeline: statements, tables, connectors, values, sharing; views for scripts of the studio
 writing     a pipeline as a script, a view per node
 program     a pipeline as a PySpark program
 """

@@ -1,13 +1,13 @@
-"""What a table of a script is here: a source over files or made-up rows, or a sink.
+"""Tables of a script as nodes: sources over files, servers or generated rows, or sinks.
 
     filesystem   csv, json, parquet, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
     jdbc         a table of a database (`engine.script.jdbc_tables`)
-    datagen      made-up rows
+    datagen      generated rows
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
-    print, blackhole, kafka, jdbc, ...   as sinks: where rows would go does not matter, what is written does
+    print, blackhole, kafka, jdbc, ...   as sinks: nothing is sent; only the changelog that a sink accepts matters
 
-A table into which the script itself inserts VALUES is those rows, whatever it is connected to.
+A table into which the script inserts VALUES becomes a source of these rows, whatever its connector.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A source node. columns: what queries see, in the declared order. proctime: which of them stand for arrival."""
+    """A source node. columns: visible to queries, in the declared order. proctime: the processing-time columns."""
 
     node: Node
     columns: tuple[str, ...]
@@ -82,7 +82,7 @@ class SourceTable:
     warnings: tuple[str, ...]
 
     def by_arrival(self, column: str) -> SourceTable:
-        """The same with the column's times of arrival as its clock, whatever event time it has: there is one only."""
+        """The source with a column of arrival times as its event time, instead of any other event time."""
         parameters = {name: value for name, value in self.node.parameters.items() if name != "watermark_delay_ms"}
         parameters |= {"event_time": column, "processing_time": True}
         return replace(self, node=self.node.model_copy(update={"parameters": parameters}))
@@ -96,7 +96,7 @@ def source_table(
     rows: list[list[Any]] | None,
     kind_column: str | None = None,
 ) -> SourceTable:
-    """The source of a table. rows: those that the script inserts. kind_column: where rows are a changelog."""
+    """The source of a table. rows: inserted by the script. kind_column: the kinds of rows that are a changelog."""
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
     ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
@@ -166,7 +166,7 @@ def source_table(
 
 
 def _waiting(ddl: TableDdl) -> dict[str, Any]:
-    """For whom a source waits, and who waits for it."""
+    """The idle timeout and the watermark alignment of a source."""
     said: dict[str, Any] = {}
     for option, name in _WAITING.items():
         text = ddl.options.get(option)
@@ -180,7 +180,7 @@ def _waiting(ddl: TableDdl) -> dict[str, Any]:
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
-    """What a table takes: upserts by its key, a changelog, or rows that are only ever added."""
+    """The sink's mode for a table: upserts by its key, a changelog, or appended rows."""
     if ddl.primary_key:
         return {"mode": "upsert", "keys": ddl.primary_key}
     if ddl.connector in _ANY_SINK or ddl.options.get("format") in _CHANGELOG_FORMATS:
@@ -191,7 +191,7 @@ def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
 def _without_kinds(
     ddl: TableDdl, kind_column: str, rows: list[list[Any]] | None
 ) -> tuple[TableDdl, list[list[Any]] | None]:
-    """The table and its rows with the kind in front of each row, not among its columns."""
+    """The table without its kind column, and its rows with the kind as first value."""
     names = [column.name for column in ddl.columns]
     if kind_column not in names:
         message = f"kind column: {unknown_name('column', kind_column, names)}."
@@ -231,7 +231,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
     if "monitor_interval_ms" in parameters or is_web(path):
-        # What a table declares is what its files will have.
+        # The declared columns are trusted: the files may not exist yet.
         parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):
@@ -242,14 +242,14 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
 
 
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
-    """The declared types, where the file would be read otherwise."""
+    """The declared types that differ from the types inferred from the file."""
     declared = {column.name: column.type for column in ddl.columns}
     try:
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
         inferred = {column.name: column.type for column in source.derive(node_id, folder).schema}
     except StudioError:
-        # An empty file, say, tells nothing; what else is wrong will be said of the whole node.
+        # An empty file, for example, has no types; other errors are reported for the whole node.
         inferred = {}
     types = {name: type_ for name, type_ in declared.items() if inferred.get(name) != type_}
     return {"types": types} if types else {}
@@ -313,7 +313,7 @@ def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -
 
 
 def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
-    """A computed column may be made of one before it."""
+    """Replace an earlier computed column by its expression."""
     if isinstance(node, exp.Column) and node.name in known:
         return exp.Paren(this=known[node.name].copy())
     return node
@@ -324,7 +324,7 @@ def _is_proctime(value: Expr) -> bool:
 
 
 def _declared(ddl: TableDdl) -> Callable[[str], int]:
-    """The place of a column in the script's text."""
+    """The offset of a column's name in the script's text, as a function."""
     text = ddl.statement.text
     places: dict[str, int] = {}
     for token in ddl.statement.tokens:

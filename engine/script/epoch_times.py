@@ -1,7 +1,7 @@
-"""Event times that count ms or s, which Flink does not know: there a TIMESTAMP beside such a column is the event time.
+"""Event times in epoch ms or s, which Flink lacks: there a TIMESTAMP next to such a column is the event time.
 
 unfolded   for Flink: the source computes `<name>_time`, which projections pass on and sinks leave out
-folded     the way back, where nobody uses the second column otherwise
+folded     the inverse, if the second column is not used otherwise
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.registry import lookup
 
 
 def unfolded(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
-    """The pipeline as Flink has to be told it. nodes: what is known of each."""
+    """The pipeline for Flink. nodes: the derived nodes by id."""
     return pipeline.model_copy(update={"nodes": tuple(_unfolded(pipeline, node, nodes) for node in pipeline.nodes)})
 
 
@@ -46,7 +46,7 @@ def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) 
 
 
 def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
-    """The pipeline with event times that count, where it is what `unfolded` makes of such a one; else as it is."""
+    """The pipeline with numeric event times, if `unfolded` of it gives this pipeline; else unchanged."""
     bases: dict[str, str] = {}
     nodes: list[Node] = []
     for node in pipeline.nodes:
@@ -71,12 +71,12 @@ def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
 
 
 def shadow(name: str) -> str:
-    """What the TIMESTAMP beside a counting event time is called."""
+    """The name of the TIMESTAMP next to a numeric event time."""
     return f"{name}_time"
 
 
 def stamp(column: Column) -> str:
-    """A counting event time as a TIMESTAMP, in Spark SQL."""
+    """A numeric event time as a TIMESTAMP, in Spark SQL."""
     name = quote(column.name)
     return f"timestamp_millis(({name} * 1000))" if column.time is TimeUnit.EPOCH_S else f"timestamp_millis({name})"
 
@@ -116,7 +116,7 @@ def _folded_project(node: Node) -> Node:
 
 
 def _without_idle_projects(pipeline: Pipeline) -> Pipeline:
-    """Without the projections that only leave such columns out above a sink: a sink's INSERT says nothing else."""
+    """Without projections that only drop columns above a sink: the sink's INSERT does the same."""
     sinks = {node.id for node in pipeline.nodes if lookup(node).role == "sink"}
     nodes, edges = list(pipeline.nodes), list(pipeline.edges)
     for node in pipeline.nodes:

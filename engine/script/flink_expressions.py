@@ -1,7 +1,7 @@
-"""Spark SQL expressions as Flink SQL that means the same: the way back of `engine.sql.functions.expressions`.
+"""Spark SQL expressions as equivalent Flink SQL: the inverse of `engine.sql.functions.expressions`.
 
-A text that both read alike stays as somebody wrote it. A function goes back by its own entry in
-`engine.sql.functions.scalars`; one that is not there stays, with a warning.
+A text with the same meaning in both stays as written. Functions are translated back by their entries in
+`engine.sql.functions.scalars`; a function without an entry stays, with a warning.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _MORE: Final = {
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
     "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
 }
-"""Spark SQL that stands for something else than a function of Flink."""
-# What Flink reads as Spark does, without an entry of its own.
+"""By Spark SQL, Flink SQL that is not just a function of `SCALARS`."""
+# Functions that mean the same in Flink and Spark, without their own entry.
 _BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
 
 
 @dataclass
 class Translation:
-    """One translation. type_of: Spark's answer for an expression. unknown: functions that were left as they are."""
+    """One translation. type_of: the Spark type of an expression. unknown: parts that were not translated."""
 
     type_of: Callable[[str], str]
     unknown: list[str] = field(default_factory=list)
@@ -138,7 +138,7 @@ class Translation:
                 return text
 
     def _divided(self, node: exp.Div) -> str:
-        """Spark divides integers to a DOUBLE, Flink to an integer."""
+        """A division: of integers, Spark's result is a DOUBLE, Flink's an integer."""
         left, right = self._write(node.this), self._write(node.expression)
         types = [self._type(side) for side in (node.this, node.expression)]
         return (
@@ -187,7 +187,7 @@ class Translation:
         return f"{name}({', '.join(arguments)})"
 
     def _row(self, parts: list[Expr]) -> str:
-        """A row; with names of its own as a CAST."""
+        """A row; a row with its own field names becomes a CAST."""
         made = f"ROW({', '.join(map(self._write, parts[1::2]))})"
         names = [part.name for part in parts[::2]]
         if names == [f"EXPR${at}" for at in range(len(names))]:
@@ -196,13 +196,13 @@ class Translation:
         return f"CAST({made} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
 
     def _key(self, parts: list[Expr]) -> str:
-        """Values as one text in which NULL is a value like any other: each with its length in front."""
+        """Values as one string in which NULL is a normal value: each value is prefixed with its length."""
         texts = [f"CAST({self._write(part.unalias())} AS STRING)" for part in parts]
         items = [f"COALESCE(CONCAT(CAST(CHAR_LENGTH({text}) AS STRING), ':', {text}), 'NULL')" for text in texts]
         return items[0] if len(items) == 1 else f"CONCAT_WS(',', {', '.join(items)})"
 
     def _by_pattern(self, node: Expr) -> str | None:
-        """The call of the function whose Spark SQL this is."""
+        """The call of the Flink function whose Spark SQL equals a tree, or None."""
         if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren | exp.Case):
             return None
         for name, count, pattern in _patterns():
@@ -224,13 +224,13 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
         for count in range(scalar.least, min(scalar.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
             text = scalar.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
             if not text:
-                # Its Spark SQL depends on what it is given.
+                # Its Spark SQL depends on the arguments.
                 continue
             try:
                 tree = spark_tree(text)
             except SqlglotError:
                 continue
-            # A call of a function that Flink has too stays that call: COALESCE is no IFNULL.
+            # A call of a function that Flink has too stays this call: COALESCE does not become IFNULL.
             is_same = (
                 isinstance(tree, exp.Anonymous)
                 and tree.name.upper() in SCALARS
@@ -256,7 +256,7 @@ def _has(tree: Expr, at: int) -> bool:
 
 
 def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
-    """Whether a tree is the pattern, with anything in the place of the arguments."""
+    """Whether a tree matches the pattern, with any subtrees as arguments. bindings: these arguments, by placeholder."""
     if isinstance(pattern, exp.Column) and pattern.name.startswith(_ARGUMENT):
         return bindings.setdefault(pattern.name, node) == node
     if type(pattern) is not type(node):
@@ -280,10 +280,10 @@ def _parts(node: Expr) -> Iterator[tuple[str, object]]:
 
 
 def _of_matches() -> frozenset[str]:
-    """What only the measures and conditions of a pattern call."""
+    """The functions that only measures and conditions of MATCH_RECOGNIZE call."""
     return frozenset({"FIRST", "LAST", "MATCH_ROWTIME", *functions()})
 
 
 def _bare(text: str) -> str:
-    """A text without what does not matter: blanks, case and parentheses."""
+    """A text without blanks, case and parentheses, for comparison."""
     return "".join(text.lower().replace("(", "").replace(")", "").split())

@@ -1,4 +1,4 @@
-"""Flink SQL laid out to be read: a line per clause, long lists item by item, backticks only where needed."""
+"""Readable Flink SQL: a line per clause, a line per item of long lists, backticks only if needed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _CLAUSES: Final = (
 
 
 def identifier(name: str) -> str:
-    """A name, in backticks where it needs them."""
+    """A name, in backticks if needed."""
     if _NAME.fullmatch(name) and name.upper() not in RESERVED:
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def unquoted(sql: str, kept: Sequence[str] = ()) -> str:
-    """The same SQL without the backticks that nobody needs, but for some parts that are kept as they are.
+    """The SQL without unnecessary backticks. kept: parts that stay unchanged.
 
-    A name that is called by an alias is not such a part where it stands behind AS.
+    A kept part directly after AS is an alias and is not kept.
     """
     for at, part in enumerate(kept):
         sql = re.sub(rf"(?<!AS )(?<![.`]){re.escape(part)}(?! *\.)", f"kept_part_{at}_", sql)
@@ -64,7 +64,7 @@ def _unquoted(sql: str) -> str:
 
 
 def laid_out(sql: str) -> str:
-    """A query with its clauses on lines of their own where it is long; comments and texts stay as they are."""
+    """A long query with each clause on its own line; comments and literals stay unchanged."""
     if len(sql) <= WIDTH and "\n" not in sql:
         return sql
     tokens = tuple(tokens_of(sql))

@@ -1,4 +1,4 @@
-"""Tables of databases: the options of Flink's connector `jdbc` as parameters of a source."""
+"""Database tables: the options of Flink's `jdbc` connector as parameters of a source."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]
 
 
 def _served(ddl: TableDdl, place: re.Match[str], options: dict[str, str]) -> dict[str, Any]:
-    """Where a server is, and who asks it for which columns."""
+    """The address of a server, the user, and the columns."""
     found: dict[str, Any] = {"host": place[1].strip("[]"), "database": place[3]}
     if place[2]:
         found["port"] = int(place[2])
@@ -53,7 +53,7 @@ def _served(ddl: TableDdl, place: re.Match[str], options: dict[str, str]) -> dic
 
 
 def _table(operator: str, name: str) -> dict[str, str]:
-    """A table, which PostgreSQL has in a schema."""
+    """The name of a table, for PostgreSQL with its schema."""
     schema, dot, table = name.partition(".")
     if operator != "postgres" or not dot:
         return {"table_name": name}

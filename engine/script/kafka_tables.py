@@ -119,7 +119,7 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
 def _place(
     ddl: TableDdl, options: dict[str, str], field: str, what: str, mode: str, known: tuple[str, ...]
 ) -> dict[str, str]:
-    """Where to begin, or to end."""
+    """The parameters of the start or the end."""
     if mode not in known:
         message = f"'scan.{what}.mode' is {mode!r}. Available: {', '.join(known)}."
         raise ddl.rejected(message)

@@ -1,8 +1,8 @@
-"""CREATE TABLE ... LIKE: what a table takes over from another one.
+"""CREATE TABLE ... LIKE: the parts that a table inherits from another one.
 
     CREATE TABLE d (x AS v + 1) WITH ('path' = 'd.csv') LIKE t (EXCLUDING WATERMARKS OVERWRITING OPTIONS)
 
-Without a word all is included, and options are overwritten. Source: Flink MergeTableLikeUtil.
+By default everything is included, and options are overwritten. Source: Flink MergeTableLikeUtil.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHOICES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
 
 
 def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) -> TableDdl:
-    """The table with what stands in LIKE. Raises SqlRejected for an unknown table, and for what both declare."""
+    """The table with the parts from LIKE. Raises SqlRejected for an unknown table, and for duplicate declarations."""
     cursor.expect("LIKE")
     name = cursor.name()
     choices = _choices(cursor)
@@ -46,7 +46,7 @@ def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) ->
 
 
 def _choices(cursor: Cursor) -> dict[str, str]:
-    """By feature, whether it is included, excluded or overwritten."""
+    """By feature, its choice: INCLUDING, EXCLUDING or OVERWRITING."""
     choices = dict.fromkeys(_FEATURES, "INCLUDING") | {"OPTIONS": "OVERWRITING"}
     if not cursor.skip("("):
         return choices
@@ -71,7 +71,7 @@ def _merged(
     feature: str,
     choices: Mapping[str, str],
 ) -> tuple[Column, ...]:
-    """The columns of one feature: those that are taken from the base, then the table's own."""
+    """The columns of one feature: the inherited ones, then the table's own."""
     choice = choices[feature]
     if choice == "EXCLUDING":
         return own

@@ -1,4 +1,4 @@
-"""A script taken apart: its tables, views, inserted rows, inserts, options and directives, statement by statement."""
+"""A script split into parts: tables, views, inserted rows, inserts, options and directives, statement by statement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP RESET ANALYZE ADD LOA
 
 @dataclass(frozen=True)
 class Insert:
-    """An INSERT INTO, or a SELECT of which the result is looked at (target None)."""
+    """An INSERT INTO, or a SELECT whose result is shown (target None)."""
 
     target: str | None
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Insert:
 
 @dataclass
 class Parts:
-    """A script taken apart, in the order of its statements."""
+    """The parts of a script, in the order of its statements."""
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
     views: dict[str, Statement] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Parts:
 
 
 def taken_apart(text: str) -> Parts:
-    """The statements of a script by what they do. Raises SqlRejected."""
+    """The parts of a script, by kind of statement. Raises SqlRejected."""
     parts = Parts()
     for statement in statements(text):
         parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
@@ -70,7 +70,7 @@ def taken_apart(text: str) -> Parts:
 
 
 def _bare(statement: Statement) -> Statement:
-    """Without the words of a statement set around it."""
+    """The statement without the words of a surrounding statement set."""
     for words in (("EXECUTE", "STATEMENT", "SET"), ("BEGIN", "STATEMENT", "SET"), ("BEGIN",), ("EXECUTE",)):
         if statement.begins(*words):
             statement = statement.after(len(words))

@@ -1,4 +1,4 @@
-"""Tables over PostgreSQL's changes: the options of Flink CDC's connector `postgres-cdc` as parameters of a source."""
+"""Tables over changes in PostgreSQL: the options of Flink CDC's `postgres-cdc` connector as parameters of a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline as a PySpark program: one file, that runs where this engine can be imported."""
+"""A pipeline as a PySpark program: one file, which runs wherever this engine can be imported."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""CREATE FUNCTION ... LANGUAGE PYTHON, read and written.
+"""CREATE FUNCTION ... LANGUAGE PYTHON: reading and writing.
 
     CREATE TEMPORARY FUNCTION count_char AS 'functions.count_char' LANGUAGE PYTHON;
 
-The code is the file functions.py beside the script, as with Flink's `python.files`. In a script that the studio wrote
-it stands in a comment above: `-- studio.python: {"code": ...}`. As in Flink, only a TEMPORARY SYSTEM FUNCTION may be
-called as one that SQL has.
+The code is in the file functions.py next to the script, as with Flink's `python.files`. In a script of the studio it is
+in a comment above the statement: `-- studio.python: {"code": ...}`. As in Flink, only a TEMPORARY SYSTEM FUNCTION may
+have the name of a built-in function.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGEST: Final = 100_000
 
 @dataclass(frozen=True)
 class FunctionDdl:
-    """A function as a script declares it: its name in SQL, and where it is, as `module.function`."""
+    """A function as declared in a script: its name in SQL, and its location as `module.function`."""
 
     name: str
     target: str
@@ -53,7 +53,7 @@ def is_create_function(statement: Statement) -> bool:
 
 
 def create_function(statement: Statement) -> FunctionDdl:
-    """A declaration. Raises SqlRejected for another language than Python, and for the name of a known function."""
+    """A declaration. Raises SqlRejected for languages other than Python, and for the name of a known function."""
     cursor = Cursor(statement)
     cursor.expect("CREATE")
     cursor.skip("TEMPORARY")
@@ -82,7 +82,7 @@ def functions_of(declared: Mapping[str, FunctionDdl], folder: Path) -> Functions
 
 
 def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence[str]]:
-    """The functions of a pipeline's nodes, their statements, and what Flink needs besides, in sentences."""
+    """The functions of a pipeline's nodes, their statements, and warnings about further requirements of Flink."""
     functions: dict[str, PythonFunction] = {}
     statements, warnings = [], []
     for node, made in _called(pipeline):
@@ -107,7 +107,7 @@ def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence
 
 
 def _called(pipeline: Pipeline) -> Iterator[tuple[Node, PythonFunction]]:
-    """The functions that nodes call, with their nodes."""
+    """The nodes that call functions, each with the function."""
     for node in pipeline.nodes:
         operator = configured(node)
         if isinstance(operator, Python):
@@ -135,7 +135,7 @@ def _function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
 
 
 def _code_of(module: str, folder: Path, ddl: FunctionDdl) -> str:
-    """The text of a module beside a script. Raises SqlRejected."""
+    """The text of a module next to a script. Raises SqlRejected."""
     parts = module.split(".")
     if not all(part.isidentifier() for part in parts):
         message = f"{ddl.target}: write it as 'module.function'."

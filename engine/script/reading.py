@@ -1,8 +1,8 @@
 """A script of Flink SQL as one pipeline.
 
-CREATE TABLE and CREATE VIEW say what queries can name, SET the options; INSERT INTO and a SELECT at the end are
-the sinks. A view is read where it is used, as Flink does, and a node that is just a view is called as the view. In a
-script that the studio wrote (it says so with `-- studio.pipeline`) every view is a node (`engine.script.views`).
+CREATE TABLE and CREATE VIEW define names for queries, SET defines options; INSERT INTO and a SELECT at the end are
+the sinks. A view is expanded wherever it is used, as in Flink; a node that equals a whole view gets the view's name. In
+a script of the studio (marked by `-- studio.pipeline`) every view is a node (`engine.script.views`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
 
-# What a view may become one node with is hardly further below it.
+# Views further below are unlikely to become one node with a view.
 _NEAR: Final = 4
 _ID: Final = re.compile(r"[^A-Za-z0-9_ -]")
 _CHANGELOG: Final = re.compile(
@@ -53,7 +53,7 @@ _CHANGELOG: Final = re.compile(
 
 @dataclass(frozen=True)
 class Script:
-    """What a script says. jobs: the sinks in the order of the statements. warnings: what was left out, in sentences."""
+    """A script as a pipeline. jobs: the sinks in the order of the statements. warnings: omitted parts, as sentences."""
 
     pipeline: Pipeline
     jobs: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Script:
 
 
 def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") -> Script:
-    """The pipeline of a script. folder: what paths are relative to.
+    """The pipeline of a script. folder: the base of relative paths.
 
     Raises SqlRejected with line and column, and TooDeep.
     """
@@ -125,7 +125,7 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:
-    """The views that some queries read, by themselves or through others."""
+    """The views that some queries read, directly or through other views."""
     used: set[str] = set()
     for query in queries:
         for table in query.find_all(exp.Table):
@@ -135,7 +135,7 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
 
 
 def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> dict[str, str]:
-    """By id of a node the view that it is: what a view alone would end with, where exactly one node is just that."""
+    """By node id, the name of the view that it equals: the view's own last node, if exactly one node is the same."""
     found: dict[str, str] = {}
     taken = {node.id.lower() for node in nodes}
     read_before: dict[str, _ReadView] = {}
@@ -146,7 +146,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
             relation = read(query, _near(query, within, _NEAR, read_before, alone))
             emitted = alone.emit(relation, relation.columns)
         except SqlRejected:
-            continue  # Nobody reads it: what is used has been read above.
+            continue  # The view is unused: all used views have been read above.
         for last in reversed(alone.nodes):
             same = [node for node in nodes if (node.operator, node.parameters) == (last.operator, last.parameters)]
             if (
@@ -157,7 +157,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
             ):
                 found[same[0].id] = wanted
                 taken.add(wanted.lower())
-            # What only chooses columns may have become part of what reads it.
+            # A projection may have been merged into the view's consumer.
             if same or last.operator != "project":
                 break
         with suppress(SqlRejected):
@@ -168,7 +168,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
 
 @dataclass(frozen=True)
 class _ReadView:
-    """A view by what it gives."""
+    """A view that has been read, with its output."""
 
     query: Expr
     columns: tuple[str, ...]
@@ -176,10 +176,10 @@ class _ReadView:
 
 
 def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _ReadView], emitter: Emitter) -> Names:
-    """The names that a query sees, where views that are further away than `depth` are tables.
+    """The names that a query sees; views more than `depth` levels below become tables.
 
-    What a view ends with depends on the views right below it: they may become one node with it. Of those far below, it
-    takes no more than their columns; reading all of them for each view would take the square of their number.
+    The last node of a view depends on the views directly below it, which may become one node with it. Of the views far
+    below it only needs the columns. Reading all of them for each view would take quadratic time.
     """
     tables, views = dict[str, Table](), dict[str, tuple[Expr, Names]]()
     for name in {table.name for table in query.find_all(exp.Table)} & names.views.keys():
@@ -197,7 +197,7 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
-    """Every table that is read and every view as a node of its own, called as it."""
+    """Add a node for every source table and for every view, with the same name."""
     targets = {insert.target for insert in parts.inserts}
     bases = {changelog[0] for statement in parts.views.values() if (changelog := changelog_of(statement)) is not None}
     for name in parts.order:
@@ -212,7 +212,7 @@ def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None
 
 
 def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
-    """The source that a table or a changelog view of a script is. Raises SqlRejected."""
+    """The source of a table or of a changelog view of a script. Raises SqlRejected."""
     tables = Tables(parts, emitter)
     if name in parts.views:
         tables.add_changelog(name, parts.views[name])
@@ -220,12 +220,12 @@ def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
 
 
 def sink_of(name: str, parts: Parts) -> dict[str, Any]:
-    """The parameters of the sink that a table is."""
+    """The parameters of a table as a sink."""
     return sink_parameters(parts.tables[name])
 
 
 def changelog_of(statement: Statement) -> tuple[str, str] | None:
-    """The table and its column of kinds, where a view reads a table's rows as a changelog."""
+    """The table and its column of kinds, if a view reads a table's rows as a changelog; else None."""
     match = _CHANGELOG.search(raw(statement.tokens, statement.text))
     return (match[1].strip("`"), match[2].strip("`")) if match else None
 
@@ -239,7 +239,7 @@ def _arrival(directive: object) -> Arrival:
 
 
 def _view(statement: Statement) -> Expr:
-    """The query of a view, its columns called as the view calls them."""
+    """The query of a view with the view's column names."""
     cursor = Cursor(statement)
     names = tuple(cursor.listed()) if cursor.sees("(") else ()
     if cursor.skip("COMMENT"):
@@ -258,7 +258,7 @@ def _view(statement: Statement) -> Expr:
 
 
 class Tables(Mapping[str, Table]):
-    """The tables of a script. One becomes a source when a query names it first; before, it may be a sink."""
+    """The tables of a script. A table becomes a source when a query first names it; until then it may be a sink."""
 
     def __init__(self, parts: Parts, emitter: Emitter) -> None:
         self._parts = parts
@@ -283,11 +283,11 @@ class Tables(Mapping[str, Table]):
         return len({**self._made, **self._parts.tables})
 
     def add(self, name: str, table: Table) -> None:
-        """A name for what is a node already, or will be."""
+        """Add a name for an existing or future node."""
         self._made[name] = table
 
     def add_changelog(self, name: str, statement: Statement) -> bool:
-        """A view that reads a table's rows as a changelog is a source by itself. False for any other view."""
+        """Add a view that reads a table's rows as a changelog, as a source. False for any other view."""
         changelog = changelog_of(statement)
         if changelog is None:
             return False
@@ -301,14 +301,14 @@ class Tables(Mapping[str, Table]):
         return True
 
     def _source(self, name: str, called: str, kind: str | None = None) -> SourceTable:
-        """The source that a table is. Raises SqlRejected."""
+        """The source of a table. Raises SqlRejected."""
         ddl = self._parts.tables[name]
         analyzer, folder = self._emitter.analyzer, self._emitter.folder
         rows = self._parts.rows.get(name)
         return source_table(ddl, node_id(called, self._emitter), folder, analyzer, rows, kind)
 
     def _told(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
-        """The source as a directive above its table says, as long as it is written as this table."""
+        """The source with the directives above its table, unless the resulting node no longer matches the table."""
         told = ddl.statement.directives
         if "arrived" in told:
             return made.by_arrival(told["arrived"])
@@ -326,7 +326,7 @@ class Tables(Mapping[str, Table]):
 
 
 def node_id(name: str, emitter: Emitter) -> str:
-    """A name as a node's id: other characters than letters, digits, blanks, _ and - become _."""
+    """A name as a free node id: characters other than letters, digits, blanks, _ and - become _."""
     wanted = node_id_of(name)
     taken = {node.id.lower() for node in emitter.nodes}
     candidate, number = wanted, 2
@@ -336,13 +336,13 @@ def node_id(name: str, emitter: Emitter) -> str:
 
 
 def node_id_of(name: str) -> str:
-    """A name as an id, whether or not it is taken."""
+    """A name as a node id, which may be taken."""
     wanted = _ID.sub("_", name)
     return wanted if wanted[:1].isascii() and wanted[:1].isalpha() else f"t{wanted}"
 
 
 def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
-    """The nodes of a job, and its sink as the last of them."""
+    """Add the nodes of a job, its sink last. Returns the sink's id."""
     relation = read(insert.query, names)
     emitted = emitter.emit(relation, relation.columns)
     below = exactly(emitter, emitted, relation.columns, insert.query)
@@ -361,7 +361,7 @@ def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
 
 
 def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
-    """The rows as the sink declares them: by place, called as its columns, of their types."""
+    """The rows as declared by the sink: matched by position, with its column names and types."""
     schema = emitter.derived[below].schema
     wanted = insert.columns or tuple(column.name for column in ddl.columns)
     if len(wanted) != len(schema):
@@ -395,6 +395,6 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
 
 
 def _as(value: str, actual: str, wanted: str) -> str:
-    """The implicit cast of an INSERT. A TIMESTAMP and a TIMESTAMP_LTZ are the same instant, in UTC."""
+    """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
     times = {"timestamp", "timestamp_ntz"}
     return value if actual == wanted or {actual, wanted} <= times else f"CAST({value} AS {wanted.upper()})"

@@ -1,4 +1,4 @@
-"""The words that Flink SQL keeps for itself: as names they need backticks. Source: FlinkSqlParserImpl's metadata."""
+"""The reserved words of Flink SQL, which need backticks as names. Source: FlinkSqlParserImpl's metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal parts of several queries as one part of a pipeline, as Flink reuses equal sub-plans of a statement set.
+"""Shares equal parts of several queries in a pipeline, as Flink reuses equal sub-plans of a statement set.
 
 Source: Flink SubplanReuser.
 """
@@ -13,7 +13,7 @@ from engine.registry import operators
 
 
 def shared(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    """The nodes, each after its inputs, without those that do what one before them does with the same inputs."""
+    """The nodes and edges without operators that equal an earlier one. nodes: each after its inputs."""
     first: dict[str, str] = {}
     instead: dict[str, str] = {}
     for node in nodes:

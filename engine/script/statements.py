@@ -1,4 +1,4 @@
-"""A script as statements: tokens with their places, and the directives in the comments above each.
+"""A script as statements: tokens with their places, and the directives in the comments above each statement.
 
 A directive is a comment that the studio reads and Flink skips: `-- studio.arrival: {"mode": "in_turn"}`.
 """
@@ -45,11 +45,11 @@ class Statement:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it begins."""
+        """The line and column at which it begins."""
         return place_of_token(self.tokens[0])
 
     def begins(self, *words: str) -> bool:
-        """Whether these are its first words."""
+        """Whether it begins with these words."""
         return _count(self.tokens, words) > 0
 
     def after(self, count: int) -> Statement:
@@ -58,7 +58,7 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    """The statements of a script. Raises SqlRejected for text that has no tokens of SQL."""
+    """The statements of a script. Raises SqlRejected for text that cannot be tokenized."""
     tokens = tokens_of(text)
     all_statements: list[Statement] = []
     current: list[Token] = []
@@ -76,9 +76,9 @@ def statements(text: str) -> list[Statement]:
 
 
 def directives(comment: str) -> dict[str, Any]:
-    """What comments tell the studio. A directive that is no JSON says nothing.
+    """The directives in comments. A directive with invalid JSON is ignored.
 
-    Raises SqlRejected where it says something of another kind than it can.
+    Raises SqlRejected for a value of the wrong type.
     """
     by_name: dict[str, Any] = {}
     for match in _DIRECTIVE.finditer(comment):
@@ -100,7 +100,7 @@ def _require(what: str, told: object, kind: type) -> None:
 
 
 def parsed(tokens: Sequence[Token], text: str) -> Expr:
-    """Tokens as one query or expression. Raises SqlRejected with the place of the first thing that is wrong."""
+    """Tokens as one query or expression. Raises SqlRejected with the place of the first error."""
     if not tokens:
         message = "a query is missing here."
         raise SqlRejected(message)
@@ -127,12 +127,12 @@ def place_of_token(token: Token) -> tuple[int, int]:
 
 
 def raw(tokens: Sequence[Token], text: str) -> str:
-    """The text of some tokens as somebody wrote it."""
+    """The original text of some tokens."""
     return text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
 
 
 def _count(tokens: Sequence[Token], words: Sequence[str]) -> int:
-    """How many tokens these words are, where the tokens begin with them; else 0. PRIMARY KEY is one token."""
+    """The number of tokens for these words if the tokens begin with them, else 0. PRIMARY KEY is one token."""
     got: list[str] = []
     for count, token in enumerate(tokens, start=1):
         is_word = token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
@@ -143,7 +143,7 @@ def _count(tokens: Sequence[Token], words: Sequence[str]) -> int:
 
 
 class Cursor:
-    """Goes through the tokens of one statement."""
+    """A position in the tokens of one statement."""
 
     def __init__(self, statement: Statement) -> None:
         self.tokens = statement.tokens
@@ -152,7 +152,7 @@ class Cursor:
 
     @property
     def here(self) -> Token:
-        """The next token; the last one where there is none."""
+        """The next token; at the end the last one."""
         return self.tokens[min(self.at, len(self.tokens) - 1)]
 
     @property
@@ -165,20 +165,20 @@ class Cursor:
         return _count(self.tokens[self.at :], words) > 0
 
     def skip(self, *words: str) -> bool:
-        """Pass over these words where they come next."""
+        """Skip these words if they come next. Returns whether they did."""
         count = _count(self.tokens[self.at :], words)
         self.at += count
         return count > 0
 
     def expect(self, *words: str) -> None:
-        """Pass over these words. Raises SqlRejected where others come."""
+        """Skip these words. Raises SqlRejected if other words come next."""
         if not self.skip(*words):
             got = "the end" if self.is_done else repr(self.here.text)
             message = f"{' '.join(words)} belongs here, not {got}."
             raise self.rejected(message)
 
     def take(self) -> Token:
-        """The next token. Raises SqlRejected at the end."""
+        """Take the next token. Raises SqlRejected at the end."""
         if self.is_done:
             message = "the statement ends too early."
             raise self.rejected(message)
@@ -186,7 +186,7 @@ class Cursor:
         return self.tokens[self.at - 1]
 
     def name(self) -> str:
-        """An identifier, of which the catalog and database in front do not matter."""
+        """An identifier, without its catalog and database."""
         identifier = self.take().text
         while self.skip("."):
             identifier = self.take().text
@@ -213,5 +213,5 @@ class Cursor:
         self.expect(")")
 
     def rejected(self, sentence: str, token: Token | None = None) -> SqlRejected:
-        """The complaint, with the place."""
+        """The error, with the place."""
         return SqlRejected(sentence, place=place_of_token(token or self.here))

@@ -21,7 +21,7 @@ _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY", "COMMENT", "CONSTRAI
 
 @dataclass(frozen=True)
 class PhysicalColumn:
-    """A column that is read or written, its type as Spark writes it."""
+    """A column that is read or written. type: in Spark's spelling."""
 
     name: str
     type: str
@@ -29,7 +29,7 @@ class PhysicalColumn:
 
 @dataclass(frozen=True)
 class Metadata:
-    """A column that a connector knows of a message. key: as the connector calls it."""
+    """A metadata column of a connector. key: its name in the connector."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Computed:
-    """A column that an expression computes from the physical ones."""
+    """A column that is computed from other columns of the table."""
 
     name: str
     value: Expr
@@ -46,7 +46,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class Watermark:
-    """The event time, and how far out of order it may come."""
+    """The event time column and the watermark delay."""
 
     column: str
     delay_ms: int
@@ -68,20 +68,20 @@ class TableDdl:
 
     @property
     def connector(self) -> str:
-        """What it is connected to; empty where nothing is said."""
+        """The name of its connector; empty if there is none."""
         return self.options.get("connector", self.options.get("connector.type", ""))
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """The columns that hold rows, with their types."""
+        """The columns with ROW values, with their types."""
         return tuple((column.name, column.type) for column in self.columns if has_row(column.type))
 
     def rejected(self, sentence: str) -> SqlRejected:
-        """The complaint about it, at its place."""
+        """An error about the table, with its place."""
         return SqlRejected(f"{self.name}: {sentence}", place=self.statement.place)
 
     def ignored(self, options: Iterable[str]) -> list[str]:
-        """What is said of options that nobody has read."""
+        """The warnings about ignored options."""
         return [f"{self.name}: the option {option!r} is ignored; it has no effect here." for option in options]
 
 

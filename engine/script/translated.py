@@ -1,4 +1,4 @@
-"""An operator with its expressions in Flink SQL, so that what it writes of itself is Flink SQL throughout."""
+"""An operator with its expressions in Flink SQL, so that its own `flink_sql` is Flink SQL throughout."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Model = TypeVar("Model", bound=BaseModel)
 def translated(
     operator: Operator | Source, schemas: Sequence[Schema], analyzer: Analyzer, node: str
 ) -> tuple[Operator | Source, tuple[str, ...]]:
-    """The operator for Flink, and which parts of its expressions have no known equal there.
+    """The operator for Flink, and the parts of its expressions without a known equivalent.
 
-    schemas: those of its inputs; of a source, what it reads.
+    schemas: of its inputs; for a source, the schema that it reads.
     """
     pair = len(schemas) == 2 and "condition" in type(operator).model_fields
     seen = Schema(joined(schemas[0], schemas[1], JoinKind.INNER)) if pair else schemas[0] if schemas else Schema(())

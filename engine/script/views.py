@@ -1,8 +1,8 @@
-"""Views of a script that the studio wrote: each is one node, called as the view.
+"""Views of a script of the studio: each is one node with the view's name.
 
-What a view is, its query says. Where the query alone does not tell (what Flink cannot do, an expression written
-otherwise), a directive above it does: `-- studio.parameters: {...}` or `-- studio.node: {...}`. A directive counts
-as long as the node that it describes is written as just this query; so the query can be edited, and wins.
+The query determines the node. If the query is not enough (features that Flink lacks, another spelling of an
+expression), a directive above it adds the rest: `-- studio.parameters: {...}` or `-- studio.node: {...}`. A directive
+only applies if its node is written as exactly this query; so an edited query takes precedence.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "wi
 
 
 def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter) -> list[str]:
-    """Add what a view's query is, its last node called `name`. Gives warnings. Raises SqlRejected."""
+    """Add the nodes of a view's query; the last one is `name`. Returns warnings. Raises SqlRejected."""
     cursor = Cursor(statement)
     cursor.expect("AS")
     tokens = cursor.tokens[cursor.at :]
@@ -66,7 +66,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
 
 
 def place_node(node: Node, inputs: Sequence[str], emitter: Emitter, at: Expr | None) -> None:
-    """Add a node as it is. Raises SqlRejected where it does not fit its inputs."""
+    """Add a node unchanged. Raises SqlRejected if it does not fit its inputs."""
     made = emitter.add(node.operator, node.parameters, inputs, at)
     called(emitter, made, node.id)
 
@@ -83,7 +83,7 @@ def called(emitter: Emitter, old: str, new: str) -> None:
 
 
 def query_of(node: Node, inputs: Sequence[str], emitter: Emitter) -> tuple[str, tuple[str, ...]]:
-    """A node as a query over its inputs, and the parts of its expressions that Flink may not know."""
+    """A node as a query over its inputs, and the parts of its expressions that Flink may not support."""
     operator = configured(node)
     assert isinstance(operator, Operator)
     schemas = [emitter.derived[name].schema for name in inputs]
@@ -93,12 +93,12 @@ def query_of(node: Node, inputs: Sequence[str], emitter: Emitter) -> tuple[str, 
 
 
 def parameters_of(node: Node) -> dict[str, Any]:
-    """All parameters of a node, those that it leaves to their default too; types as Spark writes them."""
+    """All parameters of a node, including defaults; types in Spark's spelling."""
     return _typed(configured(node).model_dump(mode="json"))
 
 
 def plain_node(node: Node) -> Node:
-    """The node with no more parameters than differ from their default; types as Spark writes them."""
+    """The node with only the parameters that differ from their defaults; types in Spark's spelling."""
     spelled = configured(node.model_copy(update={"parameters": parameters_of(node)}))
     return node.model_copy(update={"parameters": spelled.model_dump(mode="json", exclude_defaults=True)})
 
@@ -112,19 +112,19 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
         if isinstance(columns := typed.get("columns"), list):
             typed["columns"] = [{**one, "type": type_from(one["type"])} if "type" in one else one for one in columns]
     except ValueError:
-        # What is no type is the planner's to say.
+        # Invalid types are reported by the planner.
         return parameters
     return typed
 
 
 def same(one: Expr, other: Expr) -> bool:
-    """Whether two queries are the same but for layout, comments and backticks."""
+    """Whether two queries are the same except for layout, comments and backticks."""
     texts = (_with_plain_calls(tree).sql(dialect=Flink, identify=True, comments=False) for tree in (one, other))
     return next(texts) == next(texts)
 
 
 def _with_plain_calls(tree: Expr) -> Expr:
-    """The query with the names of functions as they are without backticks."""
+    """The query with function names without backticks."""
     plain = tree.copy()
     for call in plain.find_all(exp.Anonymous):
         call.set("this", call.name)
@@ -138,17 +138,17 @@ def _mentioned(query: Expr) -> list[exp.Table]:
 
 
 def _says(node: Node, query: Expr, tokens: Sequence[Token], inputs: Sequence[str], emitter: Emitter) -> bool:
-    """Whether a node is written as this query, which has these tokens."""
+    """Whether a node is written as this query. tokens: those of the query."""
     try:
         text, _ = query_of(node, inputs, emitter)
-        # Where the words are the same, so are the queries: the studio has written most that it reads.
+        # Equal words are equal queries. This is the common case: the studio wrote most of the scripts that it reads.
         return _words(tokens_of(text)) == _words(tokens) or same(parsed_text(text), query)
     except (StudioError, ValueError, AssertionError, KeyError):
         return False
 
 
 def _words(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
-    """The tokens, names without the backticks that nobody needs."""
+    """The kinds and texts of tokens, names without unnecessary backticks."""
     plain = [token.token_type is TokenType.IDENTIFIER and identifier(token.text) == token.text for token in tokens]
     return [
         (TokenType.VAR if is_plain else token.token_type, token.text)
@@ -157,7 +157,7 @@ def _words(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
 
 
 def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:
-    """Whether a node can stand above these inputs: an aggregate is no projection, however it is written."""
+    """Whether a node is valid over these inputs."""
     try:
         place_node(node, inputs, trial_of(emitter), None)
     except StudioError:
@@ -166,14 +166,14 @@ def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:
 
 
 def trial_of(emitter: Emitter) -> Emitter:
-    """The same pipeline in the making, for an attempt that leaves no trace."""
+    """A copy of the pipeline under construction, for an attempt without side effects."""
     trial = copy(emitter)
     trial.nodes, trial.edges, trial.derived = list(emitter.nodes), list(emitter.edges), dict(emitter.derived)
     return trial
 
 
 def _overlaid(node: Node, told: Mapping[str, Any]) -> Iterator[Node]:
-    """The node as a directive says, then without it."""
+    """The node with the parameters of a directive, if there is one, then without them."""
     if isinstance(told.get("parameters"), dict):
         yield node.model_copy(update={"parameters": {**node.parameters, **told["parameters"]}})
     yield node
@@ -188,7 +188,7 @@ def _candidates(
     names: Names,
     emitter: Emitter,
 ) -> Iterator[Node]:
-    """Nodes that the query may be: as it is told, as it is written, as it is read."""
+    """Nodes that the query may be: by its directive, by its text, or as it is read."""
     told = statement.directives.get("node")
     if isinstance(told, dict) and told.get("operator") in operators():
         yield Node(id=name, operator=told["operator"], parameters=told.get("parameters", {}))
@@ -200,7 +200,7 @@ def _candidates(
 
 
 def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: str, emitter: Emitter) -> Node | None:
-    """A projection or filter of a whole table, with expressions as somebody wrote them."""
+    """A projection or filter of a whole table, with expressions as written; None for other queries."""
     if not isinstance(query, exp.Select) or any(value for key, value in query.args.items() if key not in _ONLY):
         return None
     source = query.args["from_"].this
@@ -251,7 +251,7 @@ def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[Node]:
-    """The one node that the query is read as, where it is one."""
+    """The single node that the query is read as, if there is one, apart from projections."""
     trial = trial_of(emitter)
     try:
         relation = read(query, names)
@@ -261,7 +261,7 @@ def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[No
         return
     made = trial.nodes[len(emitter.nodes) :]
     if made and not isinstance(configured(made[0]), Source):
-        # Projections around it may come from what other nodes use; without them it is what somebody drew.
+        # Projections around it may only select the used columns; the drawn node is the one without them.
         yield from (node.model_copy(update={"id": name}) for node in made if node.operator != "project")
         if len(made) == 1:
             yield made[0].model_copy(update={"id": name})

@@ -1,7 +1,7 @@
-"""A pipeline as a script of Flink SQL: a table per source and sink, a view per operator, called as the nodes.
+"""A pipeline as a script of Flink SQL: a table per source and sink and a view per operator, with the nodes' names.
 
-The script runs in Flink, and read back it is the same pipeline. What Flink cannot do, or does otherwise, stands in
-a comment and is a warning.
+The script runs in Flink, and reading it gives the same pipeline. Features that Flink lacks or implements differently
+become a comment and a warning.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ATTRIBUTES: Final = "name", "description"
 
 @dataclass(frozen=True)
 class Written:
-    """A script, and in sentences what Flink will do otherwise."""
+    """A script, and warnings about differences in Flink, as sentences."""
 
     text: str
     warnings: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class _Draft:
 
 
 def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
-    """The script of a pipeline. Raises the first StudioError of one that is not right."""
+    """The script of a pipeline. Raises the first StudioError of an invalid pipeline."""
     plan(pipeline, analyzer, folder)
     original_nodes, _ = derive(pipeline, analyzer, folder)
     whole = unfolded(pipeline, original_nodes)
@@ -85,7 +85,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
 
 
 def _in_order(pipeline: Pipeline) -> Sequence[Node]:
-    """The nodes, each after its inputs: as the document has them where it can be."""
+    """The nodes, each after its inputs: in the document's order if possible."""
     places = {node.id: at for at, node in enumerate(pipeline.nodes)}
     in_order = all(places[edge.source] < places[edge.target] for edge in pipeline.edges)
     return pipeline.nodes if in_order else pipeline.sorted_nodes()
@@ -139,7 +139,7 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     _warn_of(node, unknown, draft)
     comments = [*_own_additions(node), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
-    # The first that is read as this node, or the first: a directive says then what it leaves out.
+    # The first choice that is read as this node, else the first one, with a directive for the missing parts.
     choices = dict.fromkeys([unquoted(sql), unquoted(sql, _expressions(node)), sql])
     statements = [f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(query)};" for query in choices]
     tried: list[Node | None] = []
@@ -180,7 +180,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
 
 
 def _expressions(node: Node) -> list[str]:
-    """The texts among a node's parameters that have backticks, the longest first."""
+    """The strings with backticks among a node's parameters, the longest first."""
 
     def texts(value: object) -> list[str]:
         if isinstance(value, dict):
@@ -193,7 +193,7 @@ def _expressions(node: Node) -> list[str]:
 
 
 def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) -> Node | None:
-    """The node that the view will be read as; None where it is read as several."""
+    """The node that the view will be read as; None if it is read as several nodes or not at all."""
     parts = taken_apart(text)
     trial = trial_of(emitter)
     tables = Tables(Parts(), trial)
@@ -212,7 +212,7 @@ def _agrees(one: Node, other: Node) -> bool:
 
 
 def _directives(node: Node, back: Node | None) -> list[str]:
-    """What has to be said beside the SQL, so that it is read as this node again."""
+    """The directives that the SQL needs to be read as this node again."""
     if back is not None and back.operator == node.operator:
         wanted, got = parameters_of(node), parameters_of(back)
         differing = {name: value for name, value in wanted.items() if got.get(name) != value}
@@ -222,13 +222,13 @@ def _directives(node: Node, back: Node | None) -> list[str]:
 
 
 def _own_additions(node: Node) -> list[str]:
-    """What of a node Flink does not have."""
+    """Comments about features of a node that Flink lacks."""
     parameters = configured(node).model_dump(mode="json", exclude_defaults=True)
     return [f"Not in Flink: {sentence}." for name, sentence in _OWN.items() if parameters.get(name)]
 
 
 def _otherwise(node: Node, inputs: Sequence[str], emitter: Emitter) -> list[str]:
-    """What of a node Flink does otherwise."""
+    """Comments about features of a node that Flink implements differently."""
     operator = configured(node)
     if isinstance(operator, Deduplicate):
         if not emitter.derived[inputs[0]].is_insert_only:
