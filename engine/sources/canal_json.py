@@ -1,11 +1,11 @@
-"""Canal JSON: what Canal captures of MySQL, one statement per line with all rows that it changed.
+"""Canal JSON: the changes that Canal captures from MySQL, one statement per line with all changed rows.
 
 Input: JSON Lines of `{"type": "UPDATE", "data": [row, ...], "old": [changed fields, ...]}`; Canal writes values
-as texts, so types are inferred as in CSV. Output, row by row, by `type`: INSERT +I, UPDATE -U and +U, DELETE
--D. `old` holds only the fields that changed; the rest of the row before is that of `data`. Lines of other
-types that Canal knows (CREATE, ALTER, ...) change no row and are skipped; a line that cannot be read is rejected.
-Source: Flink CanalJsonDeserializationSchema. Flink skips CREATE only; and in an update of several rows it looks
-for a field in the `old` of all of them, so that one which changed elsewhere becomes null in the row before.
+as strings, so types are inferred as in CSV. Output, row by row, by `type`: INSERT +I, UPDATE -U and +U, DELETE
+-D. `old` has only the changed fields; the other fields of the old row are those of `data`. Lines of other
+types of Canal (CREATE, ALTER, ...) change no row and are skipped; an unreadable line is rejected.
+Source: Flink CanalJsonDeserializationSchema. Flink skips CREATE only. In an update of several rows, Flink searches a
+field in the `old` of all rows, so a field that only changed in another row becomes null in the old row.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class CanalJson(EnvelopeFile):
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:
-        """All rows, and the fields that changed."""
+        """All rows, and the changed fields of updates."""
         parts = (envelope.get("data"), envelope.get("old"))
         return [row for part in parts if isinstance(part, list) for row in part]
 
     @staticmethod
     def infer(values: Iterable[Any]) -> str:
-        """The type of texts."""
+        """The type of a column of strings."""
         return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
 
     @staticmethod
@@ -74,7 +74,7 @@ class CanalJson(EnvelopeFile):
             raise NoChange(message)
         changes: list[Change] = []
         for row, fields in zip(rows, old_rows, strict=True):
-            # A field that is there and null was null.
+            # A field with null in `old` was null before.
             changes += [(UPDATE_BEFORE, {**row, **fields}), (UPDATE_AFTER, row)]
         return changes
 

@@ -2,10 +2,10 @@
 
 Input: UTF-8 with or without a byte order mark, LF or CRLF, plain or .gz/.bz2; quotes as in RFC 4180 (a
 quote inside a quoted field is doubled; one in the middle of an unquoted field is plain text). Blank lines
-are skipped. An empty field is null, and so is one that is the NULL text.
-Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
-is rejected with file, line and reason: a wrong number of fields, an open quote, bytes that are no UTF-8, a
-value that does not fit, an unknown kind.
+are skipped. An empty field is null, and so is a field that equals `null_text`.
+Output: insert-only, or with the kinds of `kind_column`, in the order of the lines. An unreadable line is rejected
+with file, line and reason: a wrong number of fields, an open quote, invalid UTF-8, a value that does not fit its
+type, an unknown kind.
 Types are inferred from the first `sample_rows` lines (`engine.reading.typed.inference`).
 """
 
@@ -57,17 +57,17 @@ class Csv(TextFiles, RowFile):
 
     @property
     def sampled(self) -> int:
-        """The rows for types."""
+        """The number of rows for type inference."""
         return self.sample_rows
 
     @property
     def open_quote(self) -> bytes:
-        """The quote, where a field may hold line breaks."""
+        """The quote if fields may contain line breaks, else empty."""
         return self.quote.encode() if self.multi_line else b""
 
     @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
-        """The path, and what separates the fields: tabs in a .tsv, else what its first line has most of."""
+        """The path and the separator: a tab for .tsv, else the most frequent separator in the first line."""
         found = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
         return {"path": path} | ({"separator": found.replace("\t", "\\t")} if found != _SEPARATORS[0] else {})
 
@@ -76,7 +76,7 @@ class Csv(TextFiles, RowFile):
         return self.described(node, self._columns(node, self.files(node, folder)))
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """Byte ranges of the files, which workers read by themselves."""
+        """Byte ranges of the files, which workers read."""
         files = self.files(node, folder)
         columns = self._columns(node, files)
         timed = {column.name: column for column in self.derive(node, folder).schema}
@@ -92,7 +92,7 @@ class Csv(TextFiles, RowFile):
         return Scan(parts, reader)
 
     def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
-        """What the first rows say of the columns."""
+        """The profiles of the columns and the proposed event times, from the first rows."""
         files = self.files(node, folder)
         return profile_of(files, self._dialect(node), node)
 
@@ -113,7 +113,7 @@ class Csv(TextFiles, RowFile):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
         if not files:
-            # They have not come yet; the names and types are known.
+            # The files have not arrived yet; names and types are declared.
             names = self.names or tuple(self.types)
             if self.kind_column is not None and self.kind_column not in names:
                 message = f"there is no file {self.path} yet that says where the column {self.kind_column!r} stands."

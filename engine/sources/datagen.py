@@ -1,7 +1,7 @@
-"""Random or counted values by column, as Flink's datagen connector makes them, but the same every time.
+"""Random or sequential values by column, as in Flink's datagen connector, but reproducible.
 
-Every value is a hash of (seed, column, record number), so nothing depends on who computes it. A timestamp is
-`start_ms` and 1000 / rate ms per record later; in Flink it is the time of the clock.
+Every value is a hash of (seed, column, record number), so it does not depend on the process that computes it. A
+timestamp is `start_ms` plus 1000 / rate ms per record; in Flink it is the current time.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 _MOST: Final = {"tinyint": 127, "smallint": 32_767, "int": (1 << 31) - 1}
 _HEX_OF_A_HASH: Final = 32
-# A sequence has an end in Flink; this one nobody sees.
+# A sequence has an end in Flink; this one is never reached.
 _ENDLESS: Final = 1 << 62
 
 
 class GeneratedColumn(Parameters):
-    """One column and where its values come from."""
+    """One column, and how its values are generated."""
 
     name: str = Field(min_length=1, title="Name")
     type: str = Field(
@@ -56,7 +56,7 @@ class GeneratedColumn(Parameters):
 
 
 class Datagen(MadeUp):
-    """Made-up records of any columns."""
+    """Generated records with any columns."""
 
     operator: ClassVar[str] = "datagen"
     title: ClassVar[str] = "Datagen"
@@ -74,7 +74,7 @@ class Datagen(MadeUp):
 
     @property
     def size(self) -> int | None:
-        """As many as it is told to make; a sequence that ends before ends the source, as in Flink."""
+        """The number of records; a shorter sequence ends the source, as in Flink. None: endless."""
         ends = [each for each in self.columns if each.kind == "sequence" and each.max is not None]
         sizes = [max(0, self._last(each) - self._first(each) + 1) for each in ends]
         return min([*([] if self.rows is None else [self.rows]), *sizes], default=None)
@@ -110,11 +110,11 @@ class Datagen(MadeUp):
         )
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Datagen:
-        """The first records, which do not depend on how many follow."""
+        """The first records, which do not depend on the number of records."""
         return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector of the same name; its random values are others."""
+        """The connector of the same name, which has other random values."""
         options = datagen_options(self.rows, self.rate)
         for each in self.columns:
             field = f"fields.{each.name}"

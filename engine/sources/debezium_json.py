@@ -1,9 +1,9 @@
-"""Debezium JSON: what Debezium captures of a database, one change per line.
+"""Debezium JSON: the changes that Debezium captures from a database, one change per line.
 
 Input: JSON Lines of `{"before": row, "after": row, "op": "c"}`, with or without the wrapper `{"schema": ...,
 "payload": ...}`. Output, by `op`: c and r (of a snapshot) +I; u -U with `before` and +U with `after`; d -D
-with `before`. A line that cannot be read is rejected: an update or delete without `before` among them, which
-PostgreSQL sends unless the table's REPLICA IDENTITY is FULL.
+with `before`. An unreadable line is rejected. So is an update or delete without `before`, which PostgreSQL sends
+unless the table's REPLICA IDENTITY is FULL.
 Source: Flink DebeziumJsonDeserializationSchema.
 """
 
@@ -30,7 +30,7 @@ class DebeziumJson(EnvelopeFile):
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:
-        """Both rows, before and after."""
+        """The old and the new row."""
         payload = envelope.get("payload")
         body = payload if isinstance(payload, dict) else envelope
         return body.get("before"), body.get("after")
@@ -57,7 +57,7 @@ class DebeziumJson(EnvelopeFile):
         return changes
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The filesystem connector; Flink has to be told of the wrapper, which is seen line by line here."""
+        """The filesystem connector, with a comment about the wrapper, for which Flink needs an option."""
         wrapped = f"-- Where lines are wrapped in schema and payload: '{self.format}.schema-include' = 'true'.\n"
         return wrapped + super().flink_sql(node, schema)
 

@@ -1,9 +1,9 @@
 """A table or a view of a DuckDB file.
 
-Input: a file of DuckDB that no other process writes, opened to read only. Views in it read nothing outside of it.
-Output: insert-only, or what `kind_column` says. The rows come by the columns that `order_by` names, else by the event
-time, and then by all columns (`engine.reading.tables.databases`). A row is rejected, with its number in that order,
-where a value does not fit its type. A run reads what was there when it began.
+Input: a DuckDB file that no other process writes, opened read-only. Its views cannot read anything outside the file.
+Output: insert-only, or with the kinds of `kind_column`. The rows are ordered by the columns in `order_by`, else by the
+event time, and then by all columns (`engine.reading.tables.databases`). A row is rejected, with its number in that
+order, if a value does not fit its type. A run reads the rows as of its start.
 Types: `engine.reading.tables.duckdb_file`. Source: Flink's JDBC connector.
 """
 

@@ -1,9 +1,9 @@
-"""A sheet of an Excel workbook, row by row; also of one that LibreOffice wrote.
+"""A sheet of an Excel or LibreOffice workbook, row by row.
 
-Input: .xlsx, .xlsm, .xlsb, .xls or .ods. The first row with a value has the names, or none has. Cells are read as
-`engine.reading.tables.workbook` says; of a formula the value that was stored with it.
-Output: insert-only, or what `kind_column` says, in the order of the rows. A row is rejected, with sheet and row, where
-a value does not fit its type. Types are inferred from the first `sample_rows` rows.
+Input: .xlsx, .xlsm, .xlsb, .xls or .ods. The first non-empty row has the names, unless `header` is False. Cells are
+read by `engine.reading.tables.workbook`; for a formula its stored value is read.
+Output: insert-only, or with the kinds of `kind_column`, in the order of the rows. A row is rejected, with sheet and
+row, if a value does not fit its type. Types are inferred from the first `sample_rows` rows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Excel(TableFile):
         return OpenTable(f"{file.name}, sheet {table}", columns, rows, notes)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """As a format of files, which Flink itself does not have."""
+        """The filesystem connector with the format `excel`, which Flink itself lacks."""
         options = {"format": self.operator, "excel.sheet": self.table, "excel.header": str(self.header).lower()}
         table = self.table_sql(node, schema, options)
         return f"-- Flink reads no workbooks: save the sheet as CSV for it.\n{table}"
@@ -79,7 +79,7 @@ class Excel(TableFile):
 def _columns(
     file: InputFile, sheet: str, header: bool, sample: int, node: str
 ) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:
-    """The columns of a sheet, and what is said of their names."""
+    """The columns of a sheet, and notes about renamed ones."""
     first = list(islice(rows_of_sheet(file, sheet, node), sample + header))
     if not first:
         return (), ()

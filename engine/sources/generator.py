@@ -1,8 +1,8 @@
-"""A seeded generator: the same parameters give the same records on any engine, in any partitioning.
+"""A seeded generator: the same parameters give the same records on every engine and with every partitioning.
 
-Every value is a hash of (seed, what it is for, the record's number), so nothing depends on who computes
-it. Record n happens at start + n * 1000 / rate ms; disorder and spikes put the time of some back, as if they had
-been on the way so long. A duplicate repeats the record before it in every column.
+Every value is a hash of (seed, purpose, record number), so it does not depend on the process that computes it. The time
+of record n is start + n * 1000 / rate ms. Disorder and spikes move the times of some records back, as if they had been
+delayed. A duplicate repeats the previous record in every column.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_DUPLICATES: Final = (_BLOCK - 1) / _BLOCK
 
 
 class Generator(MadeUp):
-    """Made-up records."""
+    """Generated records."""
 
     operator: ClassVar[str] = "generator"
     title: ClassVar[str] = "Generator"
@@ -93,7 +93,7 @@ class Generator(MadeUp):
 
     @property
     def size(self) -> int | None:
-        """As many as it is told to make."""
+        """The number of records."""
         return self.rows
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -126,11 +126,11 @@ class Generator(MadeUp):
         )
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Generator:
-        """The first records, which do not depend on how many follow."""
+        """The first records, which do not depend on the number of records."""
         return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """Flink's datagen: as many rows, but its own random values and no disorder."""
+        """Flink's datagen: the same number of rows, but other random values and no disorder."""
         options = datagen_options(self.rows, self.rate) | {
             "fields.id.kind": "sequence",
             "fields.id.start": "1",
@@ -142,7 +142,7 @@ class Generator(MadeUp):
         return create_table(node, schema, self, options)
 
     def _original(self, number: SparkColumn) -> SparkColumn:
-        """The record that this one repeats: the last one at or before it that is no duplicate."""
+        """The number of the record that this one repeats: the last non-duplicate at or before it."""
         from pyspark.sql import functions as F
 
         if not self.duplicates:
@@ -175,7 +175,7 @@ class Generator(MadeUp):
             back = F.pmod(self._hash("delay", number), F.lit(self.disorder_ms).cast("bigint")) + 1
             ms = ms - F.when(self._uniform("disorder", number) < self.disorder, back).otherwise(0)
         if self.spike_every:
-            # The burst ends each stretch of spike_every records: there is something to be late for.
+            # The burst is at the end of each stretch of spike_every records, so that it is late.
             in_stretch = F.pmod(number, F.lit(self.spike_every).cast("bigint"))
             ms = ms - F.when(in_stretch >= self.spike_every - self.spike_records, self.spike_ms).otherwise(0)
         return ms

@@ -1,8 +1,8 @@
 """Rows that are posted to the app, as JSON.
 
-Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of them, or one per line. The answer is 200 once
-the rows are on the disk, in files of lines in `received/` beside the store (`engine.reading.files.received`).
-Output: as of JSON Lines, in the order of the posts. Whoever posts again what got no answer may post it twice.
+Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of objects, or one per line. The answer is 200
+once the rows are on disk, in line files in `received/` next to the store (`engine.reading.files.received`).
+Output: as for JSON Lines, in the order of the posts. A client that repeats an unanswered post may post rows twice.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class HttpRows(JsonLines):
     )
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files of the address; none before the first post, when the columns are those that have a type."""
+        """The files of the address; empty before the first post, when only the columns in `types` are known."""
         if Path(self.path).is_absolute():
-            # A copy of its first rows.
+            # A copy of its first rows, from `head`.
             return super().files(node, folder)
         if not is_address(self.path):
             message = (
@@ -62,7 +62,7 @@ class HttpRows(JsonLines):
         return tuple(local_file(file, f"{FOLDER}/{file.name}") for file in files)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """Flink has no such connector: the first file that the rows are in."""
+        """The filesystem connector over the first file of rows: Flink has no such connector."""
         posted = JsonLines(**(self.model_dump() | {"path": f"{FOLDER}/{self.path}.jsonl"}))
         return posted.flink_sql(node, schema)
 

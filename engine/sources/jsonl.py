@@ -1,10 +1,10 @@
 """JSON Lines files: one JSON object per line; a file, a folder or a glob, in name order.
 
 Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null. A key that only appears
-after the sample is left out unless `types` names it.
-Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
-is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines
-(`engine.reading.typed.inference`); an object within a line is a text of JSON, or the ROW that `types` declares.
+after the sample is left out unless it is in `types`.
+Output: insert-only, or with the kinds of `kind_column`, in the order of the lines. An unreadable line is rejected
+with file, line and reason. Types are inferred from the first `sample_rows` lines
+(`engine.reading.typed.inference`); a nested object is a JSON string, or a ROW if `types` declares one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class JsonLines(TextFiles, RowFile):
 
     @property
     def sampled(self) -> int:
-        """The rows for types."""
+        """The number of rows for type inference."""
         return self.sample_rows
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -50,7 +50,7 @@ class JsonLines(TextFiles, RowFile):
         return self.described(node, columns)
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """Byte ranges of the files, which workers read by themselves."""
+        """Byte ranges of the files, which workers read."""
         files = self.files(node, folder)
         schema = self.derive(node, folder).schema
         kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]

@@ -1,8 +1,9 @@
-"""Topics of Kafka: a record per message, or the changes in it.
+"""Kafka topics: a record per message, or the changes in the message.
 
-Input: messages in CSV or JSON, or in JSON as Debezium, Canal and Maxwell write changes; their keys, where those have a
-format. Output: insert-only, or the changes, by the messages' timestamps as far as partitions are in order themselves.
-A message without a value is skipped; one that cannot be read is rejected with topic, partition, offset and reason.
+Input: messages in CSV or JSON, or changes in the JSON of Debezium, Canal and Maxwell; also message keys, if
+`key_format` is set. Output: insert-only, or the changes, ordered by the messages' timestamps, as far as each
+partition is ordered by them.
+A message without a value is skipped; an unreadable one is rejected with topic, partition, offset and reason.
 Source: Flink KafkaDynamicSource.
 """
 
@@ -71,7 +72,7 @@ class Kafka(KafkaTopics):
 
     @property
     def value_format(self) -> str:
-        """Of values."""
+        """The format of message values."""
         return self.format
 
     @property
@@ -81,12 +82,12 @@ class Kafka(KafkaTopics):
 
     @property
     def begins(self) -> tuple[str, str]:
-        """Where to begin."""
+        """The start mode, and its time or offsets."""
         return self.start, self.start_at
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Where to end."""
+        """The end mode, and its time or offsets."""
         return self.end, self.end_at
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -94,7 +95,7 @@ class Kafka(KafkaTopics):
         return self.described(node, changelog=self.format in self.envelopes, primary_key=self.primary_key)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector of the same name. Flink reads partitions side by side."""
+        """The connector of the same name. Flink reads partitions concurrently."""
         options: dict[str, str] = {"scan.startup.mode": self.start}
         if self.start in _AT:
             options[f"scan.startup.{_AT[self.start]}"] = self.start_at

@@ -1,8 +1,8 @@
-"""Maxwell JSON: what Maxwell's daemon captures of MySQL, one row per line.
+"""Maxwell JSON: the changes that Maxwell's daemon captures from MySQL, one row per line.
 
 Input: JSON Lines of `{"type": "update", "data": row, "old": changed fields}`. Output, by `type`: insert +I, update
--U and +U, delete -D. `old` holds only the fields that changed; the rest of the row before is that of `data`.
-A line that cannot be read, or of another type, is rejected.
+-U and +U, delete -D. `old` has only the changed fields; the other fields of the old row are those of `data`.
+A line that is unreadable or of another type is rejected.
 Source: Flink MaxwellJsonDeserializationSchema.
 """
 
@@ -26,7 +26,7 @@ class MaxwellJson(EnvelopeFile):
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:
-        """The row, and the fields that changed."""
+        """The row, and the changed fields."""
         return envelope.get("data"), envelope.get("old")
 
     @staticmethod
@@ -43,7 +43,7 @@ class MaxwellJson(EnvelopeFile):
         if not isinstance(old, dict):
             message = 'the update has no "old", the fields that changed'
             raise NoChange(message)
-        # A field that is there and null was null.
+        # A field with null in `old` was null before.
         return [(UPDATE_BEFORE, {**data, **old}), (UPDATE_AFTER, data)]
 
 

@@ -1,8 +1,8 @@
 """A table of MySQL or MariaDB, read once.
 
-Input: the rows of one moment (a consistent snapshot, read only). Output: insert-only, by the columns that `order_by`
-names, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are declared; a
-row is rejected, with its number in that order, where a value does not fit its type: a date 0000-00-00, say.
+Input: a consistent, read-only snapshot of the rows. Output: insert-only, ordered by the columns in `order_by`, else by
+the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are declared; a row is
+rejected, with its number in that order, if a value does not fit its type, such as the date 0000-00-00.
 Types: `engine.reading.servers.mysql`. Source: Flink's JDBC connector.
 """
 

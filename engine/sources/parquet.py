@@ -1,10 +1,10 @@
 """Parquet files: a file, a folder or a glob, in name order.
 
-Input: any Parquet; a struct becomes a string that holds its JSON. All files have the columns of the first;
-what they have more is left out.
-Output: insert-only, or what `kind_column` says, in the order of the rows of each file. A row is
-rejected, with its number as the line, where a value does not fit the type that `types` asks for, the event
-time is null or the kind unknown.
+Input: any Parquet; a struct becomes a JSON string. All files need the columns of the first file; additional
+columns are left out.
+Output: insert-only, or with the kinds of `kind_column`, in the order of the rows of each file. A row is
+rejected, with its number as the line, if a value does not fit its type in `types`, if the event time is null,
+or if the kind is unknown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Parquet(RowFile):
         """The columns as the first file declares them."""
         files = self.files(node, folder)
         if not files:
-            # They have not been fetched yet; their columns are known.
+            # The files have not been fetched yet; their columns are declared.
             return self.described(node, self.declared_columns(node))
         schemas = [_arrow_schema(file, node) for file in files]
         try:
@@ -76,7 +76,7 @@ class Parquet(RowFile):
         return self.described(node, self.fixed(self.overridden(columns, node)))
 
     def scan(self, node: str, folder: Path) -> Scan | None:
-        """Row groups in workers, where every column is wanted as the files have it and Arrow has it as Spark does."""
+        """Row groups in workers; None if a column is converted or nested, or if there is a kind column."""
         from engine.reading.files.parquet_scan import ParquetReader, parts_of
 
         if self.kind_column is not None or self.types:
@@ -90,7 +90,7 @@ class Parquet(RowFile):
     def read(
         self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
     ) -> SourceFrames:
-        """The rows, typed, and those that do not fit."""
+        """The typed rows and the rejected ones."""
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
@@ -135,7 +135,7 @@ class Parquet(RowFile):
 def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
     """All rows as a struct `__row`, with file, row number from 1, ordinal, and the row as JSON.
 
-    Parquet knows the number of a row in its file, so nothing is counted.
+    Parquet provides the number of a row in its file, so rows are not counted.
     """
     from pyspark.sql import functions as F
 
@@ -157,13 +157,13 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
 
 
 def _place(uri: str) -> str:
-    """The place of a file that Spark's `_metadata` gives as a URI: the path in a file system, or the URI itself."""
+    """The place of a file from the URI in Spark's `_metadata`: the path in a file system, or the URI itself."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme in ("", "file") else uri
 
 
 def _field(value: SparkColumn, natural: str, column: Column) -> Field:
-    """The value as it is, or as another type where one is wanted."""
+    """The value unchanged, or converted to the declared type."""
     from pyspark.sql import functions as F
 
     if natural == column.type:
@@ -191,7 +191,7 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
 
 
 def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> str:
-    """How Spark reads a Parquet column. Raises SourceError for what it does not."""
+    """Spark's type for a Parquet column. Raises SourceError for an unsupported type."""
     import pyarrow.types as t
 
     plain = {

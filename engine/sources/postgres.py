@@ -1,9 +1,9 @@
 """A table of PostgreSQL, read once.
 
-Input: the rows of one moment (a REPEATABLE READ, READ ONLY transaction). Output: insert-only, by the columns that
-`order_by` names, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are
-declared; a row is rejected, with its number in that order, where a value does not fit its type. Its changes are read by
-`postgres_cdc`. Source: Flink's JDBC connector.
+Input: a snapshot of the rows (a REPEATABLE READ, READ ONLY transaction). Output: insert-only, ordered by the columns in
+`order_by`, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are
+declared; a row is rejected, with its number in that order, if a value does not fit its type. `postgres_cdc` reads the
+changes of a table. Source: Flink's JDBC connector.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Postgres(TableServer):
 
     @property
     def schema_there(self) -> str:
-        """That of the form."""
+        """The schema from the form."""
         return self.schema_name
 
     @property

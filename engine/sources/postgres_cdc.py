@@ -1,9 +1,9 @@
-"""A table of PostgreSQL: its rows, and then every change of them.
+"""A table of PostgreSQL: its rows, and then every change.
 
-Input: a snapshot of the table, then logical replication (pgoutput) from a slot of its own. Output: rows are +I; changes
-with the row before them -U and +U, -D; or, by the primary key, +U and -D alone, behind which the planner puts a
-changelog normalisation. A run that is not live reads the rows of the moment. Exactly once
-(`engine.reading.postgres.stream`). Types are declared; values are read as PostgreSQL writes them, instants in UTC.
+Input: a snapshot of the table, then logical replication (pgoutput) from its own slot. Output: rows are +I. Changes with
+the old row are -U and +U, or -D. Changes by primary key are only +U and -D; the planner then adds a changelog
+normalisation above the source. A run that is not live only reads the current rows. Exactly once
+(`engine.reading.postgres.stream`). Types are declared; values are read in PostgreSQL's text format, instants in UTC.
 Source: Flink CDC PostgresTableFactory.
 """
 
@@ -79,7 +79,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
 
     @property
     def update_kind(self) -> UpdateKind:
-        """+U alone, where changes go by the key."""
+        """Only +U if changes are by key, else -U and +U."""
         return UpdateKind.ONLY_UPDATE_AFTER if self.changelog_mode == "upsert" else UpdateKind.BEFORE_AND_AFTER
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -98,7 +98,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
 
     @property
     def schema_there(self) -> str:
-        """That of the form."""
+        """The schema from the form."""
         return self.schema_name
 
     @property
@@ -107,18 +107,18 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         return self.address.table_name
 
     def reader(self, node: str, folder: Path) -> ChangeReader:
-        """How its changes are read."""
+        """The reader of its changes."""
         return ChangeReader(RowTypes(self.derive(node, folder).schema.columns))
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
-        """Those of the table, and its primary key. Raises SourceError."""
+        """The columns of the table on the server, and its primary key. Raises SourceError."""
         with answering(node), closing(Database(self.address, node)) as database:
             found = database.described()
         columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
-        """The rows of the moment. Raises SourceError."""
+        """The current rows. Raises SourceError."""
         rows = self._rows(node, folder)
         with answering(node), closing(Database(self.address, node)) as database:
             database.columns()
@@ -129,7 +129,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
                     yield rows.taken()
 
     def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
-        """Its rows, then what changes."""
+        """Its rows, then its changes."""
         return PostgresStream(
             self.address,
             self.slot,
@@ -143,7 +143,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         )
 
     def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
-        """The changes that were kept, the slot and its publication."""
+        """Remove the stored changes, the slot and its publication. Returns messages about what could not be removed."""
         super().let_go(node, folder, run, position)
         remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
         try:

@@ -1,9 +1,9 @@
-"""A recording: what a source of some run put out, record by record.
+"""A recording: the output of a source of another run, record by record.
 
-Input: the file that `storage` writes of a run (`engine.reading.recorded`), named after it.
-Output: exactly the recorded records with their kinds, in their order; rows that were rejected are rejected again. With
-the order of arrival "recorded", recordings of one run arrive as they did then. A record is rejected where another event
-time is chosen and null in it.
+Input: the file that `storage` writes for a run (`engine.reading.recorded`), named after it.
+Output: exactly the recorded records with their kinds, in their order; rejected rows are rejected again. With
+the order of arrival "recorded", recordings of one run arrive as in that run. If another event time is chosen, a record
+with NULL in it is rejected.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Recording(Source):
 
     @property
     def recorded_run(self) -> str | None:
-        """The folder of the recording: all of one run, up to one event, are in one."""
+        """The folder of the recording: all recordings of one run, up to one event, share it."""
         return str(Path(self.path).parent)
 
     @property
     def update_kind(self) -> UpdateKind:
-        """+U alone, where updates go by the key."""
+        """Only +U if updates are by key, else -U and +U."""
         return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -88,7 +88,7 @@ class Recording(Source):
         return (Path(records.path), *([] if rejected is None else [Path(rejected.path)]))
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Recording:
-        """Over a copy of the first records."""
+        """The source over a copy of the first records."""
         target = into / f"{node}.parquet"
         with pq.ParquetFile(self._file(node, folder).path) as whole:
             batch = next(whole.iter_batches(batch_size=max(1, rows)), None)
@@ -97,7 +97,7 @@ class Recording(Source):
         return self.model_copy(update={"path": str(target)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The filesystem connector: Flink reads the columns, but neither kinds nor the order."""
+        """The filesystem connector: Flink reads the columns, but not the kinds and the order."""
         options = {"connector": "filesystem", "path": self.path, "format": "parquet"}
         return create_table(node, schema, self, options, self.primary_key)
 

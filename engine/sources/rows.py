@@ -1,9 +1,9 @@
-"""Rows typed in: for examples, tests and trying things out.
+"""Manually entered rows: for examples, tests and experiments.
 
 Input: the document's own `rows`, one by one in order of arrival. An item is a list of values, an object
 by column name, or `{"watermark": ms}`, an event that only moves the watermark ("max": the end of time).
 Output: insert-only; with `changelog` each row starts with its kind (`["-U", ...]`, or `"kind"` in an
-object) and anything can change. A row that does not fit is rejected; its line is its number, from 1.
+object), and all kinds are possible. A row that does not fit is rejected; its line is its number, from 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RAW_CHARS: Final = 500
 
 
 class Rows(Source):
-    """Rows typed in."""
+    """Manually entered rows."""
 
     operator: ClassVar[str] = "rows"
     title: ClassVar[str] = "Rows"
@@ -67,7 +67,7 @@ class Rows(Source):
 
     @property
     def update_kind(self) -> UpdateKind:
-        """+U alone, where updates go by the key."""
+        """Only +U if updates are by key, else -U and +U."""
         return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
 
     def derive(self, node: str, folder: Path) -> Derived:
@@ -77,7 +77,7 @@ class Rows(Source):
         return derive_source(self, node, columns, self.primary_key, self.changelog)
 
     def scan(self, node: str, folder: Path) -> Scan:
-        """The rows as typed values, and those that do not fit."""
+        """The rows as typed values, and the rejected ones."""
         schema = self.derive(node, folder).schema
         records: list[list[Any]] = []
         lines: list[int] = []
@@ -103,7 +103,7 @@ class Rows(Source):
         return self.model_copy(update={"rows": self.rows[:rows]})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """A table of files into which the script itself inserts the rows; with kinds, read as a changelog."""
+        """A file table into which the script inserts the rows; with kinds, it is read as a changelog."""
         options = {"connector": "filesystem", "path": f"{node}-rows", "format": "json"}
         read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
@@ -124,7 +124,7 @@ class Rows(Source):
         return f"{note}{table};\n\n{insert}{view}"
 
     def _sql(self, item: list[Any] | dict[str, Any], schema: Schema) -> str | None:
-        """A row for VALUES; None for what is none."""
+        """A row for VALUES; None for a watermark or a row that does not fit."""
         try:
             kind, values = self._kind_and_values(item, schema)
         except Unfit:
@@ -133,7 +133,7 @@ class Rows(Source):
         return row_sql([SYMBOLS[kind], *values], ["string", *types]) if self.changelog else row_sql(values, types)
 
     def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> list[Any]:
-        """Kind, watermark and values of one item. Raises Unfit with the reason to reject it."""
+        """Kind, watermark and values of one item. Raises Unfit with the reason for the rejection."""
         if isinstance(item, dict) and set(item) == {"watermark"} and "watermark" not in schema:
             return [None, _watermark(item["watermark"], node), *[None] * len(schema)]
         kind, values = self._kind_and_values(item, schema)

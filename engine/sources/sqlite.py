@@ -1,9 +1,9 @@
 """A table or a view of a SQLite file.
 
-Input: a file of SQLite 3, opened to read only; it may be in use.
-Output: insert-only, or what `kind_column` says. The rows come by the columns that `order_by` names, else by the event
-time, and then by all columns (`engine.reading.tables.databases`). A row is rejected, with its number in that order,
-where a value does not fit its type. A run reads what was there when it began.
+Input: a SQLite 3 file, opened read-only; it may be in use.
+Output: insert-only, or with the kinds of `kind_column`. The rows are ordered by the columns in `order_by`, else by the
+event time, and then by all columns (`engine.reading.tables.databases`). A row is rejected, with its number in that
+order, if a value does not fit its type. A run reads the rows as of its start.
 Types: `engine.reading.tables.sqlite_file`. Source: Flink's JDBC connector.
 """
 

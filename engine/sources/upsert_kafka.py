@@ -1,8 +1,8 @@
-"""Topics of Kafka whose messages are the rows of a table: each replaces the one of its key.
+"""Kafka topics whose messages are the rows of a table: each message replaces the row of its key.
 
-Input: messages with keys, in CSV or JSON; the columns of the key are the primary key. Output: a value is +I, or what
-replaces the row of its key; a message without a value (a tombstone) is -D, of which only the key is known. The planner
-puts a changelog normalisation behind it, which knows the rows before. Read from the start of the topic, as Flink does.
+Input: messages with keys, in CSV or JSON; the columns of the key are the primary key. Output: a value is a +I, which
+inserts or replaces the row of its key; a message without a value (a tombstone) is a -D with only the key. The planner
+adds a changelog normalisation above it, whose state has the old rows. Topics are read from their start, as in Flink.
 Source: Flink UpsertKafkaDynamicTableFactory, DynamicKafkaDeserializationSchema.
 """
 
@@ -46,12 +46,12 @@ class UpsertKafka(KafkaTopics):
 
     @property
     def update_kind(self) -> UpdateKind:
-        """+U alone."""
+        """Only +U."""
         return UpdateKind.ONLY_UPDATE_AFTER
 
     @property
     def value_format(self) -> str:
-        """Of values."""
+        """The format of message values."""
         return self.format
 
     @property
@@ -61,12 +61,12 @@ class UpsertKafka(KafkaTopics):
 
     @property
     def is_upsert(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Where to end."""
+        """The end mode."""
         return self.end, ""
 
     def derive(self, node: str, folder: Path) -> Derived:
