@@ -1,10 +1,10 @@
-"""The batch answer: what each operator says of whole tables, as plain Spark SQL, and whether the changelogs come to it.
+"""The batch answer: each operator's result over whole tables in plain Spark SQL, compared with the changelogs of a run.
 
 rows         changelogs as tables, the last row of each key, values that can be compared
 aggregates   aggregate functions over groups and frames
-windows      which windows rows fall into
-checking     every operator's table beside its batch answer
-checked      what that found
+windows      the windows of rows
+checking     compares every operator's table with its batch answer
+checked      the result of the comparison
 
-Nothing here knows a kernel, so that agreeing with one means something.
+This code is independent of the kernels, so that an agreement is meaningful.
 """

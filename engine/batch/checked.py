@@ -1,4 +1,4 @@
-"""What a batch check found, operator by operator."""
+"""The result of a batch check, operator by operator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that is there so many times in the batch answer, and so many times in the stream's table."""
+    """A row with different numbers of copies in the batch answer and in the stream's table."""
 
     row: tuple[Any, ...]
     in_batch: int
@@ -17,7 +17,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """One operator: how many rows are the same in both tables, how many are not, and the first of those."""
+    """One operator: the numbers of equal, missing and extra rows, and the first differences."""
 
     node: str
     columns: tuple[str, ...]
@@ -29,12 +29,12 @@ class NodeCheck:
 
     @property
     def is_equal(self) -> bool:
-        """True where the changelog comes to the batch answer."""
+        """True if the changelog results in the batch answer."""
         return not self.missing and not self.extra
 
     @property
     def sentence(self) -> str:
-        """What was found, for people."""
+        """The result as a sentence for users."""
         rows = f"{self.same:,} row{'' if self.same == 1 else 's'}"
         if self.is_equal:
             return f"{self.node} equals Spark's batch answer: {rows} compared."
@@ -46,14 +46,14 @@ class NodeCheck:
 
 @dataclass(frozen=True)
 class Checked:
-    """The whole run, its operators in topological order; sources are what they are. late: rows that were left out."""
+    """The whole run, its operators in topological order, without sources. late: the number of late rows left out."""
 
     nodes: tuple[NodeCheck, ...]
     late: int = 0
 
     @property
     def is_equal(self) -> bool:
-        """True where every operator agrees."""
+        """True if every operator agrees."""
         return all(node.is_equal for node in self.nodes)
 
     @property

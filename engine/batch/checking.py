@@ -1,9 +1,9 @@
-"""Does what a run emitted come to the batch answer: operator by operator, down to the sinks.
+"""Compares the output of a run with the batch answer: operator by operator, down to the sinks.
 
-Each operator's changelog is folded to a table and set beside what Spark says of the whole input tables. An input
-is the batch answer of the operator before, so that what holds for a sink holds for the whole query; where the two are
-the same table, its rows come with the positions that decide what depends on the order of arrival. Rows that an
-operator found too late are no part of its input.
+Each operator's changelog is folded to a table and compared with Spark's result over the whole input tables. An input
+is the batch answer of the operator above, so that the result of a sink is valid for the whole query. If the batch
+answer and the stream's table are equal, the rows have their positions in the stream, which decide results that depend
+on the order of arrival. Records that were too late for an operator are not part of its input.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "windo
 
 @dataclass(frozen=True)
 class Recorded:
-    """Where the output of a run is, in the form of `engine.contract.recorder.EpochOutput`.
+    """The location of a run's output, in the form of `engine.contract.recorder.EpochOutput`.
 
     edges: by node and port, epoch by epoch. late: the late ledger. clocks, watermarks: of the sources, per event.
-    idle: when sources did not count.
+    idle: when sources were idle.
     """
 
     edges: Mapping[tuple[str, str], Sequence[EdgeRecords]]
@@ -67,7 +67,7 @@ class Recorded:
 def check(
     plan: Plan, spark: SparkSession, recorded: Recorded, told: Callable[[str], None] = lambda node: None
 ) -> Checked:
-    """Check a run that has ended. told: is called with each operator that is about to be checked."""
+    """Check a run that has ended. told: called with each operator before it is checked."""
     return _Checking(plan, spark, recorded).run(told)
 
 
@@ -93,7 +93,7 @@ class _Checking:
             self.changelogs[own] = self._read(own, node.schema)
             self.tables[own] = stream = _folded(self.changelogs[own], node)
             for port, derived in node.second.items():
-                # What was too late goes on as it came.
+                # Late records are passed on unchanged.
                 late_rows = self._read((node.id, port), derived.schema)
                 self.changelogs[node.id, port], self.tables[node.id, port] = late_rows, late_rows.drop(KIND)
             if not isinstance(node.operator, Operator):
@@ -111,7 +111,7 @@ class _Checking:
         return Checked(tuple(checks), late.select("seq", "step").distinct().count() if late is not None else 0)
 
     def _input(self, input_: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
-        """An input of a node, without what came too late for it."""
+        """An input of a node, without the records that were too late for it."""
         from pyspark.sql import functions as f
 
         output = (input_.node, input_.port)
@@ -126,7 +126,7 @@ class _Checking:
         whole = mine.where(f"{END_MS} IS NULL")
         windowed = mine.where(f"{END_MS} IS NOT NULL")
         in_time = not_late(changelog, whole)
-        # A row is still there where only what took it back was late.
+        # A row stays if only its retraction was late.
         rows = not_late(table, whole) if input_.mode.is_insert_only else by_whole_row(in_time, input_.schema).drop(KIND)
         return BatchInput(rows, in_time, watermarks, windowed)
 
@@ -134,11 +134,11 @@ class _Checking:
         return self._gathered(together(self.spark, schema, self.recorded.edges.get(output, ())))
 
     def _gathered(self, frame: DataFrame) -> DataFrame:
-        """Few rows in one partition: nothing is shuffled then, and there is one task where there would be ten."""
+        """A small run in one partition: there is no shuffle, and one task instead of ten."""
         return frame.coalesce(1) if self.is_little else frame
 
     def _watermarks(self, node: NodePlan) -> DataFrame:
-        """The least watermark of the sources above a node before each event."""
+        """The lowest watermark of the sources above a node before each event."""
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
@@ -162,7 +162,7 @@ class _Checking:
         return self._gathered(self.spark.read.schema(_LATE).parquet(*folders)) if folders else None
 
     def _compared(self, node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: bool) -> NodeCheck:
-        """Both tables as counted rows. What can be shown of a row is kept beside what it is compared by."""
+        """Compare both tables by counting rows. Each row has its comparable values and the values to show."""
         from pyspark.sql import functions as f
 
         schema = node.schema
@@ -199,7 +199,7 @@ class _Checking:
 
 @dataclass(frozen=True)
 class _FollowingIdle:
-    """The watermark before each event where sources were idle: what it is then depends on all before, in one task."""
+    """The watermark before each event if sources were idle: it depends on all earlier events, so needs one task."""
 
     above: Above
     idle: Idle
@@ -224,7 +224,7 @@ class _FollowingIdle:
 
 
 def _are_small(recorded: Recorded) -> bool:
-    """Whether all that was recorded lies here, and is so little that one task is soon done with it."""
+    """Whether all files are local and so small that one task is fast enough."""
     files = [file.path for records in recorded.edges.values() for one in records for file in one.files]
     files += [*map(str, recorded.watermarks), *map(str, recorded.late), *(clock.path for clock in recorded.clocks)]
     return all(map(isfile, files)) and sum(map(getsize, set(files))) < _LITTLE
@@ -260,13 +260,13 @@ def _as_schema(frame: DataFrame, schema: Schema) -> DataFrame:
 
 
 def _shown(name: str, type_: str) -> str:
-    """A value for Python, which would turn timestamps into local times of this machine."""
+    """A value to collect in Python, without the conversion of timestamps to local time."""
     plain = re.sub(r"\btimestamp\b", "timestamp_ntz", type_)
     return quote(name) if plain == type_ else f"CAST({quote(name)} AS {plain}) AS {quote(name)}"
 
 
 def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFrame:
-    """The batch answer's rows, each with the position of an equal row of the stream, or after all others."""
+    """The batch answer's rows, each with the position of an equal row of the stream, or else after all others."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

@@ -1,7 +1,7 @@
-"""Changelogs as tables in Spark SQL: folded by key or by whole row, each row with the position that put it there.
+"""Changelogs as tables in Spark SQL: folded by key or by whole row, each row with the position of its record.
 
-Rows are compared, and told apart, by what Spark can compare: a map by its sorted entries, a floating-point number by
-ten digits (five of a FLOAT), since sums in another order differ in the last ones.
+Rows are compared by values that Spark can compare: a map by its sorted entries, a floating-point number by ten digits
+(a FLOAT by five), since sums in another order differ in the last digits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TAKES = f"{KIND} IN ({UPDATE_BEFORE}, {DELETE})"
 
 
 def table_of(changelog: DataFrame, schema: Schema, key: Sequence[str], *, insert_only: bool) -> DataFrame:
-    """The table that a changelog comes to: its columns, and the position of the record that put each row there."""
+    """The table that a changelog results in: its columns, and the position of the record that inserted each row."""
     if insert_only:
         return changelog.drop(KIND)
     if key:
@@ -37,7 +37,7 @@ def by_key(changelog: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def by_whole_row(changelog: DataFrame, schema: Schema, *others: str) -> DataFrame:
-    """The rows that were put more often than taken: the last ones. others: further columns that tell rows apart."""
+    """The last copies of rows with more insertions than retractions. others: more columns that distinguish rows."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -59,7 +59,7 @@ def first_of(frame: DataFrame, keys: Sequence[str], order: Sequence[Column]) -> 
 
 
 def comparable(value: str, type_: str, *, unordered: bool = False) -> str:
-    """A value as one that can be compared and grouped by; unordered: a list, or a text of one, in any order."""
+    """A value in a form for comparing and grouping. unordered: a list, or a string of one, in any order."""
     if unordered:
         listed = f"split({value}, '')" if type_ == "string" else comparable(value, type_)
         return f"array_sort({listed})"
