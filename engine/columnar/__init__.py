@@ -1,4 +1,4 @@
-"""What columnar kernels share: columns, runs of records, paths, the order of Flink's state.
+"""Shared code of columnar kernels: columns, runs of records, paths, the order of Flink's state.
 
 Their contract is `engine.contract.columnar_kernel`.
 """

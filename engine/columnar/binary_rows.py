@@ -1,7 +1,7 @@
-"""The order of Flink's RocksDB for many rows at a time: that of `engine.model.binary_row`, without writing the bytes.
+"""The order of Flink's RocksDB for many rows at a time: as in `engine.model.binary_row`, without writing the bytes.
 
-Rows compare by length, then by the word of NULL marks, then by a word per column, then by texts longer than a word.
-Words are little-endian and compared byte by byte, so that a number's last byte decides first.
+Rows are compared by length, then by the word of NULL marks, then by a word per column, then by strings longer than a
+word. Words are little-endian and compared byte by byte, so that a number's least significant byte decides first.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _INLINE: Final = 7
 
 
 def has_order(types: Sequence[str]) -> bool:
-    """Whether rows of these types can be put in order, and known by their values.
+    """Whether rows of these types can be sorted, and identified by their values.
 
-    Not floating point, where 0.0 and -0.0 are one row of two codes, nor what has no code of one word.
+    Not floating point, since 0.0 and -0.0 are equal with different codes, nor types that need more than a word.
     """
     return all(type_ in _BYTES or type_ in _TEXTS or type_ in _TIMES or _is_narrow(type_) for type_ in types)
 
 
 def hides_digits(types: Sequence[str]) -> bool:
-    """Whether rows that differ can have one code: of microseconds there are milliseconds in it."""
+    """Whether different rows can have the same code: timestamps are encoded in milliseconds, without microseconds."""
     return any(type_ in _TIMES for type_ in types)
 
 
 def sort_keys(columns: Sequence[pa.Array], types: Sequence[str]) -> list[NDArray[Any]]:
-    """Numbers per row, the one that decides first in front. Without columns there are none."""
+    """Sort keys per row, the most significant key first. Empty without columns."""
     if not columns:
         return []
     size = len(columns[0])
@@ -67,7 +67,7 @@ def sort_keys(columns: Sequence[pa.Array], types: Sequence[str]) -> list[NDArray
 
 def _number(column: pa.Array, type_: str) -> Words:
     if _is_narrow(type_):
-        # Of the 128 bits the lower half is all there is.
+        # A compact decimal only uses the lower half of the 128 bits.
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :]
         lower: Words = halves[: 2 * len(column) : 2]
         return lower
@@ -81,7 +81,7 @@ def _number(column: pa.Array, type_: str) -> Words:
 
 
 def _text(column: pa.Array, place: Longs) -> tuple[Words, Flags]:
-    """The words of texts, and which of them stand behind the columns, from this place on."""
+    """The words of strings, and which strings are stored after the columns. place: the offset for these."""
     sizes = _sizes(column)
     offsets, data = _offsets(column), np.frombuffer(column.buffers()[2] or b"", np.uint8)
     word = (sizes | 0x80).astype(np.uint64)

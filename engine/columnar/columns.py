@@ -1,4 +1,4 @@
-"""Columns by place: Arrow arrays as NumPy's integers and back, rows taken, rows compared, a group's one state row."""
+"""Arrow columns: conversion to and from NumPy integers, selecting and comparing rows, a group's single state row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGERS: Final = {pa.int8(): np.int8, pa.int16(): np.int16, pa.int32(): np.int
 
 
 def longs(array: pa.Array) -> tuple[Longs, Flags | None]:
-    """Integers or dates as 64 bits, 0 where there is none, and which are there (None: all)."""
+    """Integers or dates as 64-bit integers, 0 for NULL, and flags of the values that are not NULL (None: all)."""
     if pa.types.is_date32(array.type):
         array = array.view(pa.int32())
     there = valid(array)
@@ -30,7 +30,7 @@ def longs(array: pa.Array) -> tuple[Longs, Flags | None]:
 
 
 def from_longs(values: Longs, type_: pa.DataType, there: Flags | None = None) -> pa.Array:
-    """The inverse of `longs`; what does not fit the type wraps in it."""
+    """The inverse of `longs`; values that do not fit the type wrap around."""
     stored = pa.int32() if pa.types.is_date32(type_) else type_
     narrow = values.astype(_INTEGERS[stored], copy=False)
     array = pa.array(narrow) if there is None or there.all() else pa.array(narrow, mask=~there)
@@ -38,7 +38,7 @@ def from_longs(values: Longs, type_: pa.DataType, there: Flags | None = None) ->
 
 
 def valid(array: pa.Array) -> Flags | None:
-    """Which values are not NULL; None where all are not."""
+    """Flags of the values that are not NULL; None if there are no NULLs."""
     if not array.null_count:
         return None
     there: Flags = array.is_valid().to_numpy(zero_copy_only=False)
@@ -46,13 +46,13 @@ def valid(array: pa.Array) -> Flags | None:
 
 
 def flags(array: pa.Array) -> Flags:
-    """A condition as flags; NULL is not met."""
+    """A condition as flags; NULL counts as false."""
     met: Flags = (array.fill_null(False) if array.null_count else array).to_numpy(zero_copy_only=False)
     return met
 
 
 def taken(columns: Sequence[pa.Array], places: NDArray[np.integer[Any]], *, may_miss: bool = False) -> Columns:
-    """These rows of the columns. may_miss: a place below zero is a row of NULLs."""
+    """The rows of the columns at these places. may_miss: a place below zero gives a row of NULLs."""
     if not columns:
         return ()
     indices = pa.array(places, mask=places < 0) if may_miss and (places < 0).any() else pa.array(places)
@@ -60,12 +60,12 @@ def taken(columns: Sequence[pa.Array], places: NDArray[np.integer[Any]], *, may_
 
 
 def joined(*parts: Sequence[pa.Array]) -> Columns:
-    """Rows below rows."""
+    """The rows of several column tuples, concatenated."""
     return tuple(pa.concat_arrays(same) for same in zip(*parts, strict=True))
 
 
 def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) -> Flags:
-    """Which rows are equal, NULL to NULL; NaN equals nothing, as in Python."""
+    """Flags of equal rows; NULL equals NULL, NaN equals nothing, as in Python."""
     same: Flags = np.ones(size, np.bool_)
     for one, other in zip(left, right, strict=True):
         equal = pc.equal(one, other)
@@ -76,14 +76,14 @@ def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) ->
 
 
 def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
-    """The place of each group's row in a state of at most one row per group; -1 where there is none."""
+    """The place of each group's row in a state with at most one row per group; -1 for no row."""
     rows = np.full(groups, -1, np.int64)
     rows[state.column(0).to_numpy()] = np.arange(state.num_rows)
     return rows
 
 
 def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:
-    """The state's rows of the groups that are not touched: their groups and columns."""
+    """The state rows of all groups except the touched ones: their groups and columns."""
     stays = np.ones(groups, np.bool_)
     stays[touched] = False
     known: Longs = state.column(0).to_numpy()
@@ -94,14 +94,14 @@ def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[
 
 
 def without_equality(types: Iterable[str]) -> str | None:
-    """The first of these key types whose values need not equal themselves, as NaN; None where there is none."""
+    """The first of these key types with values that may not equal themselves (NaN); None if there is none."""
     return next((type_ for type_ in types if "float" in type_ or "double" in type_), None)
 
 
 def by_group(
     groups: Longs, columns: Sequence[pa.Array], other_groups: Longs, other_columns: Sequence[pa.Array]
 ) -> tuple[Longs, Columns]:
-    """The rows of both, in order of their groups: rows of one group as they come, the first ones before the others."""
+    """The rows of both, in order of their groups. Within a group the first rows precede the others, in their order."""
     if not len(other_groups):
         return groups, tuple(columns)
     if not len(groups):

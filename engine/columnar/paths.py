@@ -1,4 +1,4 @@
-"""Steps, the paths of `engine.model.position`, as Arrow arrays: what a record or a timer emits extends its path."""
+"""Steps (the paths of `engine.model.position`) as Arrow arrays: an output extends the path of its record or timer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NARROW: Final = 24
 
 
 def extended(steps: pa.Array, ordinals: int | NDArray[Any]) -> pa.Array:
-    """Each path with the ordinal of an output behind it: one for all, or one per path."""
+    """Each path with an output's ordinal appended: one for all, or one per path."""
     width = common_width(steps)
     if width is not None and (ordinals < _ONE_BYTE if isinstance(ordinals, int) else not (ordinals >= _ONE_BYTE).any()):
         wider = np.empty((len(steps), width + 1), np.uint8)
@@ -38,16 +38,16 @@ def extended(steps: pa.Array, ordinals: int | NDArray[Any]) -> pa.Array:
 
 
 def taken(steps: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:
-    """The paths of these records."""
+    """The paths of the records at these places."""
     if common_width(steps) == 0:
         return steps[:1].take(pa.array(np.zeros(0, np.int64))) if not len(places) else empty(len(places))
     return steps.take(pa.array(places))
 
 
 def timer_paths(rank: int, times_ms: Longs, seqs: Longs, steps: pa.Array) -> pa.Array:
-    """The paths of what timers emit, without the ordinal of each output: `engine.model.position.timer` for many.
+    """The paths of timers' outputs, without the ordinal of each output: `engine.model.position.timer` for many timers.
 
-    times_ms: what each waited for. seqs, steps: the position of the first record of its window.
+    times_ms: the time of each timer. seqs, steps: the position of the first record of its window.
     """
     front = pa.scalar(TIMER + ordinal(rank), pa.binary())
     times = (times_ms.view(np.uint64) ^ _SIGN).astype(">u8")
@@ -55,12 +55,12 @@ def timer_paths(rank: int, times_ms: Longs, seqs: Longs, steps: pa.Array) -> pa.
 
 
 def codes_of(numbers: NDArray[Any]) -> pa.Array:
-    """The codes of numbers >= 0, as `engine.model.position.ordinal` makes them."""
+    """The codes of numbers >= 0, as by `engine.model.position.ordinal`."""
     if not (numbers >= _ONE_BYTE).any():
         return fixed(numbers.astype(np.uint8).reshape(len(numbers), 1))
     wide = np.empty((len(numbers), 9), np.uint8)
     wide[:, 1:] = numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)
-    # 0 for what fits into the first byte, else how many bytes follow it.
+    # 0 if the number fits into the first byte, else the number of bytes after it.
     sizes = np.zeros(len(numbers), np.int64)
     sizes[numbers >= _ONE_BYTE] = 1
     for size in range(2, 9):
@@ -74,7 +74,7 @@ def codes_of(numbers: NDArray[Any]) -> pa.Array:
 
 
 def empty(size: int) -> pa.Array:
-    """The paths of so many source records."""
+    """The empty paths of `size` source records."""
     return fixed(np.empty((size, 0), np.uint8))
 
 
@@ -86,7 +86,7 @@ def fixed(rows: Bytes) -> pa.Array:
 
 
 def common_width(steps: pa.Array) -> int | None:
-    """The length of all paths where they have the same; 0 where there are none."""
+    """The length of the paths if all are equally long, else None; 0 without paths."""
     if not len(steps):
         return 0
     offsets = _offsets(steps)

@@ -1,12 +1,12 @@
-"""Runs: records that stand side by side and belong together, and what is known of each record from those before it.
+"""Runs: adjacent records that belong together, and running values over the records of each run.
 
-    numbers   0 0 0 1 1 3        a group's records, or those of one life of it
+    numbers   0 0 0 1 1 3        the records of a group, or of one lifetime of a group
     runs      |---- |-- |
     values    5 1 4 2 2 7
     running_sum      5 6 10 2 4 7
     running_most     5 5 5  2 2 7
 
-Everything here is one pass of NumPy over all runs at once, whether they are three or as many as the records.
+Every function is one pass of NumPy over all runs at once, regardless of the number of runs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from engine.contract.columnar_kernel import Longs
 
 Flags = NDArray[np.bool_]
 
-# A call of NumPy costs as much as some hundred elements: runs that are longer than this are taken one by one.
+# A call of NumPy costs as much as some hundred elements: if runs are longer than this, they are processed one by one.
 _LONG: Final = 512
 _ROOM: Final = 1 << 62
 
 
 class _Once:
-    """A property that is computed at the first question. `cached_property` has a lock, with which no class travels."""
+    """A property that is computed on first access. `cached_property` has a lock, so its class could not be pickled."""
 
     def __init__(self, compute: Callable[[Runs], Longs]) -> None:
         self._compute = compute
@@ -38,21 +38,21 @@ class _Once:
         self._name = name
 
     def __get__(self, runs: Runs, owner: type[Runs]) -> Longs:
-        # Found in the instance from now on, before anybody asks the class.
+        # Later accesses find the value in the instance, before this descriptor.
         runs.__dict__[self._name] = value = self._compute(runs)
         return value
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The places 0 to size, cut where a run starts. No run is empty."""
+    """The places 0 to size - 1, divided into runs by their starts. No run is empty."""
 
     starts: Longs
     size: int
 
     @classmethod
     def of(cls, numbers: NDArray[Any]) -> Runs:
-        """A run is neighbours with the same number."""
+        """Runs of adjacent equal numbers."""
         if not len(numbers):
             return cls(np.zeros(0, np.int64), 0)
         cuts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
@@ -60,7 +60,7 @@ class Runs:
 
     @classmethod
     def starting(cls, firsts: Flags) -> Runs:
-        """Runs whose first places are flagged; that of place 0 has to be."""
+        """Runs whose first places are flagged; place 0 must be flagged."""
         return cls(np.flatnonzero(firsts), len(firsts))
 
     def __len__(self) -> int:
@@ -68,12 +68,12 @@ class Runs:
 
     @_Once
     def ends(self) -> Longs:
-        """Where each run ends: the place after its last."""
+        """The end of each run: the place after its last one."""
         return np.append(self.starts, self.size)[1:]
 
     @_Once
     def lengths(self) -> Longs:
-        """How many places each run has."""
+        """The number of places of each run."""
         return self.ends - self.starts
 
     @_Once
@@ -89,12 +89,12 @@ class Runs:
         return np.arange(self.size, dtype=np.int64) - starts
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value per run as one per place."""
+        """Repeat a value per run for each of its places."""
         return np.repeat(values, self.lengths)
 
 
 def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDArray[Any]:
-    """The value of the record before in the run; of the first one what is given, for all runs or per run."""
+    """The value of the previous record in the run; `firsts` for first records, one for all runs or one per run."""
     previous = np.empty_like(values)
     previous[1:] = values[:-1]
     previous[runs.starts] = firsts
@@ -102,9 +102,9 @@ def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDA
 
 
 def last_place(runs: Runs, flags: Flags) -> Longs:
-    """The place of the last flagged record of the run up to and including each one; -1 where there is none."""
+    """The place of the run's last flagged record up to and including each record; -1 if there is none."""
     places = np.arange(runs.size, dtype=np.int64)
-    # The start of a run stands in for what is not there, so that nothing comes over from the run before.
+    # An unflagged start of a run is used as a placeholder, so that no place of the previous run is taken.
     flagged = np.where(flags, places, -1)
     unknown = runs.starts[~flags[runs.starts]]
     flagged[unknown] = unknown
@@ -113,14 +113,14 @@ def last_place(runs: Runs, flags: Flags) -> Longs:
 
 
 def running_sum(runs: Runs, values: Longs, initial: Longs | None = None) -> Longs:
-    """The sum of the run's values up to and including each; wraps in 64 bits. initial: what each run begins with."""
+    """The sum of the run's values up to and including each; wraps in 64 bits. initial: the start value of each run."""
     if not runs.size:
         return np.zeros(0, np.int64)
     steps = values.copy()
     if initial is not None:
         steps[runs.starts] += initial
     if len(runs) > 1:
-        # What one run has come to is taken off where the next begins: one sum then serves all of them.
+        # The total of a run is subtracted at the start of the next run, so a single cumulative sum serves all runs.
         steps[runs.starts[1:]] -= np.add.reduceat(steps, runs.starts)[:-1]
     return np.cumsum(steps)
 
@@ -136,7 +136,7 @@ def running_most(runs: Runs, values: Longs) -> Longs:
         return maxima
     least, most = int(values.min()), int(values.max())
     if (most - least + 1) * len(runs) < _ROOM:
-        # Each run is lifted above all before it.
+        # Each run is shifted above all previous runs.
         lift = runs.numbers * (most - least + 1)
         return np.maximum.accumulate(values - least + lift) - lift + least
     return _most_by_doubling(runs, values)
