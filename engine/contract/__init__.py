@@ -1,1 +1,1 @@
-"""What the parts of the engine promise each other: operators and their steps, kernels, frames, recorders."""
+"""The contracts between the parts of the engine: operators and their steps, kernels, frames, recorders."""

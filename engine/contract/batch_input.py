@@ -1,4 +1,4 @@
-"""What a batch step is given of an input."""
+"""An input of a batch step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchInput:
-    """An input of a batch step, without what came too late for the operator.
+    """An input of a batch step, without the records that were too late for the operator.
 
-    table: the rows that are there at the end, with SEQ and STEP, the position that put each there.
-    changelog: all records, with KIND as well. watermarks: the operator's watermark before each event, as
-    SEQ and WATERMARK_MS. late: what a window has to leave out by itself, as SEQ, STEP and the
-    window START_MS, END_MS that it missed; None where nothing was late.
+    table: the rows at the end of the input, with SEQ and STEP, the position of the record that inserted each row.
+    changelog: all records, also with KIND. watermarks: the operator's watermark before each event, as
+    SEQ and WATERMARK_MS. late: records that the step has to leave out of a window itself, as SEQ, STEP and the
+    missed window START_MS, END_MS; None if no record was late.
     """
 
     table: DataFrame

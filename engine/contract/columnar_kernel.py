@@ -1,15 +1,15 @@
 """The contract of a columnar kernel: the rule of a stateful operator on whole sorted Arrow batches.
 
 Its specification is the operator's plain kernel (`engine.contract.kernel`), which it equals record for record: the same
-positions, kinds and rows, the same late records and fired windows, wherever the input is cut. The planner uses it
-where its conditions hold; elsewhere the plain kernel runs.
+positions, kinds and rows, the same late records and fired windows, regardless of where the input is split. The planner
+uses it if its conditions hold; otherwise the plain kernel runs.
 
-The records of a task come as chunks. A chunk holds whole keys, sorted by key, and of each key its records in order of
-position; only the last key may go on in the next chunk (`goes_on`). What has to be known of a key later is state: rows
-of the kernel's own columns beside the key's place in the chunk. The caller hands them back with the key's next records,
+The records of a task come as chunks. A chunk has whole keys, sorted by key, with the records of each key in order of
+position; only the last key may continue in the next chunk (`goes_on`). The state of a key is rows of the kernel's own
+columns and the key's place in the chunk. The caller passes them again with the key's next records,
 in the next chunk or the next epoch.
 
-Timestamps are BIGINT microseconds in here, as for plain kernels; the caller converts.
+Timestamps are BIGINT microseconds here, as for plain kernels; the caller converts them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Longs = NDArray[np.int64]
 Kinds = NDArray[np.int8]
 
 NEVER: Final = MAX_WATERMARK
-"""A watermark that nothing waits for: a source's end fires what is due up to the last ms before."""
+"""A watermark for which nothing waits: the end of a source fires everything due up to the ms before it."""
 
 
 @dataclass(frozen=True)
 class Records:
     """The input records of a chunk, one element each: by group, then position.
 
-    groups: each record's key, as a place in the chunk's keys. steps: binary; of a step with several inputs the path
-    ends with the port's ordinal already. kinds: 0 +I, 1 -U, 2 +U, 3 -D. ports: the input. values: by port, the step's
+    groups: each record's key, as a place in the chunk's keys. steps: binary; for a step with several inputs the path
+    already ends with the port's ordinal. kinds: 0 +I, 1 -U, 2 +U, 3 -D. ports: the input. values: by port, the step's
     values (null in the records of other ports). watermarks: in ms, before each record's event; None without time.
     """
 
@@ -57,10 +57,10 @@ class Records:
 class Chunk:
     """Some keys with their records and their state.
 
-    keys: the key's columns, an element per group. state: rows of the kernel's `state_schema` with GROUP in front,
-    by group; a group has any number of them. Groups may have records without state and state without records.
-    goes_on: more records of the last group come in the next chunk of this epoch, so nothing of it may fire that
-    they could still change: what waits for the watermark stays state.
+    keys: the key's columns, an element per group. state: rows of the kernel's `state_schema` after GROUP, in order of
+    groups; a group has any number of rows. Groups may have records without state and state without records.
+    goes_on: the last group has more records in the next chunk of this epoch. Results of this group that these records
+    could still change must not fire: state that waits for the watermark stays.
     """
 
     keys: tuple[pa.Array, ...]
@@ -72,7 +72,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Emitted:
-    """Output records, in any order: their position decides. columns: those of the output, keys included."""
+    """Output records, in any order: their position determines the order. columns: of the output, keys included."""
 
     seqs: Longs
     steps: pa.Array
@@ -84,7 +84,7 @@ class Emitted:
 class Lates:
     """Entries of the late ledger, one element each; the fields are those of `engine.contract.kernel.Late`.
 
-    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null where there is no window.
+    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null without a window.
     """
 
     places: Longs
@@ -97,7 +97,7 @@ class Lates:
 
 
 class Fired(NamedTuple):
-    """Windows that fired, any number of times each: the event whose watermark fired them, and their bounds."""
+    """Windows that fired, possibly several times: the event whose watermark fired them, and their bounds."""
 
     seqs: Longs
     starts_ms: Longs
@@ -106,7 +106,7 @@ class Fired(NamedTuple):
 
 @dataclass(frozen=True)
 class Advanced:
-    """What a chunk came to. state: the new state of all its groups, whole, like that of a chunk."""
+    """The result of a chunk. state: the complete new state of all its groups, in the form of `Chunk.state`."""
 
     emitted: Emitted
     state: pa.RecordBatch
@@ -115,27 +115,27 @@ class Advanced:
 
 
 class ColumnarKernel(Protocol):
-    """The rule of a stateful operator for many keys at a time. It holds no state of its own between chunks."""
+    """The rule of a stateful operator for many keys at a time. It keeps no state itself between chunks."""
 
     @property
     def state_schema(self) -> pa.Schema:
-        """What is kept of a key, GROUP not included. Names do not begin with two underscores."""
+        """The columns of a key's state, without GROUP. Names do not begin with two underscores."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Take a chunk's records and fire what its timeline (one epoch's) makes due."""
+        """Process a chunk's records, and fire everything that its timeline (of one epoch) makes due."""
 
 
 @runtime_checkable
 class TimedKernel(ColumnarKernel, Protocol):
-    """One that looks at watermarks: its keys may be wanted without records."""
+    """A kernel that uses watermarks: keys may be due without new records."""
 
     def due_ms(self, state: pa.RecordBatch) -> Longs:
-        """Which watermark each row of a state waits for, in ms; NEVER where it waits for none."""
+        """The watermark that each row of a state waits for, in ms; NEVER if it does not wait."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The Arrow types that a kernel meets: of the key, of the values by port, and of the output columns."""
+    """The Arrow types for a kernel: of the key, of the values by port, and of the output columns."""
 
     keys: tuple[pa.DataType, ...]
     values: tuple[tuple[pa.DataType, ...], ...]
@@ -145,7 +145,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Columnar:
-    """The planner's choice for a step: make builds the kernel (None: the plain kernel runs), why says why, in words."""
+    """The planner's choice for a step. make: builds the kernel (None: the plain kernel runs). why: the reason."""
 
     make: Callable[[Layout], ColumnarKernel] | None
     why: str
@@ -155,12 +155,12 @@ RECORD_BY_RECORD: Final = Columnar(None, "record by record: this rule has no col
 
 
 def no_state(schema: pa.Schema) -> pa.RecordBatch:
-    """The state of a chunk of which nothing is known yet."""
+    """The empty state of a chunk."""
     fields = [*arrow_fields(GROUP), *schema]
     return pa.RecordBatch.from_arrays([pa.nulls(0, item.type) for item in fields], schema=pa.schema(fields))
 
 
 def state_batch(schema: pa.Schema, groups: Longs, columns: Sequence[pa.Array]) -> pa.RecordBatch:
-    """State rows by group; groups must rise."""
+    """State rows by group; groups must be ascending."""
     fields = [*arrow_fields(GROUP), *schema]
     return pa.RecordBatch.from_arrays([pa.array(groups, pa.int64()), *columns], schema=pa.schema(fields))

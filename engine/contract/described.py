@@ -1,6 +1,6 @@
-"""What a kernel keeps of a key, as tables for a person: each kernel describes its own state in these terms.
+"""The state of a key as tables for users: each kernel describes its own state in these terms.
 
-Kernels know the places of values, not what they are called; `Names` says so, and which of them are instants.
+Kernels know the places of values, but not their names; `Names` has the names, and marks instants.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Label:
-    """What a value of a kernel's row is called; is_instant: it is a number of microseconds."""
+    """The name of a value in a kernel's row. is_instant: the value is a number of microseconds."""
 
     name: str
     is_instant: bool = False
 
     def show(self, value: Any) -> Any:
-        """The value as a person knows it."""
+        """The value as shown to users."""
         return moment(value) if self.is_instant and value is not None else value
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a kernel's values are called. inputs: by port, the values of a row. output: the columns that come out."""
+    """The names of a kernel's values. inputs: by port, of a row's values. output: of the output columns."""
 
     inputs: tuple[tuple[Label, ...], ...]
     output: tuple[Label, ...] = ()
@@ -41,17 +41,17 @@ class Names:
         return tuple(label.name for label in self.inputs[port][skip:])
 
     def show(self, row: Sequence[Any], port: int = 0, *, skip: int = 0) -> Row:
-        """A row's values; `skip` as for the columns. A kernel may keep fewer than it is given."""
+        """A row's values; `skip` as for the columns. A kernel may keep fewer values than it receives."""
         return tuple(label.show(value) for label, value in zip(self.inputs[port][skip:], row, strict=False))
 
     def argument(self, place: int | None) -> Label:
-        """What stands at a place of the first input's row; None: the row itself."""
+        """The label of a place in the first input's row; None: the row itself."""
         return Label("rows") if place is None else self.inputs[0][place]
 
 
 @dataclass(frozen=True)
 class StateTable:
-    """One thing that is kept: a title, and rows under their columns. total: how many there are; the first are here."""
+    """One part of a state: a title, columns and the first rows. total: the number of all rows."""
 
     title: str
     columns: tuple[str, ...]
@@ -64,14 +64,14 @@ Description = tuple[StateTable, ...]
 
 
 def state_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> StateTable:
-    """A table of the first rows; all are counted."""
+    """A table of the first rows, with the number of all rows."""
     waiting = iter(rows)
     shown = tuple(map(tuple, islice(waiting, SHOWN)))
     return StateTable(title, tuple(columns), shown, len(shown) + sum(1 for _ in waiting), note)
 
 
 def kept_row(title: str, names: Names, row: Sequence[Any] | None, note: str = "") -> Description:
-    """The one row that is kept, or nothing."""
+    """A state of a single row, or of none."""
     if row is None:
         return ()
     shown = names.show(row)
@@ -79,13 +79,13 @@ def kept_row(title: str, names: Names, row: Sequence[Any] | None, note: str = ""
 
 
 def instant(ms: int) -> Any:
-    """A moment in UTC; a number that no calendar holds stays what it is."""
+    """A time in UTC; a number outside of the calendar's range is returned unchanged."""
     timestamp = moment(ms * 1000)
     return timestamp if isinstance(timestamp, datetime) else ms
 
 
 def moment(micros: int) -> Any:
-    """The same of microseconds."""
+    """A time in UTC from microseconds; a number outside of the calendar's range is returned unchanged."""
     try:
         return (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""A plan explained: what was decided of every node and edge, and why, as values that are kept, shown and printed."""
+"""An explained plan: the decisions for every node and edge with their reasons, as values to store, show and print."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NO_STATE: Final = "none"
-"""What a stateless operator's `state` says."""
+"""The `state` of a stateless operator."""
 
 
 @dataclass(frozen=True)
 class ColumnExplanation:
-    """A column of a node's output; time: how it counts where it is the event time."""
+    """A column of a node's output. time: the unit if it is the event time."""
 
     name: str
     type: str
@@ -32,10 +32,10 @@ class ColumnExplanation:
 
 @dataclass(frozen=True)
 class InputExplanation:
-    """An input of a node. node, output: whose it is, and which of its outputs; port: where it goes in.
+    """An input of a node. node, output: the node above and its output port. port: the input port.
 
-    mode: what is given of it. update_kind: how the node has its updates written; NONE where there are none.
-    needs_retract: whether it has to hand over what it takes back (-U). reason: why, in words.
+    mode: the changelog mode that the node receives. update_kind: how updates are written; NONE without updates.
+    needs_retract: whether the input has to emit retractions (-U). reason: the reason, in words.
     """
 
     node: str
@@ -48,7 +48,7 @@ class InputExplanation:
 
     @property
     def takes_back(self) -> bool:
-        """Whether anything of it is ever replaced or taken back."""
+        """Whether its rows are ever replaced or retracted."""
         return self.mode != str(APPEND)
 
 
@@ -63,13 +63,13 @@ class SecondOutputExplanation:
 
 @dataclass(frozen=True)
 class NodeExplanation:
-    """A node. operator: its name; title: as people read it; role: source, operator or sink; rank: its place in order.
+    """A node. operator: its name. title: its name for users. role: source, operator or sink. rank: its place in order.
 
     mode: the changelog mode, `[I,UB,UA]`. table_type, accumulate_mode: in the terms of the retraction document.
-    strategy, reason, state: how it works here, why, and what it keeps. late_rule: when a record is too late for it;
-    None where none ever is. kernel: what computes it, and why. sources:
-    those above, each with the ms by which the watermark is held back on the way. above: what the watermark is made of
-    that the node itself sees; None of runs of older versions.
+    strategy, reason, state: how it works here, why, and its state. late_rule: when a record is too late for it;
+    None if no record can be. kernel: the kernel that computes it, and why. sources: the sources above, each with the
+    ms by which its watermark is held back. above: the origin of the watermark that the node itself sees; None for
+    runs of older versions.
     """
 
     id: str
@@ -94,22 +94,22 @@ class NodeExplanation:
 
     @property
     def is_stateless(self) -> bool:
-        """Whether it makes its output of one record at a time, at once."""
+        """Whether it computes its output from one record at a time, without state."""
         return self.role == "operator" and self.state == NO_STATE
 
 
 @dataclass(frozen=True)
 class PlanExplanation:
-    """All nodes, each after its inputs. There are none where nothing is known of a plan.
+    """All nodes, each after its inputs. Empty if the plan is unknown.
 
-    has_late_rules: whether the nodes have theirs. Plans that were kept before there were any have none.
+    has_late_rules: False for stored plans of older versions without late rules.
     """
 
     nodes: tuple[NodeExplanation, ...] = ()
     has_late_rules: Annotated[bool, Field(alias="has late rules")] = False
 
     def node(self, node_id: str) -> NodeExplanation | None:
-        """What is known of a node, where anything is."""
+        """The explanation of a node, or None."""
         return next((node for node in self.nodes if node.id == node_id), None)
 
     def to_json(self) -> str:
@@ -118,7 +118,7 @@ class PlanExplanation:
 
     @classmethod
     def from_json(cls, text: str) -> PlanExplanation:
-        """What `to_json` wrote, by this studio or another: what it lacks is as empty as here by default.
+        """The plan from `to_json`, possibly of another version: missing fields have their defaults.
 
         Raises ValueError for anything else.
         """

@@ -1,18 +1,18 @@
-"""The frames between the parts of the engine, and those that it hands to a recorder: names, Spark DDL, Arrow schemas.
+"""The frames between the parts of the engine and for the recorder: column names, Spark DDL, Arrow schemas.
 
-No other module spells these names. A column that never leaves its module is named there.
+No other module contains these names. A column that is only used in one module is named there.
 
     changelog    SEQ, STEP, KIND, <columns>                            a node's output in Spark and as files
     unit         KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT         a source's file: its rows are events in order
-    source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      what Spark reads of a source
+    source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      a source as read by Spark
     gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
-    state        HASH, DUE, IS_EMPTY, key_name(0).., STATE or the columns of a columnar kernel     what is kept of keys
+    state        HASH, DUE, IS_EMPTY, key_name(0).., STATE or the columns of a columnar kernel     the state of keys
     chunk state  GROUP, the columns of a columnar kernel               the same inside a chunk
-    exploded     <columns>, EACH                                       what the values of a projection see
+    exploded     <columns>, EACH                                       the input of a projection's values
     batch input  <columns>, SEQ, STEP, KIND?, START_MS?, END_MS?; SEQ, WATERMARK_MS      tables of the batch answer
 
-What goes to a recorder beside changelogs has columns of plain names: watermarks, late records, fired windows,
+Other frames for the recorder have columns with plain names: watermarks, late records, fired windows,
 rejected rows, key times.
 """
 
@@ -35,7 +35,7 @@ POSITION: Final = (SEQ, STEP, KIND)
 PORT: Final = "__port"
 STATE: Final = "__state"
 IS_EMPTY: Final = "__is_empty"
-"""Whether nothing is kept of a key any more."""
+"""Whether the state of a key is empty now."""
 HASH: Final = "__key_hash"
 """A key's hash, its bits as a BIGINT."""
 DUE: Final = "__due"
@@ -46,14 +46,14 @@ END_SEQ: Final = "__end_seq"
 END_STEP: Final = "__end_step"
 PLACE: Final = "__place"
 ENDS: Final = (END_SEQ, END_STEP, PLACE)
-"""In mini-batch, the end of a record's bundle and the key's place in it."""
+"""In mini-batch: the end of a record's bundle, and the key's place in the bundle."""
 
 ORDINAL: Final = "__ordinal"
-"""An event's place among those of its source, from 0."""
+"""An event's place among the events of its source, from 0."""
 NUMBER: Final = "__recorded_seq"
-"""The number that a recorded event had in its run."""
+"""The number of a recorded event in its run."""
 RANK: Final = "__rank"
-"""A row's place in an order: an event's among those of all sources, from 0; of a ranking from 1."""
+"""A row's place in an order: of an event among all sources, from 0; in a ranking, from 1."""
 WATERMARK: Final = "__watermark"
 TIME: Final = "__time"
 """The event time of a source's record in ms."""
@@ -70,7 +70,7 @@ REASON: Final = "__reason"
 TEXT: Final = "__text"
 
 EACH: Final = "__each"
-"""The element of a projection's array that a record comes out for."""
+"""The element of a projection's array for which a record is emitted."""
 
 START_MS: Final = "__start_ms"
 END_MS: Final = "__end_ms"
@@ -79,7 +79,7 @@ WATERMARK_MS: Final = "__watermark_ms"
 
 REJECTED_COLUMNS: Final = (FILE, LINE, RAW, REASON)
 EVENTS: Final = (SEQ, TIME, WATERMARK)
-"""What is kept of the events of a source that were numbered one by one."""
+"""The stored columns of a source's events that were numbered one by one."""
 
 _TYPES: Final = {
     SEQ: "bigint",
@@ -171,12 +171,12 @@ def changelog_schema(schema: Schema) -> pa.Schema:
 
 
 def source_rows_ddl(schema: Schema) -> str:
-    """What Spark reads of a source, records and rejected rows, as Spark's DDL."""
+    """A source as read by Spark, records and rejected rows, as Spark's DDL."""
     return f"{ddl(ORDINAL, KIND, WATERMARK)}, {schema.ddl()}, {ddl(*REJECTED_COLUMNS)}"
 
 
 def source_rows_schema(schema: Schema) -> pa.Schema:
-    """What Spark reads of a source, records and rejected rows, as an Arrow schema."""
+    """A source as read by Spark, records and rejected rows, as an Arrow schema."""
     import pyarrow as pa
 
     return pa.schema(
@@ -189,7 +189,7 @@ def unit_schema(
 ) -> pa.Schema:
     """A source's file as an Arrow schema.
 
-    has_kinds: records have a kind of their own. has_marks: rows may be explicit watermarks, whose kind is null.
+    has_kinds: records have their own kinds. has_marks: rows may be explicit watermarks, whose kind is null.
     is_timed: records have an event time. has_numbers: the source is a recording.
     """
     import pyarrow as pa
@@ -202,37 +202,39 @@ def unit_schema(
 
 
 def watermarks_schema() -> pa.Schema:
-    """A source's events: event_time_ms is null for an end or an explicit watermark; watermark_ms is null before the
-    source's first, and 9223372036854775807 after its end.
+    """A source's events with their watermarks.
+
+    event_time_ms is null for an end or an explicit watermark; watermark_ms is null before the source's first
+    watermark, and 9223372036854775807 after its end.
     """
     return _arrow(_WATERMARKS)
 
 
 def watermarks_ddl(*names: str) -> str:
-    """Columns of the same as Spark's DDL."""
+    """Columns of this frame as Spark's DDL."""
     return _ddl(_WATERMARKS, names)
 
 
 def late_schema() -> pa.Schema:
     """Late records: the position is the input record's, the watermark the operator's before it.
 
-    The window's columns are null where there is no window; is_lost is false where another window took the record.
+    The window's columns are null without a window; is_lost is false if another window accepted the record.
     """
     return _arrow(_LATE)
 
 
 def late_ddl(*names: str) -> str:
-    """Columns of the same as Spark's DDL."""
+    """Columns of this frame as Spark's DDL."""
     return _ddl(_LATE, names)
 
 
 def fires_schema() -> pa.Schema:
-    """Windows that fired: seq is the event whose watermark fired them. A window may come several times."""
+    """Windows that fired: seq is the event whose watermark fired them. A window may occur several times."""
     return _arrow(_FIRES)
 
 
 def rejected_schema() -> pa.Schema:
-    """Rows that could not be read: the file and the line are those that a person looks for."""
+    """Rows that could not be read, with the file and the line as users see them."""
     return _arrow(_REJECTED)
 
 

@@ -1,8 +1,8 @@
-"""The contract of a kernel, and the loop that feeds it one key after the other.
+"""The contract of a kernel, and the loop that feeds it key by key.
 
-A kernel is a plain-Python state machine for ONE key at a time: it is given the key's state, then the
-key's records in order of position and the timers that the watermark makes due between them, and hands
-the state back. It imports no Spark and never looks at a clock. `engine.runtime.keyed.worker` runs the same
+A kernel is a plain-Python state machine for ONE key at a time: it receives the key's state, then the
+key's records in order of position and the timers that become due between them, and returns the state.
+It does not import Spark and never reads a clock. `engine.runtime.keyed.worker` runs the same
 loop inside Spark; tests call `run` here.
 """
 
@@ -27,27 +27,27 @@ class Kernel(ABC):
 
     @abstractmethod
     def start(self, key: Key, state: Any | None) -> None:
-        """Begin with a key. state: what `finish` gave for it in the epoch before, or None."""
+        """Begin a key. state: the result of `finish` in the previous epoch, or None."""
 
     @abstractmethod
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Take the next record. kind: an int of engine.model.changelog. row: the step's `values` of `out.port`."""
+        """Process the next record. kind: an int of engine.model.changelog. row: the step's `values` of `out.port`."""
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """A timer is due: the watermark has reached time_ms. Called in the order of time."""
+        """A timer is due: the watermark has reached time_ms. Timers are called in order of time."""
         raise AssertionError(self)
 
     def on_bundle(self, out: Output) -> None:
-        """A bundle ends that holds records of this key: what they come to goes out now, in mini-batch."""
+        """In mini-batch: a bundle with records of this key ends; emit their result."""
         raise AssertionError(self)
 
     @abstractmethod
     def finish(self) -> Any | None:
-        """End with the key: its state (plain picklable Python), or None where there is nothing to keep."""
+        """End the key: its state (plain picklable Python), or None if there is nothing to keep."""
 
     @abstractmethod
     def describe(self, names: Names) -> Description:
-        """What is kept of the key now, for a person; nothing changes by it, and records may follow."""
+        """The current state of the key, for users. It has no side effects, and records may follow."""
 
 
 class Emitted(NamedTuple):
@@ -60,9 +60,9 @@ class Emitted(NamedTuple):
 
 
 class Late(NamedTuple):
-    """One entry of the late ledger; times in epoch ms, None where there is no window.
+    """One entry of the late ledger; times in epoch ms, None without a window.
 
-    is_lost: no window took the record, so that it is among those that can be routed.
+    is_lost: no window accepted the record, so it can be routed to the late port.
 
     lateness_ms: watermark - (end - 1 + allowed lateness), or watermark - event time without a window.
     """
@@ -80,7 +80,7 @@ class Late(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a bundle ends, and a key's place in it, from 0."""
+    """The end of a bundle, and a key's place in it, from 0."""
 
     seq: int
     step: bytes
@@ -89,14 +89,14 @@ class End(NamedTuple):
 
 @dataclass
 class Saved:
-    """What is kept of a key between epochs: the kernel's state and its timers (time, name, origin)."""
+    """The state of a key between epochs: the kernel's state and its timers (time, name, origin)."""
 
     state: Any
     timers: list[tuple[int, Any, int, bytes]] = field(default_factory=list)
 
 
 class Output:
-    """Where a kernel is and what it emits: collects records, late entries, fired windows and timers.
+    """The current position of a kernel and its output: records, late entries, fired windows and timers.
 
     Records are kept as columns (`seqs`, `steps`, `kinds`, `rows`): transposing them later took a third of
     a cheap kernel's time.
@@ -124,7 +124,7 @@ class Output:
         self._count = 0
 
     def emit(self, kind: int, row: Row) -> None:
-        """Emit a record, right after what this record or timer has emitted so far."""
+        """Emit a record, directly after the records that the current record or timer has emitted."""
         number = self._ordinal
         self._ordinal = number + 1
         self.seqs.append(self.seq)
@@ -134,7 +134,7 @@ class Output:
 
     @property
     def emitted(self) -> list[Emitted]:
-        """The records so far; kept as columns, which is how they leave the worker."""
+        """The records so far, converted from columns, in which they are kept and leave the worker."""
         return [Emitted(*record) for record in zip(self.seqs, self.steps, self.kinds, self.rows, strict=True)]
 
     def late(
@@ -148,7 +148,7 @@ class Output:
     ) -> None:
         """Keep the current record in the late ledger. window: the [start, end) that it missed.
 
-        is_lost: False where another window takes it.
+        is_lost: False if another window accepts it.
         """
         start, end = window if window else (None, None)
         self.lates.append(
@@ -167,21 +167,21 @@ class Output:
         )
 
     def window_fired(self, start_ms: int, end_ms: int) -> None:
-        """Note that the window [start, end) fired now, for the timeline."""
+        """Record that the window [start, end) fired now, for the timeline."""
         self.fired.append((self.seq, start_ms, end_ms))
 
     def set_timer(self, time_ms: int, name: Any = None, origin: tuple[int, bytes] | None = None) -> None:
-        """Call `on_timer` once the watermark reaches time_ms. The same time and name twice is one timer.
+        """Call `on_timer` once the watermark reaches time_ms. Equal times and names are one timer.
 
-        Timers of one operator fire by time, then by the position of the record that first set them. origin:
-        the (seq, step) of an earlier record in its place, where a window moves its timer (a session that grows).
+        Timers of one operator fire by time, then by the position of the record that first set them. origin: the
+        (seq, step) of an earlier record to use instead, if a window moves its timer (a growing session).
         """
         if (time_ms, name) not in self._timers:
             origin_seq, origin_step = origin or (self.seq, self.step)
             self._arm(time_ms, name, origin_seq, origin_step)
 
     def delete_timer(self, time_ms: int, name: Any = None) -> None:
-        """Forget a timer; nothing where there is none."""
+        """Delete a timer, if it exists."""
         self._timers.pop((time_ms, name), None)
 
     def _arm(self, time_ms: int, name: Any, origin_seq: int, origin_step: bytes, after_seq: int | None = None) -> None:
@@ -203,7 +203,7 @@ class Output:
         return [(time_ms, name, *origin) for (time_ms, name), origin in self._timers.items()]
 
     def _fire_before(self, kernel: Kernel, seq: int | None) -> None:
-        """Fire what is due before the event `seq`, or all that is due in this epoch."""
+        """Fire the timers that are due before the event `seq`, or all that are due in this epoch."""
         due = self._due
         while due and (seq is None or due[0][0] < seq):
             at, time_ms, origin_seq, origin_step, number = heappop(due)
@@ -212,7 +212,7 @@ class Output:
                 continue
             del self._timers[time_ms, name]
             path = timer(self._rank, time_ms, origin_seq, origin_step)
-            # Two timers of one record for one time share the path: their ordinals go on.
+            # Two timers of one record for one time share the path, so their ordinals continue.
             goes_on = path == self._path and at == self.seq
             self.seq, self.step, self._path = at, path, path
             self.watermark_ms = self.timeline.at(at)
@@ -221,7 +221,7 @@ class Output:
 
 
 class KeyLoop:
-    """Feeds a kernel: `key` begins with a key, `record` hands in the next record, `end` closes the key."""
+    """Feeds a kernel: `key` begins a key, `record` passes the next record, `end` closes the key."""
 
     def __init__(self, kernel: Kernel, out: Output) -> None:
         self.kernel = kernel
@@ -229,12 +229,12 @@ class KeyLoop:
         self._bundle: End | None = None
 
     def key(self, key: Key, saved: Saved | None) -> None:
-        """Begin with a key and what was kept of it."""
+        """Begin a key with its saved state."""
         self.out._start(saved.timers if saved else ())
         self.kernel.start(key, saved.state if saved else None)
 
     def record(self, seq: int, step: bytes, port: int, kind: int, row: Row, watermark_ms: int) -> None:
-        """Fire what is due before the record's event, then hand the record in."""
+        """Fire the timers that are due before the record's event, then pass the record to the kernel."""
         out = self.out
         if out._due:
             out._fire_before(self.kernel, seq)
@@ -247,7 +247,7 @@ class KeyLoop:
         self.kernel.on_record(kind, row, out)
 
     def record_of_bundle(self, seq: int, step: bytes, port: int, kind: int, row: Row, end: End) -> None:
-        """Hand in a record of a bundle, after the bundle before has ended."""
+        """Pass a record of a bundle to the kernel, after ending the previous bundle."""
         bundle = self._bundle
         if bundle is None or bundle.seq != end.seq or bundle.step != end.step:
             self._end_bundle()
@@ -269,7 +269,7 @@ class KeyLoop:
         self.kernel.on_bundle(out)
 
     def fire_until(self, seq: int) -> None:
-        """Fire what is due up to an event, that one's own watermark included; records after it may follow."""
+        """Fire the timers that are due up to an event, including its own watermark. Later records may follow."""
         self._end_bundle()
         self.out._fire_before(self.kernel, seq + 1)
 
@@ -278,7 +278,7 @@ class KeyLoop:
         return tuple(sorted({time_ms for time_ms, *_ in self.out._left()}))
 
     def end(self) -> Saved | None:
-        """Fire all that is due in this epoch and give back what to keep of the key."""
+        """Fire all timers that are due in this epoch, and return the state to save."""
         self._end_bundle()
         self.out._fire_before(self.kernel, None)
         state = self.kernel.finish()
@@ -287,7 +287,7 @@ class KeyLoop:
 
 
 class Input(NamedTuple):
-    """One input record, as tests write it. end: of its bundle, in mini-batch."""
+    """One input record, as written in tests. end: of its bundle, in mini-batch."""
 
     seq: int
     kind: int
@@ -307,7 +307,7 @@ def run(
     rank: int = 0,
     ports: int = 1,
 ) -> tuple[Output, Saved | None]:
-    """Run one key through a kernel without Spark. Gives the output, in order of position, and what is kept."""
+    """Run one key through a kernel without Spark. Returns the output, in order of position, and the saved state."""
     line = timeline or Timeline.of([])
     out = Output(line, rank, ports=ports)
     loop = KeyLoop(kernel, out)

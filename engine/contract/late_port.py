@@ -1,9 +1,9 @@
-"""The second output of operators that records can be too late for: the port `late`.
+"""The second output of operators with late records: the port `late`.
 
-By default a late record is kept in the ledger, with the window that it missed and the watermark that closed it.
-Routed, it also goes on from the port `late` (one port per input where there are two), as it came in: a pipeline
-can count it, correct with it, or store it. It stays in the ledger, which says of every late record why it was late.
-A record that some of its windows still take is not lost, and does not come out there.
+By default a late record is only kept in the ledger, with the missed window and the watermark that closed it. If
+routed, it is also emitted unchanged from the port `late` (one port per input if there are two): a pipeline can count
+it, apply it as a correction, or store it. It stays in the ledger, which has the reason for every late record.
+A record that is accepted by some of its windows is not lost, and is not emitted there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LATE_PORT: Final = "late"
 
 
 class LateRecords(Enum):
-    """What becomes of a record that is too late."""
+    """The treatment of late records."""
 
     LEDGER = "ledger"
     PORT = "port"
@@ -40,22 +40,22 @@ class RoutesLate(Operator):
 
     @property
     def routes_late(self) -> bool:
-        """Whether late records go on from a port."""
+        """Whether late records are emitted from a port."""
         return self.late_records is LateRecords.PORT
 
     @classmethod
     def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """`out`, and with late records routed `late`, or `late_left` and `late_right` where there are two inputs."""
+        """`out`; if late records are routed, also `late`, or `late_left` and `late_right` for two inputs."""
         if parameters.get("late_records") not in (LateRecords.PORT, LateRecords.PORT.value):
             return (OUT,)
         return (OUT, LATE_PORT) if len(cls.ports) == 1 else (OUT, *(f"{LATE_PORT}_{port}" for port in cls.ports))
 
     def derive_port(self, port: str, node: str, inputs: Sequence[Derived]) -> Derived:
-        """The input's rows. They have no event time any more: whatever follows would find them late again."""
+        """The input's rows, without an event time: a later operator would reject them as late again."""
         at = self.input_of_port(port)
         require_insert_only(node, "routing late records", inputs[at], "Keep them in the ledger.")
         return replace(inputs[at], schema=inputs[at].schema.without_times(), node=node)
 
     def input_of_port(self, port: str) -> int:
-        """The place of the input whose rows come out of it."""
+        """The index of the input whose late rows the port emits."""
         return self.output_ports({"late_records": self.late_records}).index(port) - 1

@@ -1,9 +1,9 @@
-"""A live run: what somebody wants of it, and what is kept of it so that it can go on or be replayed.
+"""A live run: its controls, and the stored values for resuming and replaying it.
 
 running  <->  paused  -> one step ->  paused
    |             |
-   +-------------+---> stopped   goes on from its last epoch when it is resumed
-                 \\---> ended     the sources end, and what waits for them fires
+   +-------------+---> stopped   continues after its last epoch when it is resumed
+   \\---> ended     the sources end, and waiting results fire
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.contract.stream import Json
 
 
 class Wish(Enum):
-    """What a live run is to do next."""
+    """The request for the next action of a live run."""
 
     GO = "go"
     STOP = "stop"
@@ -28,7 +28,7 @@ class Wish(Enum):
 
 
 class Control:
-    """The switches of a live run. Any thread may use them."""
+    """The controls of a live run. Any thread may use them."""
 
     def __init__(self, *, paused: bool = False) -> None:
         self._changed = threading.Condition()
@@ -38,13 +38,13 @@ class Control:
 
     @property
     def is_paused(self) -> bool:
-        """Whether no epoch begins until somebody says so."""
+        """Whether no epoch begins until `go_on` or `step`."""
         with self._changed:
             return self._paused and not self._steps and self._wish is Wish.GO
 
     @property
     def wish(self) -> Wish:
-        """What is wanted."""
+        """The current request."""
         with self._changed:
             return self._wish
 
@@ -53,7 +53,7 @@ class Control:
         self._set(paused=True)
 
     def go_on(self) -> None:
-        """After a pause."""
+        """Continue after a pause."""
         self._set(paused=False)
 
     def step(self) -> None:
@@ -64,17 +64,17 @@ class Control:
             self._changed.notify_all()
 
     def stop(self, *, end: bool = False) -> None:
-        """End the run after the epoch that is on. end: its sources end, and what waits for them fires."""
+        """End the run after the current epoch. end: its sources end, and waiting results fire."""
         self._set(wish=Wish.END if end else Wish.STOP)
 
     def wait(self, seconds: float) -> Wish:
-        """Wait so long, or until somebody wants something else."""
+        """Wait for this time, or until STOP or END is requested."""
         with self._changed:
             self._changed.wait_for(lambda: self._wish is not Wish.GO, seconds)
             return self._wish
 
     def stepped(self) -> None:
-        """An epoch was run."""
+        """Count a finished epoch as a step."""
         with self._changed:
             self._steps = max(0, self._steps - 1)
 
@@ -87,10 +87,10 @@ class Control:
 
 @dataclass(frozen=True)
 class Begun:
-    """What a live run was started with, and where it is.
+    """The start parameters of a live run, and its position.
 
-    folder: what relative paths are relative to. interval_ms, records: of its epochs, None where the engine chooses.
-    checkpoint: after its last epoch, "" where there is none. name: that of the run, as a store gives it.
+    folder: the base of relative paths. interval_ms, records: of its epochs, None if the engine chooses.
+    checkpoint: after its last epoch, "" if there is none. name: of the run, from the store.
     """
 
     folder: str
@@ -102,8 +102,9 @@ class Begun:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the clock decided of an epoch: what it took of each source, which sources ended with it, and which are idle
-    from its end on.
+    """The decisions for an epoch.
+
+    took: the part taken from each source. ended: the sources that ended. idle: the sources that are idle after it.
     """
 
     took: Mapping[str, Json]
@@ -111,22 +112,22 @@ class Decision:
     idle: Sequence[str] = ()
 
     def to_json(self) -> str:
-        """As text."""
+        """The value as JSON text."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Decision:
-        """From text."""
+        """The value from JSON text."""
         return cls(**json.loads(text))
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a run needs to go on after an epoch. Paths are relative to the folder of the run.
+    """The data that a run needs to continue after an epoch. Paths are relative to the folder of the run.
 
-    before: what is known of the events so far. positions: of the sources; ended: those that have no more. states,
-    bundles: by node, the files of its state and of its open bundles. marks: where sources can be idle, how far the
-    combined watermarks have come, by what they are made of.
+    before: facts about the events so far. positions: of the sources. ended: the sources without further records.
+    states, bundles: by node, the files of its state and of its open bundles. marks: if sources can be idle, the
+    current combined watermarks, by their origin.
     """
 
     epoch: int
@@ -138,23 +139,23 @@ class Checkpoint:
     marks: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """As text."""
+        """The value as JSON text."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Checkpoint:
-        """From text."""
+        """The value from JSON text."""
         return cls(**json.loads(text))
 
 
 @dataclass
 class Live:
-    """How a run is to be live.
+    """The settings of a live run.
 
-    interval_ms: from the start of one epoch to that of the next; None: as the last ones allow. records: of an epoch at
-    most; None: so many as take a few seconds. checkpoint: where it goes on; None: at the start. decisions: those of a
-    run that is replayed, in place of the clock. say: hears what somebody should know of a source, once as it comes up.
-    name: of the run, which no other one has: by it a source knows what it holds for this run, from its first poll on.
+    interval_ms: between the starts of two epochs; None: adapted to recent epochs. records: the most records of an
+    epoch; None: as many as take a few seconds. checkpoint: where it continues; None: at the start. decisions: of a
+    replayed run, instead of the clock. say: called with a node and a message about a source, once per message. name:
+    the unique name of the run, by which a source identifies its resources for this run, from its first poll on.
     """
 
     control: Control = field(default_factory=Control)

@@ -1,7 +1,7 @@
-"""What an emitted record means, in words, as its operator says it (`Operator.meaning`).
+"""The meaning of an emitted record, in words, from its operator (`Operator.meaning`).
 
-The records that one cause, or one firing, made an operator emit are read together: a -U and a +U of one key are a
-change of value, of one row under another rank a move.
+The records that an operator emits for one cause or one firing are read together: a -U and a +U of one key are a
+change of its value; if the row is the same under another rank, it has moved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ColumnChange:
 
 @dataclass(frozen=True)
 class Meaning:
-    """Why a record was emitted. changes: the columns that changed; the sentence goes on from them."""
+    """Why a record was emitted. changes: the changed columns, to which the sentence refers."""
 
     sentence: str
     changes: tuple[ColumnChange, ...] = ()
@@ -46,9 +46,9 @@ class EmittedRecord:
 
 @dataclass(frozen=True)
 class Emission:
-    """What one cause made an operator emit, and which of it is asked about.
+    """The records that an operator emitted for one cause, and the record in question.
 
-    names, key: of the output's columns, and of its upsert key; () where only the whole row identifies a row.
+    names, key: of the output's columns, and of its upsert key; () if only the whole row identifies a row.
     """
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Emission:
 
     @property
     def record(self) -> EmittedRecord:
-        """The record that is asked about."""
+        """The record in question."""
         return self.records[self.at]
 
     @property
@@ -68,7 +68,7 @@ class Emission:
 
     @property
     def others(self) -> tuple[EmittedRecord, ...]:
-        """The records beside it."""
+        """The other records."""
         return self.records[: self.at] + self.records[self.at + 1 :]
 
     @property
@@ -98,12 +98,12 @@ class Emission:
 def differing(names: Sequence[str], before: Sequence[object], after: Sequence[object]) -> tuple[str, ...]:
     """The names of the values that differ."""
     triples = zip(names, before, after, strict=True)
-    # By repr: NaN equals itself there, and lists and maps compare as they are shown.
+    # By repr: so NaN equals itself, and lists and maps are compared as shown.
     return tuple(name for name, old, new in triples if repr(old) != repr(new))
 
 
 def of_result(emission: Emission) -> Meaning:
-    """What an aggregate emits, and whatever else keeps one row per key."""
+    """The meaning of a record from an aggregate, or from another operator with one row per key."""
     partner = emission.partner
     if partner is not None:
         changes = emission.changes(partner)
@@ -123,5 +123,5 @@ def of_result(emission: Emission) -> Meaning:
 
 
 def of_forwarded(kind: RowKind, cause: RowKind | None) -> str:
-    """What a stateless operator emits. cause: the kind of the record that it made it of; None where it is unknown."""
+    """The meaning of a record from a stateless operator. cause: the kind of the input record; None if unknown."""
     return "passed on" if kind is cause else "let through"

@@ -1,4 +1,4 @@
-"""A parameter that is one of some objects with names: documents write the name, forms offer all names."""
+"""A parameter that is one of several named objects: documents contain the name, forms offer all names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pydantic_core import core_schema
 
 @dataclass(frozen=True)
 class Named:
-    """Annotates the type of such a parameter. known: the objects by name, asked for whenever they are needed."""
+    """Annotates the type of such a parameter. known: returns the current objects by name."""
 
     known: Callable[[], Mapping[str, Any]]
 
     def __get_pydantic_core_schema__(self, source: type[Any], handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Reads a name or takes an object, which may be one that is not known to all; writes the name."""
+        """Accepts a known name or any object of the type; serializes the name."""
 
         def validate(value: object) -> Any:
             known = self.known()

@@ -1,24 +1,25 @@
-"""The contract of an operator: one file in `engine/operators/` holds everything that it is.
+"""The contract of an operator: one file in `engine/operators/` defines all of it.
 
-    parameters     the fields of a pydantic model; their titles and descriptions draw the form
-    derive         what its output is: schema, keys, kinds of change (planner, from the sources down)
-    offers         what it needs of its inputs to write updates as its consumers want (from the sinks up)
+    parameters     the fields of a pydantic model; the form shows their titles and descriptions
+    derive         its output: schema, keys, kinds of change (planner, from the sources down)
+    offers         its requirements for its inputs, to write updates as its consumers want (from the sinks up)
     strategy       how it will work, and why, in words
-    step           what Spark shall do: a native projection, or a kernel per key
-    late_rule      when a record is too late for it, and who loses what
+    step           the work for Spark: a native projection, or a kernel per key
+    late_rule      when a record is too late for it, and the consequences
     meaning        why it emitted a record, in words
-    alternatives   what can do its work where it is not allowed to stand
+    alternatives   operators with the same result for inputs that it does not accept
     flink_sql      the same in Flink SQL
 
-A parameter that is more than its type says so in `json_schema_extra`, and the form draws a picker for it:
-{"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL
-(`engine.expressions.spellings` makes it of Flink's), {"duration": True} a length of time in ms; "port" names the
-input that is meant where there are several.
-{"text": True}: what is neither a text nor a number alone is typed as one, and read by the model.
-{"last": True} puts a field that few need below the others, folded away. {"only": ["hop"]}: it is asked for only where
-one of these is chosen, in the field of the same model that offers them.
+A parameter with a special meaning declares it in `json_schema_extra`, and the form has a special input for it:
+{"column": True} one column of the input, {"columns": True} a list of columns, {"expression": True} Spark SQL
+(`engine.expressions.spellings` translates Flink's spellings), {"duration": True} a duration in ms; "port" names the
+input if there are several.
+{"text": True}: other values than strings and numbers are entered as text and parsed by the model.
+{"last": True} moves a rarely used field to a folded part below the others. {"only": ["hop"]}: the field is only shown
+if one of these values is chosen in the field of the same model that offers them.
 {"functions": True}: the aggregate functions of the node's code can be chosen too.
-One of some objects with names, such as an aggregate function, is annotated with `engine.contract.named.Named`.
+A parameter that is one of several named objects, such as an aggregate function, is annotated with
+`engine.contract.named.Named`.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 OUT: Final = "out"
-"""The output that every node has."""
+"""The output port that every node has."""
 
 Keys = frozenset[frozenset[str]]
 NO_KEYS: Keys = frozenset()
 
 
 class Monotonicity(Enum):
-    """How a value of one key moves from update to update (Flink RelModifiedMonotonicity)."""
+    """How a value of one key changes from update to update (Flink RelModifiedMonotonicity)."""
 
     INCREASING = "increasing"
     DECREASING = "decreasing"
@@ -63,7 +64,7 @@ class Monotonicity(Enum):
 
 
 def constant(names: Iterable[str], among: Iterable[str] = ()) -> Mapping[str, Monotonicity]:
-    """Columns that never change, and others among which they are, which change in any way."""
+    """CONSTANT for the columns `names`, and NOT_MONOTONIC for the other columns in `among`."""
     return {**dict.fromkeys(among, Monotonicity.NOT_MONOTONIC), **dict.fromkeys(names, Monotonicity.CONSTANT)}
 
 
@@ -76,19 +77,17 @@ class Analyzer(Protocol):
 
 @dataclass(frozen=True)
 class Derived:
-    """What is known of an output before its consumers are asked.
+    """The derived properties of an output, before the requirements of its consumers are known.
 
-    upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
-    row does. monotonic: by column, how it moves from update to update; empty where nothing is known, which Flink
-    takes for rows that may be deleted, and so it does of some operators whose rows only come.
-    non_negative: the columns that are never below zero. provides: for a source with a
-    changelog of its own, how it writes updates, which no consumer can change. above: the sources of which
-    its watermark is made; the planner fills in what an operator does not say. lone_updates: below a filter a
-    -U may come without its +U, so that nobody may leave it out. null_keys: below a FULL join two rows may be
-    padded to the same key, one of NULLs alone. shared_keys: keys of the rows below a Top N, of which two ranks may have
-    the same for a moment, when they change hands; Flink takes them for upsert keys. expression_types: Spark's types
-    of what the operator's parameters have
-    computed of a row, for its step. node: who emits it, for sentences; the planner fills it in.
+    upsert_keys: sets of columns, each of which identifies a row of the table; empty if only the whole row does.
+    monotonic: by column, how it changes from update to update; empty if unknown. Flink then assumes that rows may be
+    deleted, and does so even for some insert-only operators. non_negative: the columns that are never below zero.
+    above: the origin of its watermark; the planner fills it in unless the operator does. lone_updates: True below a
+    filter, for example: a -U may come without its +U, so it must not be dropped. null_keys: below a FULL join two rows
+    may be padded to the same key, which consists of NULLs only. shared_keys: keys of the rows below a Top N; while
+    ranks change, two ranks may have the same key for a moment. Flink treats these keys as upsert keys.
+    expression_types: the Spark types of the expressions in the operator's parameters, for its step. node: the
+    emitting node, for messages; the planner fills it in.
     """
 
     schema: Schema
@@ -105,39 +104,39 @@ class Derived:
 
     @property
     def holdbacks(self) -> Mapping[str, int]:
-        """The sources above, each with the ms by which the watermark is held back on the way."""
+        """The sources above, each with the ms by which its watermark is held back."""
         return holdbacks_of(self.above)
 
     @property
     def shortest_key(self) -> frozenset[str] | None:
-        """The upsert key with the fewest columns; None where there is none."""
+        """The upsert key with the fewest columns; None if there is none."""
         return min(self.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
 
     @property
     def is_insert_only(self) -> bool:
-        """True where no row is ever taken back."""
+        """True if no row is ever retracted."""
         return self.modify == INSERT_ONLY
 
     @property
     def never_moves(self) -> bool:
-        """True where no column moves: Flink takes that for an input that only inserts, though rows may be deleted."""
+        """True if no column changes: Flink treats such an input as insert-only, although rows may be deleted."""
         return all(self.monotonic.get(name) is Monotonicity.CONSTANT for name in self.schema.names)
 
     def moves_of(self, names: Iterable[str]) -> Mapping[str, Monotonicity]:
-        """How columns move that are computed of this output, by an operator that updates nothing by itself."""
+        """The monotonicity of columns computed from this output by an operator that does not update rows itself."""
         if not self.monotonic:
             return {}
         return constant(names) if self.never_moves else constant((), among=names)
 
     @property
     def has_updates(self) -> bool:
-        """True where rows are replaced."""
+        """True if rows are replaced."""
         return ModifyKind.UPDATE in self.modify
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One way to give the consumers what they want: what each input has to provide for it, and why."""
+    """One way to satisfy the consumers: the required update kind of each input, and the reasons."""
 
     needs: tuple[UpdateKind, ...]
     reasons: tuple[str, ...]
@@ -145,7 +144,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class InputPlan:
-    """An input once everything is decided. port: which output of its node; mode: what is given of it, maybe not all."""
+    """An input in the final plan. port: the output of its node. mode: the kinds that are passed on, maybe not all."""
 
     node: str
     derived: Derived
@@ -160,7 +159,7 @@ class InputPlan:
 
 @dataclass(frozen=True)
 class Strategy:
-    """How an operator works here: a name (AppendFast, with retraction, ...), why, and what state it keeps."""
+    """How an operator works here: a name (AppendFast, with retraction, ...), the reason, and its state."""
 
     name: str
     reason: str
@@ -169,7 +168,7 @@ class Strategy:
 
 @dataclass(frozen=True)
 class StepContext:
-    """Everything that is decided of a node when its step is made."""
+    """The decisions for a node, from which its step is made."""
 
     node: str
     rank: int
@@ -181,13 +180,13 @@ class StepContext:
 
     @property
     def generate_update_before(self) -> bool:
-        """True where the output has -U: a consumer needs it, and the pipeline's options do not switch it off."""
+        """True if the output has -U: a consumer needs it, and the pipeline's options do not switch it off."""
         return self.mode.has_update_before
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another operator, with its parameters, that does the same. label: what a button says."""
+    """Another operator with the same result, and its parameters. label: of the button."""
 
     label: str
     operator: str
@@ -197,7 +196,7 @@ class Alternative:
 class Parameters(BaseModel):
     """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT.
 
-    An expression is Spark SQL, however it was spelled.
+    Expressions are converted to Spark SQL.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -234,13 +233,13 @@ class Operator(Parameters):
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
     tables: ClassVar[tuple[str, ...]] = ()
-    """Ports whose sources are read before all others of an epoch: tables in which the rows of other ports look up."""
+    """Ports whose sources are read before all others of an epoch: lookup tables for the rows of other ports."""
     sql_function: ClassVar[str] = ""
-    """The name by which SQL calls it: FROM TABLE(NAME(TABLE t, PARAMETER => value)). "" where SQL has another way."""
+    """Its name as a table function: FROM TABLE(NAME(TABLE t, PARAMETER => value)). "" if it is not a table function."""
 
     @classmethod
     def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """The outputs that an edge can start from with these parameters, right or wrong; `out` comes first."""
+        """The output ports with these parameters, valid or not; `out` comes first."""
         return (OUT,)
 
     @abstractmethod
@@ -248,29 +247,29 @@ class Operator(Parameters):
         """The output's schema, kinds of change and keys. Raises PipelineError and PlanRejected."""
 
     def derive_port(self, port: str, node: str, inputs: Sequence[Derived]) -> Derived:
-        """The same of a second output, whose rows only insert. Raises PlanRejected."""
+        """The derived properties of a second output, which is insert-only. Raises PlanRejected."""
         raise AssertionError(port)
 
     def input_of_port(self, port: str) -> int:
-        """The place of the input whose records come out of a second output."""
+        """The index of the input whose records a second output emits."""
         raise AssertionError(port)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """The ways to write updates as wanted, the cheapest first; () where there is none.
+        """The ways to write updates as wanted, the cheapest first; () if there is none.
 
-        By default an operator that keeps what it emitted: it can write any, and asks its inputs for -U.
-        wanted is NONE where the output has no updates.
+        The default is for an operator whose state has its output: it can write any update kind, and requires -U from
+        its inputs. wanted is NONE if the output has no updates.
         """
         reason = "it has to retract what the old row contributed"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,) * len(inputs), (reason,) * len(inputs)),)
 
     @abstractmethod
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
-        """How it works on these inputs, and why."""
+        """How the operator works on these inputs, and why."""
 
     @abstractmethod
     def step(self, context: StepContext) -> Step:
-        """What Spark shall do."""
+        """The work for Spark."""
 
     @abstractmethod
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -278,60 +277,60 @@ class Operator(Parameters):
 
     @property
     def judges_late(self) -> bool:
-        """Whether the batch step takes care of late records by itself, and so is given them, and which they are."""
+        """Whether the batch step handles late records itself; it then receives them and the list of them."""
         return False
 
     @property
     def needs_each_watermark(self) -> bool:
-        """Whether in mini-batch the watermarks above it come with each record, not in steps (Flink: no assigner)."""
+        """Whether in mini-batch it receives watermarks with each record, not in steps (Flink: no assigner)."""
         return False
 
     @property
     def foreign_code(self) -> str:
-        """Code of the document's author that it runs, which somebody has to have allowed; "" where there is none."""
+        """Code of the document's author, which a user has to allow before it runs; "" if there is none."""
         return ""
 
     @property
     def unordered(self) -> frozenset[str]:
-        """Result columns whose lists have no order that SQL knows, so that they are compared without."""
+        """Result columns with lists whose order is not defined in SQL; they are compared in any order."""
         return frozenset()
 
     @abstractmethod
     def late_rule(self) -> LateRule | None:
-        """When a record is too late for it; None where no record ever is."""
+        """When a record is too late for the operator; None if no record can be."""
 
     def meaning(self, emission: Emission) -> Meaning:
-        """Why it emitted a record. By default that of an operator that makes each record of one alone."""
+        """Why the operator emitted a record. The default is for operators that process single records."""
         return Meaning("passed on")
 
     @classmethod
     def columns_out(cls, parameters: Mapping[str, Any], inputs: Sequence[Sequence[str]]) -> Sequence[str]:
-        """The names of the output's columns, of those of its inputs, where SQL calls it as a table function."""
+        """The names of the output columns from those of the inputs, for a table function in SQL."""
         return inputs[0]
 
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
-        """Operators that do the same over these inputs, where this one may be refused."""
+        """Operators with the same result over these inputs, which this one may reject."""
         return ()
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
-        """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""
+        """Per input, the origin of an output record, by column names; None: the record that caused it."""
         return (None,) * len(inputs)
 
     def without_variables(self, expression: str) -> str:
-        """An expression of its parameters as one over a row of its input, where it is over several: A.v > LAST(A.v)."""
+        """An expression over several rows, such as A.v > LAST(A.v), as an expression over one row of the input."""
         return expression
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The operator as a Flink SQL query over its inputs' (table name, schema).
 
-        By default the call of its table function, which Flink needs a process table function of that name for.
+        The default is a call of its table function; Flink needs a process table function of this name.
         """
         assert self.sql_function, "an operator without a table function says its Flink SQL itself"
         return table_call(self.sql_function, [table for table, _ in inputs], self)
 
 
 def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> None:
-    """Raise PlanRejected, with what to do instead, where the input of `what` takes rows back."""
+    """Raise PlanRejected, with advice, if the input of `what` retracts."""
     if not input_.is_insert_only:
         mode = ChangelogMode.of(input_.modify, UpdateKind.BEFORE_AND_AFTER)
         message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode}. {advice}"
@@ -339,10 +338,10 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
 
 
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
-    """The offer of an operator that passes kinds on: it needs of its inputs what is wanted of it."""
+    """The offer of an operator that passes kinds on: it requires the wanted kind from its inputs."""
     return (Offer((wanted,) * len(inputs), (reason,) * len(inputs)),)
 
 
 def forwarded_with_update_before(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
-    """The same of an operator that cannot do without -U: +U alone does not say what it replaces in the output."""
+    """The offer of a forwarding operator that needs -U: +U alone does not tell what it replaces in the output."""
     return () if wanted is UpdateKind.ONLY_UPDATE_AFTER else forwarded(inputs, wanted, reason)

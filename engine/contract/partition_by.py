@@ -1,4 +1,4 @@
-"""The parameter by which operators take the rows of their input apart."""
+"""The parameter by which operators partition the rows of their input."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Annotated
 from pydantic import Field
 
 PartitionBy = Annotated[tuple[str, ...], Field(title="Partition by", json_schema_extra={"columns": True})]
-"""Columns of the input. The description of the operator's field says what it does with each part."""
+"""Columns of the input. The description of the operator's field explains the use of a partition."""

@@ -1,7 +1,7 @@
 """The protocol through which a run's output leaves the engine. `storage` implements it.
 
-The engine writes every epoch as Parquet files and hands their places over, edge by edge; a recorder loads them in one
-transaction. Committing the same epoch twice changes nothing.
+The engine writes every epoch as Parquet files and passes their paths on, edge by edge; a recorder loads them in one
+transaction. Committing the same epoch twice has no further effect.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from engine.model.timeline import MAX_WATERMARK, Idle
 
 @dataclass(frozen=True)
 class EdgeView:
-    """An edge that says what another one says, so that it has no files: of the same position in it, but for a suffix.
+    """An edge with the same records as another edge, and thus without files; its steps have an additional suffix.
 
-    node, port: the other edge, which is no view itself and comes before. columns: by column of the view, that of the
-    other edge. suffix: what every step is longer by.
+    node, port: the other edge, which is not a view and comes earlier. columns: by column of the view, the column of
+    the other edge. suffix: appended to every step.
     """
 
     node: str
@@ -31,12 +31,12 @@ class EdgeView:
 
 @dataclass(frozen=True)
 class EdgeInfo:
-    """What a recorder needs to know of a node's output before the first record: one table per edge.
+    """A recorder's information about a node's output before the first record: one table per edge.
 
-    node: its id. port: the output port, "out" but for second outputs. operator: its name. role: "source",
+    node: its id. port: the output port, "out" except for second outputs. operator: its name. role: "source",
     "operator" or "sink". upsert_key: the columns that identify a row of the table that the changelog
-    describes, or () where only the whole row does. mode: the changelog mode, `[I,UB,UA]`. watermark_delay_ms:
-    for a source, its watermark delay, else None. view: where its records are another edge's.
+    describes, or () if only the whole row does. mode: the changelog mode, `[I,UB,UA]`. watermark_delay_ms:
+    for a source, its watermark delay, else None. view: set if its records are those of another edge.
     """
 
     node: str
@@ -52,7 +52,7 @@ class EdgeInfo:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run before its first epoch: its edges in topological order, the plan explained, the document."""
+    """A run before its first epoch: its edges in topological order, the explained plan, the document."""
 
     pipeline_json: str
     edges: tuple[EdgeInfo, ...]
@@ -64,10 +64,10 @@ class RunPlan:
 class EdgeFile:
     """A Parquet file of an edge's records.
 
-    first_seq None: `changelog_schema` of `engine.contract.frames`, rows in any order. Else it is a source's,
-    `unit_schema`: the row r, from 0, is the record of event first_seq + r, its step is empty, its kind +I unless the
-    file has KIND; only the rows of the events low to high, both included, are meant. Files may have further columns
-    that begin with `__`; a source's have UNIT, which is the same number in all rows.
+    first_seq None: `changelog_schema` of `engine.contract.frames`, rows in any order. Else it is a file of a source in
+    `unit_schema`: row r, from 0, is the record of event first_seq + r. Its step is empty, and its kind is +I unless the
+    file has KIND. Only the rows of the events low to high, both included, belong to the edge. Files may have further
+    columns that begin with `__`; a source's files have UNIT, which is the same number in all rows.
     """
 
     path: str
@@ -81,9 +81,9 @@ class EdgeFile:
 class ClockFile:
     """The event times of a source, in a file of its edge: the event first_seq + r has the event time TIME, in ms.
 
-    Its watermark is max(TOP, top_before_ms) - delay_ms, TOP being the largest event time of the file so far. Only
-    events low to high, both included, are meant. top_before_ms: None for the source's first file. delay_ms: None
-    where the source sends no watermark.
+    Its watermark is max(TOP, top_before_ms) - delay_ms; TOP is the largest event time of the file so far. Only the
+    events low to high, both included, belong to it. top_before_ms: None for the source's first file. delay_ms: None
+    if the source sends no watermark.
     """
 
     path: str
@@ -97,7 +97,7 @@ class ClockFile:
 
 @dataclass(frozen=True)
 class Turn:
-    """A source becomes idle with an event, or counts again from it on."""
+    """A source becomes idle at an event, or active again from this event on."""
 
     seq: int
     source: str
@@ -105,7 +105,7 @@ class Turn:
 
 
 def stretches(turns: Iterable[Turn]) -> Idle:
-    """When sources are idle, from their turns in order."""
+    """The idle intervals of sources, from their turns in order."""
     found: dict[str, list[tuple[int, int]]] = {}
     for turn in turns:
         own = found.setdefault(turn.source, [])
@@ -120,12 +120,12 @@ def stretches(turns: Iterable[Turn]) -> Idle:
 class EpochOutput:
     """The output of one epoch, as Parquet files; `engine.contract.frames` has their schemas.
 
-    edges: by (node, port), those of all edges that are no views. clocks: the events of sources whose watermark follows
-    their records, one by one. watermarks: files (or folders) of `watermarks_schema`, the events of all others, and the
-    ends of all sources. Clocks and watermarks together have each source event once. late, fires, rejected, key_times
-    (by node): files or folders of these schemas; they need not be there. decision, checkpoint: of a live run, what the
-    clock decided of the epoch, and what the run needs to go on after it (`engine.contract.live`). turns: of sources
-    that become idle, or are so no more; becoming idle is an event of its own.
+    edges: by (node, port), the files of all edges that are not views. clocks: the events of sources whose watermark
+    follows from each record. watermarks: files (or folders) of `watermarks_schema`, with the events of all other
+    sources, and the ends of all sources. Clocks and watermarks together have each source event once. late, fires,
+    rejected, key_times (by node): files or folders of these schemas; they may be missing. decision, checkpoint: of a
+    live run, the decisions for the epoch, and the data to continue after it (`engine.contract.live`). turns: of sources
+    that become idle or active again; becoming idle is a separate event.
     """
 
     epoch: int
@@ -145,10 +145,9 @@ class EpochOutput:
 
 @dataclass
 class NodeProgress:
-    """How far one node is: state is waiting, running, done or failed; counts are of the whole run so far.
+    """The progress of one node: state is waiting, running, done or failed; counts are of the whole run so far.
 
-    rows_read, bytes_read: of a source, by the tasks that have ended; bytes_there: how large its files are. None where
-    nobody knows.
+    rows_read, bytes_read: of a source, by finished tasks. bytes_there: the size of its files. None if unknown.
     """
 
     node: str
@@ -164,9 +163,9 @@ class NodeProgress:
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """A source of a live run. behind: how much more it has than was taken; notes: what somebody should know of it.
+    """A source of a live run. behind: its backlog, in words. notes: messages about it for users.
 
-    is_idle: it does not hold the watermark. is_waiting: for the watermarks of its group.
+    is_idle: it does not hold back the watermark. is_waiting: it waits for the watermarks of its group.
     """
 
     behind: str = ""
@@ -178,7 +177,7 @@ class SourceProgress:
 
 @dataclass(frozen=True)
 class LiveProgress:
-    """How a live run stands: running, waiting or paused; how long its last epoch took; its last event; its sources."""
+    """The progress of a live run. state: running, waiting or paused."""
 
     state: str
     epoch_seconds: float
@@ -188,7 +187,7 @@ class LiveProgress:
 
 @dataclass
 class Progress:
-    """A run's progress. The engine replaces entries while it runs; readers may look at any time."""
+    """A run's progress. The engine replaces entries during the run; they may be read at any time."""
 
     epochs: int = 1
     epoch: int = 0
@@ -198,91 +197,91 @@ class Progress:
 
 
 class Recorder(Protocol):
-    """Where a run's output goes."""
+    """The receiver of a run's output."""
 
     def begin(self, plan: RunPlan) -> None:
         """The run is planned and about to start."""
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """An edge of an epoch is complete: it may be loaded from now on, in the background, while others are made.
+        """An edge of an epoch is complete and may be loaded in the background, while others are computed.
 
-        Nothing of it shows before `commit`, which has the same files again and says what went wrong. Epochs and
-        edges come in order. The files stay until then. Files that come from far away come with `commit` alone.
+        It becomes visible with `commit`, which has the same files again and raises loading errors. Epochs and
+        edges come in order. The files exist until then. Remote files are only passed to `commit`.
         """
 
     def commit(self, output: EpochOutput) -> None:
-        """Take one epoch, whole or not at all. The files may be gone after the call."""
+        """Store one epoch, completely or not at all. The files may be deleted after the call."""
 
     def pause(self, *, paused: bool) -> None:
-        """A live run holds, or goes on."""
+        """A live run is paused, or continues."""
 
     def stop(self) -> None:
-        """A live run was stopped; it can go on from its last epoch."""
+        """A live run was stopped; it can be resumed after its last epoch."""
 
     def finish(self) -> None:
-        """The run ended well."""
+        """The run ended successfully."""
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """The run ended badly; what was committed stays."""
+        """The run failed; committed epochs stay."""
 
 
 class Nobody:
-    """A recorder that keeps nothing."""
+    """A recorder that stores nothing."""
 
     def begin(self, plan: RunPlan) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def commit(self, output: EpochOutput) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def pause(self, *, paused: bool) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def finish(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class HandingOn:
-    """A recorder that remembers the edges and hands everything on to another one, where there is one."""
+    """A recorder that remembers the edges and forwards every call to another recorder, if there is one."""
 
     def __init__(self, to: Recorder | None) -> None:
         self._to: Recorder = to or Nobody()
         self._edges: dict[tuple[str, str], EdgeInfo] = {}
 
     def begin(self, plan: RunPlan) -> None:
-        """Remember the edges, and hand on."""
+        """Remember the edges, and forward the call."""
         self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
         self._to.begin(plan)
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.take(epoch, node, port, files)
 
     def commit(self, output: EpochOutput) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.commit(output)
 
     def pause(self, *, paused: bool) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.pause(paused=paused)
 
     def stop(self) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.stop()
 
     def finish(self) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.finish()
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Hand on."""
+        """Forward the call."""
         self._to.fail(sentence, node, cancelled=cancelled)

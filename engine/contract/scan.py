@@ -1,8 +1,8 @@
-"""A source that Spark's workers read by themselves, part by part, straight into Arrow.
+"""A source that Spark's workers read, part by part, directly into Arrow.
 
-    Scan(parts, read)      parts in order of arrival; `read` gives a part's records and rejected rows, in order
+    Scan(parts, read)      parts in order of arrival; `read` yields a part's records and rejected rows, in order
 
-Nothing of it passes through Spark's own rows, unless an expression has to be asked of Spark.
+Records do not pass through Spark's own rows, unless Spark has to evaluate an expression.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rejected(NamedTuple):
-    """A row that cannot be read: where a person finds it, what stands there, and why."""
+    """A row that cannot be read: its place for users, its text, and the reason."""
 
     file: str
     line: int
@@ -36,11 +36,11 @@ def _none() -> int:
 
 
 class ReadPart(NamedTuple):
-    """What was read of a part, in order of arrival.
+    """The rows of a part, in order of arrival.
 
-    records: KIND and WATERMARK where the scan says so, then the source's columns. file: in which file they stand;
-    lines: by record, in which line of the part; lines_before: how many lines the file has before the part. files: by
-    record, where they do not all stand in one.
+    records: KIND and WATERMARK if the scan has them, then the source's columns. file: the file of the records. lines:
+    by record, the line within the part. lines_before: returns the number of lines in the file before the part. files:
+    by record, the file, if there are several.
     """
 
     records: pa.RecordBatch
@@ -53,9 +53,9 @@ class ReadPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbered:
-    """Records have NUMBER, which ascends. end: the number that the end of their source had; None where it had none.
+    """Records have an ascending NUMBER. end: the number of their source's end; None if it had none.
 
-    idle: when it did not count (`engine.model.timeline.Idle`), by these numbers.
+    idle: the idle intervals (`engine.model.timeline.Idle`), in these numbers.
     """
 
     end: int | None = None
@@ -64,7 +64,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Scan:
-    """How workers read a source. has_marks: whether records may be explicit watermarks. numbered: of a recording."""
+    """How workers read a source. has_marks: records may be explicit watermarks. numbered: for a recording."""
 
     parts: tuple[Any, ...]
     read: Callable[[Any], Iterator[ReadPart]]
@@ -72,7 +72,7 @@ class Scan:
     numbered: Numbered | None = None
 
     def at(self, places: Mapping[str, str]) -> Scan:
-        """The same, but parts of files (those that have a `path`) are read where the workers find these."""
+        """The scan with other paths for parts of files (parts with a `path`). places: by path, the workers' path."""
 
         def moved(part: Any) -> Any:
             return part._replace(path=places.get(part.path, part.path)) if hasattr(part, "path") else part
@@ -82,13 +82,13 @@ class Scan:
 
 RAW_CHARS: Final = 500
 LINE_BYTES: Final = 16 << 20
-"""So much is kept of a row that cannot be read."""
-# So many records fit between the ordinals of two parts.
+"""The largest part of an unreadable row that is kept."""
+# The ordinals of two parts are 2**32 apart, so a part can have this many records.
 _PART_BITS: Final = 32
 
 
 def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool = False) -> DataFrame:
-    """A scan as Spark's rows: records and rejected rows in one frame. with_lines: records say where they stand, too."""
+    """A scan as Spark's rows: records and rejected rows in one frame. with_lines: records have FILE and LINE too."""
     parts, read = scan.parts, scan.read
     arrow = source_rows_schema(schema)
 
@@ -130,7 +130,7 @@ def milliseconds(values: pa.Array, column: Column) -> pa.Array:
     """An event-time column in epoch ms; the Arrow form of `Column.milliseconds`."""
     if column.time is TimeUnit.TIMESTAMP:
         micros = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
-        # Down, not towards zero: before 1970 as well.
+        # Rounded down, not towards zero, also before 1970.
         filled = micros.fill_null(0).to_numpy(zero_copy_only=False) // 1000
         return pa.array(filled, mask=micros.is_null().to_numpy(zero_copy_only=False) if micros.null_count else None)
     longs = values.cast(pa.int64())

@@ -1,6 +1,6 @@
-"""The contract of a source: one file in `engine/sources/` holds everything that it is.
+"""The contract of a source: one file in `engine/sources/` defines all of it.
 
-As an operator's (`engine.contract.operator`), with `scan` or `read` in place of inputs.
+It is like an operator's (`engine.contract.operator`), with `scan` or `read` instead of inputs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceFrames:
-    """What Spark reads of a source, once: records and rejected rows in one frame.
+    """A source as read by Spark, in one pass: records and rejected rows in one frame.
 
     rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
     watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
-    STRING and LINE BIGINT, which records may have as well, RAW STRING and REASON STRING of a rejected row, null in
+    STRING and LINE BIGINT, which records may also have, RAW STRING and REASON STRING of a rejected row, null in
     records. A record's event time is not null.
     """
 
@@ -40,7 +40,7 @@ class SourceFrames:
 
     @classmethod
     def of_records(cls, records: DataFrame) -> SourceFrames:
-        """Of a source that rejects nothing: ORDINAL, and the schema's columns. All of them are +I."""
+        """The frames of a source without rejected rows, from ORDINAL and the schema's columns. All records are +I."""
         from pyspark.sql import functions as f
 
         names = [name for name in records.columns if name != ORDINAL]
@@ -51,12 +51,12 @@ class SourceFrames:
 
     @property
     def records(self) -> DataFrame:
-        """The records alone."""
+        """Only the records."""
         return self.rows.where(f"{REASON} IS NULL").drop(*REJECTED_COLUMNS)
 
     @property
     def rejected(self) -> DataFrame:
-        """The rejected rows alone: file, line, raw, reason."""
+        """Only the rejected rows: file, line, raw, reason."""
         from pyspark.sql import functions as f
 
         names = [f.col(name).alias(name.strip("_")) for name in REJECTED_COLUMNS]
@@ -64,7 +64,7 @@ class SourceFrames:
 
 
 class TypedColumn(Parameters):
-    """A column that somebody declares."""
+    """A declared column."""
 
     name: str = Field(title="Name")
     type: str = Field("string", title="Type", description="A type of Spark or Flink, such as BIGINT or DECIMAL(10,2).")
@@ -83,7 +83,7 @@ class ComputedColumn(Parameters):
 
 
 class Source(Parameters):
-    """A source with its parameters. What all sources share stands here, at the end of each one's form."""
+    """A source with its parameters. The common parameters of all sources are here, at the end of each form."""
 
     operator: ClassVar[str]
     title: ClassVar[str]
@@ -93,21 +93,21 @@ class Source(Parameters):
     role: ClassVar[str] = "source"
 
     opens: ClassVar[tuple[str, ...]] = ()
-    """The endings of files that it is the usual source of."""
+    """The file endings for which it is the default source."""
 
     @property
     def server(self) -> str:
-        """Who is asked for its rows, by its address; empty where they are in files, or made."""
+        """The address of the server that has its rows; empty for files and generated rows."""
         return ""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables whose values that server is sent."""
+        """The environment variables whose values are sent to the server."""
         return ()
 
     @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
-        """The parameters that read a file which it opens."""
+        """The parameters to read a file with one of its endings."""
         return {"path": path}
 
     @classmethod
@@ -187,7 +187,7 @@ class Source(Parameters):
     @model_validator(mode="before")
     @classmethod
     def _clock_is_behind(cls, given: Any) -> Any:
-        """A clock that shows a time has not passed it: records of the same millisecond are not late."""
+        """Set the delay to 1 ms for a processing time: more records of the current millisecond may come."""
         if isinstance(given, dict) and given.get("processing_time") and "watermark_delay_ms" not in given:
             return {**given, "watermark_delay_ms": 1}
         return given
@@ -201,16 +201,16 @@ class Source(Parameters):
 
     @property
     def recorded_run(self) -> str | None:
-        """The run of which it is a recording; None for any other source."""
+        """The folder that identifies the recorded run; None for any other source."""
         return None
 
     @property
     def update_kind(self) -> UpdateKind:
-        """How the source writes updates, where its rows are a changelog; no consumer can change that."""
+        """How the source writes updates if its rows are a changelog; consumers cannot change this."""
         return UpdateKind.BEFORE_AND_AFTER
 
     def arrival_in(self, schema: Schema, node: str) -> Column:
-        """The column by which the source is merged with the others. Raises PipelineError where it is not set."""
+        """The column by which the source is merged with the others. Raises PipelineError if it is not set."""
         if self.arrival_column is None:
             message = "the sources are merged by a column, but this one has no arrival column. Set its arrival column."
             raise PipelineError(message, node, "arrival_column")
@@ -218,29 +218,29 @@ class Source(Parameters):
 
     @abstractmethod
     def derive(self, node: str, folder: Path) -> Derived:
-        """What is read, declared or inferred without Spark. folder: what relative paths are relative to.
+        """The columns that are read, declared or inferred without Spark. folder: the base of relative paths.
 
-        Computed columns come on top of it (`engine.reading.typed.computed`).
+        Computed columns are added later (`engine.reading.typed.computed`).
         """
 
     def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
-        """What can be chosen for a field that is marked `offered`, as it is there now. Raises SourceError."""
+        """The current choices for a field that is marked `offered`. Raises SourceError."""
         return ()
 
     def scan(self, node: str, folder: Path) -> Scan | None:
-        """How workers read it by themselves; None where Spark reads it. Raises SourceError."""
+        """How workers read it; None if Spark reads it. Raises SourceError."""
         return None
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The files of this machine that `scan` or `read` leaves to the workers. Raises SourceError."""
+        """The local files that workers read for `scan` or `read`. Raises SourceError."""
         return ()
 
     def read(
         self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
     ) -> SourceFrames:
-        """All rows as Spark's, in order of arrival; computed columns come on top of it. Raises SourceError.
+        """All rows in Spark, in order of arrival; computed columns are added later. Raises SourceError.
 
-        places: by path, where the workers find each of the `inputs`; None where they find them as we do.
+        places: by path of the `inputs`, the path for workers; None if the paths are the same.
         """
         scan = self.scan(node, folder)
         assert scan is not None, "a source that workers cannot read says how Spark does"
@@ -254,19 +254,19 @@ class Source(Parameters):
         )
 
     def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
-        """How a live run reads it; whole, where nobody says otherwise. run: its name. Raises SourceError."""
+        """How a live run reads it; by default as a whole. run: its name. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
 
     def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
-        """A live run that got so far, None for nowhere, is deleted: what was kept for it goes. run: its name.
+        """Remove the resources of a live run that is deleted. run: its name. position: its last one, or None.
 
-        What is left for a person to remove, in sentences.
+        Returns what users have to remove themselves, as sentences.
         """
         return ()
 
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """A source of the same columns with no more than its first so many rows, kept in the folder `into`."""
+        """A source with the same columns and at most its first `rows` rows, stored in the folder `into`."""
 
     @abstractmethod
     def flink_sql(self, node: str, schema: Schema) -> str:

@@ -1,4 +1,4 @@
-"""What an operator does on Spark, as a value: a projection in Spark SQL, or a kernel per key."""
+"""An operator's work on Spark, as a value: a projection in Spark SQL, or a kernel per key."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Projection:
-    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
+    """A native step's work on one input: Spark SQL expressions, one per output column, and a condition.
 
-    each: a Spark SQL array; a record comes out once per element, in their order, which the values call
-    EACH (of `engine.contract.frames`). call: a function in Python, whose results the values see as a column.
+    each: a Spark SQL array; a record is emitted once per element, in order; the values refer to the element as
+    EACH (of `engine.contract.frames`). call: a call of a Python function, whose results are a column for the values.
     """
 
     values: tuple[str, ...]
@@ -36,9 +36,9 @@ class Projection:
 
 @dataclass(frozen=True)
 class Native:
-    """A stateless step in Spark SQL: the union of its inputs' projections. `kinds` are kept, others dropped.
+    """A stateless step in Spark SQL: the union of its inputs' projections. Other kinds than `kinds` are dropped.
 
-    forward: positions stay as they are (a sink); else each record's step is extended.
+    forward: positions are unchanged (a sink); else each record's step is extended.
     """
 
     projections: tuple[Projection, ...]
@@ -48,9 +48,9 @@ class Native:
 
 @dataclass(frozen=True)
 class KeyedInput:
-    """What a kernel sees of one input: the key and the values of a row, as Spark SQL expressions.
+    """One input of a kernel: the key and the values of a row, as Spark SQL expressions.
 
-    Timestamps reach the kernel as BIGINT microseconds and leave it so; the runtime converts.
+    In the kernel's input and output, timestamps are BIGINT microseconds; the runtime converts them.
     """
 
     keys: tuple[str, ...]
@@ -63,9 +63,9 @@ class Keyed:
     """A stateful step: spread records by key, sort them by position, run a kernel per key.
 
     kernel: called once per task, without arguments (functools.partial of the kernel's class).
-    uses_time: whether the kernel looks at watermarks or sets timers. by_event_time: whether it needs event
-    time at all. bundling: in mini-batch; the kernel is told of every bundle's end. columnar: the same rule on whole
-    batches, where there is one and its conditions hold.
+    uses_time: whether the kernel uses watermarks or timers. by_event_time: whether it needs event
+    time at all. bundling: in mini-batch; the kernel is called at every bundle's end. columnar: the columnar kernel,
+    if there is one and its conditions hold.
     """
 
     inputs: tuple[KeyedInput, ...]

@@ -1,10 +1,10 @@
-"""How a live run reads a source: bit by bit, and what it has to remember of that.
+"""How a live run reads a source incrementally, and the values that it has to store for it.
 
     stream.poll(position, limit, now_ms, ending)  ->  Taken(what, position, is_end)
     stream.read(what)                             ->  a scan by workers, or a source that Spark reads
 
-Only `poll` looks at files, servers and the clock. What it decided is in `what`, which is kept with the epoch: `read`
-depends on nothing else, so that the same epoch can be read again, and a recorded run replayed.
+Only `poll` accesses files, servers and the clock. Its decision is `what`, which is stored with the epoch. `read`
+depends on nothing else, so that the same epoch can be read again, and a recorded run can be replayed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
 
 Json = Any
-"""Plain values: numbers, texts, lists, objects, None."""
+"""Plain values: numbers, strings, lists, objects, None."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much an epoch takes of a source at most: records, or bytes where nobody has counted records yet."""
+    """The most that an epoch takes from a source: records, or bytes if records have not been counted yet."""
 
     records: int
     bytes: int
@@ -32,10 +32,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Taken:
-    """What an epoch takes of a source.
+    """The part of a source that an epoch takes.
 
-    what: None for nothing. position: after it; where the next poll goes on. is_end: nothing follows, ever. behind: how
-    much more there is already, as a person reads it ("" for nothing). notes: what somebody should know of the source.
+    what: None for nothing. position: after it, for the next poll. is_end: the source has ended. behind: the backlog, in
+    words ("" for none). notes: messages about the source for users.
     """
 
     what: Json
@@ -46,36 +46,36 @@ class Taken:
 
 
 class Stream(Protocol[S_co]):
-    """A source in one process. S_co: sources that Spark reads (`engine.contract.source.Source`)."""
+    """An open source in one process. S_co: sources that Spark reads (`engine.contract.source.Source`)."""
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """What is there after a position, None for the start.
+        """The available records after a position, None for the start.
 
-        now_ms: of a clock that only moves on, from anywhere. ending: the source is asked for the last time; it gives
-        all that is there. Raises SourceError.
+        now_ms: of a monotonic clock with any start. ending: this is the last poll; the source returns
+        everything available. Raises SourceError.
         """
 
     def read(self, what: Json) -> Scan | S_co:
-        """What was taken. Raises SourceError."""
+        """Read the part that was taken. Raises SourceError."""
 
     def close(self) -> None:
-        """Nobody asks any more: the run is over, or goes on elsewhere."""
+        """Release resources: the run is over, or continues elsewhere."""
 
 
 @dataclass(frozen=True)
 class Whole(Generic[S]):
-    """A source that ends, read at once."""
+    """A finite source that is read at once."""
 
     source: S
     scan: Scan | None
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """All of it, the first time."""
+        """The first poll takes all of it."""
         return Taken("all" if position is None else None, "end", is_end=True)
 
     def read(self, what: Json) -> Scan | S:
-        """It."""
+        """The source, or its scan."""
         return self.source if self.scan is None else self.scan
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""

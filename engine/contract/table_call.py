@@ -11,7 +11,7 @@ from engine.model.schema import quote
 
 
 def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> str:
-    """`SELECT * FROM TABLE(NAME(TABLE `t`, LIMIT => 3))`, of the parameters that are not as by default."""
+    """`SELECT * FROM TABLE(NAME(TABLE `t`, LIMIT => 3))`, with the parameters that differ from their defaults."""
     non_defaults = parameters.model_dump(mode="json", exclude_defaults=True)
     arguments = [f"TABLE {quote(table)}" for table in tables]
     arguments += [f"{name.upper()} => {_literal(value)}" for name, value in non_defaults.items()]
@@ -19,7 +19,7 @@ def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> s
 
 
 def _literal(value: object) -> str:
-    """A value as SQL: lists of plain values are arrays, what has fields is JSON in a text."""
+    """A value as SQL: a list of plain values is an array, a nested value is a JSON string."""
     match value:
         case None:
             return "NULL"
