@@ -12,5 +12,5 @@ FOLDER = Path(__file__).parent
 
 @cache
 def examples() -> dict[str, Pipeline]:
-    """The examples by the name of their file, in the order of the gallery."""
+    """The examples by file name, in the order of the gallery."""
     return {path.stem: Pipeline.from_json(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}

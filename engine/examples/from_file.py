@@ -1,6 +1,6 @@
-"""A first pipeline for a file that somebody dropped: its rows, the newest or the number of them per key, a sink.
+"""A first pipeline for a dropped file: its rows, the latest row or the number of rows per key, and a sink.
 
-What is a key and what a time is guessed from the columns; every guess can be changed in the builder.
+The key and the time are guessed from the columns; every guess can be changed in the builder.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed
 
 
 def readable() -> tuple[str, ...]:
-    """The endings of the files that a first pipeline can be made for."""
+    """The file endings for which a first pipeline can be made."""
     return tuple(ending for source in sources().values() for ending in source.opens)
 
 
 def first_pipeline(path: str, folder: Path) -> Pipeline:
-    """A pipeline that reads a kept file. Raises PipelineError for a kind of file that the studio does not read."""
+    """A pipeline that reads a stored file. Raises PipelineError for an unsupported file type."""
     cls = next((source for source in sources().values() if Path(path).suffix.lower() in source.opens), None)
     if cls is None:
         message = (
@@ -52,7 +52,7 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
 
 
 def _first_line(path: Path) -> str:
-    """How a file begins; "" where that cannot be read."""
+    """The first line of a file; "" if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.readline(_LINE_BYTES).decode(errors="replace")
@@ -61,7 +61,7 @@ def _first_line(path: Path) -> str:
 
 
 def _proposals(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Sequence[TimeProposal]:
-    """The columns that can be the event time, the likeliest first."""
+    """The columns that can be the event time, the most likely first."""
     try:
         source = cls.model_validate(dict(parameters))
         return source.profile("file", folder)[1] if isinstance(source, FileSource) else ()
@@ -73,7 +73,7 @@ def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> S
     try:
         return cls.model_validate(dict(parameters)).derive("file", folder).schema
     except StudioError:
-        # The builder shows what is wrong with the file, at the node.
+        # The builder shows the file's error at the node.
         return None
 
 

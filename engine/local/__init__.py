@@ -1,14 +1,15 @@
-"""A plan without Spark jobs, node by node, over records that fit memory: the rules of a run, record for record.
+"""Runs a plan without Spark jobs, node by node, over records in memory: the same result as a run, record for record.
 
-    sources       the events of sources, read as a run reads them
-    arrivals      their numbers, in one order over all sources
+    sources       the events of sources, read as in a run
+    arrivals      the events' numbers, in one order over all sources
     watermarks    each source's watermark after each event
-    values        what expressions make of records; Spark is asked for what Arrow cannot do, once per input
+    values        expressions over records; Spark evaluates the ones that Arrow cannot, once per input
     native        stateless steps
-    bundles       mini-batch
     keyed         stateful steps, through the operators' plain kernels
+    preview       the first records of an output
+    parsed        the first parsed rows of a source
 
-First records while one composes, the replay of a key's state, and tests that need no cluster stand on it.
+It is used for first records in the builder, for the replay of a key's state, and for tests without a cluster.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ __all__ = ["Events", "LocalRun", "Mark", "Spark"]
 
 @dataclass
 class _Output:
-    """What a node came to. second: by port."""
+    """The output of a node. second: by port."""
 
     records: pa.Table
     lates: Sequence[Late] = ()
@@ -53,9 +54,9 @@ class _Output:
 
 
 class LocalRun:
-    """A run of a plan over given events. A node is run when somebody asks for what it came to, and what is above it.
+    """A run of a plan over given events. A node and the nodes above it run when the node's output is requested.
 
-    events: of every source of the plan. spark: asked only for expressions that are more than plain.
+    events: of every source of the plan. spark: only used for expressions that Arrow cannot evaluate.
     """
 
     def __init__(self, plan: Plan, events: Mapping[str, Events], spark: Spark) -> None:
@@ -71,7 +72,7 @@ class LocalRun:
             )
             for node in plan.sources
         }
-        """By source its events in order of arrival, each with the watermark after it."""
+        """By source, its events in order of arrival, each with the watermark after it."""
         self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
         self._by_time = sources_by_event_time(plan)
         self._drops_retractions = not is_on(plan.pipeline.options, RETRACTION)
@@ -117,13 +118,13 @@ class LocalRun:
         return whole.filter(pc.is_valid(whole.column(KIND))).sort_by(SEQ)
 
     def _given(self, input_: InputPlan) -> pa.Table:
-        """What a consumer gets of an input: without -U where it wants none."""
+        """The records that a consumer receives of an input: without -U if it does not need them."""
         table = self.records(input_.node, input_.port)
         dropped = self._plan.node(input_.node).mode - input_.mode if input_.port == OUT else frozenset()
         return _without(table, {int(kind) for kind in dropped})
 
     def _without_retractions(self, node: NodePlan, table: pa.Table) -> pa.Table:
-        """Where retraction is switched off, what takes rows back goes nowhere."""
+        """If retraction is switched off, retractions are dropped."""
         return _without(table, set(range(4)) - set(map(int, node.mode))) if self._drops_retractions else table
 
     def _keyed(self, node: NodePlan, step: Keyed, inputs: Sequence[pa.Table]) -> _Output:
@@ -132,7 +133,7 @@ class LocalRun:
         if step.bundling is not None:
             ends = flushes(node.inputs, self._timelines, self._by_time)
             bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
-            # What is still open when everything has ended there is no more.
+            # At the end of the input there are no more open bundles.
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
@@ -147,7 +148,7 @@ class LocalRun:
 
 
 def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Mapping[str, pa.Table]:
-    """The input records that the ledger says were lost, once each, as they came in."""
+    """The input records that are lost according to the ledger, once each and unchanged."""
     assert isinstance(node.operator, Operator)
     tables = {}
     for port in node.second:
@@ -187,7 +188,7 @@ def _table(schema: Schema, records: Sequence[Emitted]) -> pa.Table:
 def _array(values: Sequence[Any], type_: Any) -> Any:
     import pyarrow as pa
 
-    # Kernels know instants as microseconds.
+    # Instants in kernels are microseconds.
     return pa.array(values, pa.int64()).cast(type_) if pa.types.is_timestamp(type_) else pa.array(values, type_)
 
 

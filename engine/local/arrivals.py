@@ -1,4 +1,4 @@
-"""The numbers of events: those of all sources in one order of arrival, the ends of sources among them."""
+"""The numbers of events: one order of arrival over all sources, including the ends of sources."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Events:
-    """Events of a source in order: KIND (null: only a watermark), WATERMARK (null but for those), the columns.
+    """Events of a source in order: KIND (null: a watermark event), WATERMARK (null for all other events), the columns.
 
-    That of a recording has NUMBER, too. is_whole: whether these are all that it has.
+    A recording also has NUMBER. is_whole: whether these are all events of the source.
     """
 
     table: pa.Table
@@ -32,7 +32,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Numbers:
-    """seqs: by source, the number of each of its events. ends: of each source's end."""
+    """The numbers of events. seqs: by source, of each of its events. ends: by source, of its end."""
 
     seqs: Mapping[str, Sequence[int]]
     ends: Mapping[str, int]
@@ -41,7 +41,7 @@ class Numbers:
 def numbered(
     arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
 ) -> Numbers:
-    """Number the events from 1. sources: those of the plan. tables: which of them rows are looked up in."""
+    """Number the events from 1. sources: of the plan. tables: the names of lookup tables among them."""
     left = {node.id: len(events[node.id]) for node in sources}
     seqs = {name: [0] * count for name, count in left.items()}
     ends: dict[str, int] = {}
@@ -67,7 +67,7 @@ def numbered(
 def _order(
     arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
 ) -> list[tuple[str, int]]:
-    """The source and the place in it of every event."""
+    """The source and the index in it of every event, in order of arrival."""
     all_of_them = [(node.id, index) for node in sources for index in range(len(events[node.id]))]
     match arrival.mode:
         case "one_after_the_other":
@@ -90,12 +90,12 @@ def _order(
                 places[name] = index + 1
                 if index < len(events[name]):
                     listed.append((name, index))
-            # Rows beyond the list come last: a run complains of them, first records need not.
+            # Rows beyond the list come last: they are an error in a run, but not for first records.
             return [*listed, *(event for event in all_of_them if event[1] >= places.get(event[0], 0))]
 
 
 def _arrival_values(node: NodePlan, events: Events) -> list[tuple[bool, bool, Any]]:
-    """By event what sources are merged by: NULL comes first and NaN last, as in Spark; what is equal keeps order."""
+    """By event, the sort key for merging sources: NULL is first and NaN last, as in Spark; the sort is stable."""
     source = node.operator
     assert isinstance(source, Source)
     values = plain_values(events.table.column(source.arrival_in(node.schema, node.id).name))

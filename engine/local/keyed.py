@@ -29,9 +29,9 @@ _NAN: Final = float("nan")
 
 @dataclass(frozen=True)
 class Gathered:
-    """The input of a keyed step. records: in order of position. labels: by port, what the values are called.
+    """The input of a keyed step. records: in order of position. labels: by port, the labels of the values.
 
-    key_types: the types of the key's parts, in Spark's words.
+    key_types: the Spark types of the key's parts.
     """
 
     records: Sequence[KeyedRecord]
@@ -40,7 +40,7 @@ class Gathered:
 
 
 class OfKey(NamedTuple):
-    """What a key came to: what its kernel said, and what is kept of it."""
+    """The result of a key: its kernel's output and its saved state."""
 
     key: Key
     out: Output
@@ -49,7 +49,7 @@ class OfKey(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What all keys came to. emitted, lates: in order of position. fires: (event, start, end), each once."""
+    """The result of all keys. emitted, lates: in order of position. fires: (event, start, end), each once."""
 
     emitted: list[Emitted] = field(default_factory=list)
     lates: list[Late] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: Spark) -> Gathered:
-    """The records of some or all inputs as the kernel gets them, each with its key."""
+    """The records of some or all inputs in the form for the kernel, each with its key."""
     keyed_records: list[KeyedRecord] = []
     labels: dict[int, tuple[Label, ...]] = {}
     key_types: tuple[str, ...] = ()
@@ -81,12 +81,12 @@ def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: S
 
 
 def comparable(key: Key) -> Key:
-    """A key that equals another one where their parts are the same, NaN among them."""
+    """A key in a form in which equal keys are equal in Python, also with NaN."""
     return tuple(_NAN if part != part else tuple(part) if isinstance(part, list) else part for part in key)
 
 
 def key_order(node: NodePlan, step: Keyed, key_types: Sequence[str]) -> Callable[[Key], int]:
-    """What Flink's hash maps put the keys in order by; nothing where that is not known."""
+    """The hash by which Flink's hash maps order the keys; a constant if it is unknown."""
     order = hashed_order(step, node.inputs[0].schema)
     encode = row_encoder([key_types[at] for at in order]) if key_types else None
     if encode is None or not order:
@@ -104,7 +104,7 @@ def run_keys(
     saved: Mapping[Key, Saved] | None = None,
     after: Callable[[Kernel, Saved | None], None] = lambda kernel, saved: None,
 ) -> Iterator[OfKey]:
-    """Every key with records or with a state from before, in turn through one kernel. after: is told of each key."""
+    """Run every key with records or with a saved state through one kernel. after: called after each key."""
     kernel = make()
     kept = saved or {}
     by_key: dict[Key, list[Input]] = {key: [] for key in kept}
@@ -117,7 +117,7 @@ def run_keys(
 
 
 def outcome_of(keys: Iterable[OfKey]) -> Outcome:
-    """All keys together."""
+    """The results of all keys, combined."""
     outcome, fires = Outcome(), set()
     for _, out, _ in keys:
         outcome.emitted += out.emitted

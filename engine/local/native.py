@@ -1,4 +1,4 @@
-"""A native step: the projections and conditions of a stateless operator, kinds kept as they are."""
+"""A native step: the projections and conditions of a stateless operator; kinds stay unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run_native(node: NodePlan, step: Native, inputs: Sequence[pa.Table], spark: Spark) -> pa.Table:
-    """Apply a native step. Positions grow by the port (of several) and one ordinal."""
+    """Apply a native step. Steps are extended by the port (if there are several) and one ordinal."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The first rows of a source as they are parsed, and those that are rejected, without Spark."""
+"""The first parsed rows of a source, and the rejected ones, without Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ LOOKED_AT: Final = 1000
 
 @dataclass(frozen=True)
 class Parsed:
-    """rows: the first ones, of `columns`. rejected: of the `looked_at` rows in front. left_out: columns for Spark."""
+    """Parsed rows.
+
+    rows: the first ones, with `columns`. rejected: among the first `looked_at` rows. left_out: columns that need Spark.
+    """
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
@@ -28,9 +31,9 @@ class Parsed:
 
 
 def parsed_rows(source: Source, schema: Schema, node: str, folder: Path, rows: int = 10) -> Parsed | None:
-    """The first rows of a source that workers read by themselves; None of any other. Raises SourceError.
+    """The first rows of a source that workers read; None for any other source. Raises SourceError.
 
-    schema: the source's output, computed columns included where they are known.
+    schema: the source's output, including computed columns if they are known.
     """
     scan = source.scan(node, folder)
     if scan is None:

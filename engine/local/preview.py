@@ -1,8 +1,7 @@
-"""The first records of an output, made of the first rows of the sources: what an edge carries, in a moment.
+"""The first records of an output, computed from the first rows of the sources: a fast preview of an edge.
 
-The local executor makes them, mostly without Spark. The first rows are taken for all there is, so windows fire as they
-would at the end of the input. Mini-batch is left out of account: where its bundles end depends on everything that is
-not read.
+The local executor computes them, mostly without Spark. The first rows are treated as the whole input, so windows fire
+as at its end. Mini-batch is ignored: the ends of its bundles depend on records that are not read.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SHOWN: Final = 200
 
 @dataclass(frozen=True)
 class Preview:
-    """The first records of an output in order of position. rows: how many rows of each source it was made of.
+    """The first records of an output in order of position. rows: by source, the number of rows that were used.
 
     is_whole: no source has more rows than that.
     """
@@ -39,9 +38,9 @@ class Preview:
 
 
 def first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, *, rows: int = ROWS) -> Preview:
-    """What a node makes of the first rows of the sources above it. Raises SourceError, RunFailed.
+    """The output of a node for the first rows of the sources. Raises SourceError, RunFailed.
 
-    spark: asked only for what cannot be read or computed without it.
+    spark: only used for sources and expressions that need it.
     """
     try:
         return _first_records(plan, node_id, spark, folder, rows)
@@ -54,7 +53,7 @@ def first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, *, rows:
 def _first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, rows: int) -> Preview:
     options = {name: text for name, text in plan.pipeline.options.items() if name != MINI_BATCH.name}
     plan = replace(plan, pipeline=plan.pipeline.model_copy(update={"options": options}))
-    # Of all sources, also those that this node does not see: events are numbered as in a run.
+    # Of all sources, not only those above the node: events are numbered as in a run.
     events = read(plan, spark, folder, rows)
     table = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
     names = plan.node(node_id).schema.names

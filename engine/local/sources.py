@@ -1,6 +1,6 @@
-"""The events of sources: whole, or the first rows of each.
+"""The events of sources: all, or the first rows of each source.
 
-What workers read by themselves is read here, in the process; of the others Spark is asked, once for all of them.
+Sources that workers read are read in this process. Spark reads the other sources, all in one query.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SOURCE: Final = "__source"
 
 
 def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Mapping[str, Events]:
-    """The events of all sources, by source; rows: no more than so many of each. Raises SourceError."""
+    """The events of all sources, by source. rows: the limit for each source. Raises SourceError."""
     with scratch("sources") as place:
         heads = {node.id: _head(node, folder, place, rows) for node in plan.sources}
         tables = {node.id: _here(node, heads[node.id], folder, rows) for node in plan.sources}
@@ -45,14 +45,14 @@ def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Map
 def _head(node: NodePlan, folder: Path, place: Path, rows: int | None) -> Source:
     source = node.operator
     assert isinstance(source, Source)
-    # One more than is wanted tells whether there are more.
+    # One additional row shows whether there are more.
     return source if rows is None else source.head(rows + 1, node.id, folder, place)
 
 
 def _here(node: NodePlan, source: Source, folder: Path, rows: int | None) -> pa.Table | None:
-    """A source's events as workers read them: KIND, WATERMARK, NUMBER of a recording, the columns.
+    """A source's events as workers read them: KIND, WATERMARK, NUMBER for a recording, the columns.
 
-    None where that is left to Spark.
+    None if Spark has to read it.
     """
     import pyarrow as pa
 
@@ -71,7 +71,7 @@ def _here(node: NodePlan, source: Source, folder: Path, rows: int | None) -> pa.
 
 
 def _typed(records: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Where a scan does not say it, all records are +I, and none is a watermark."""
+    """The records in this schema. By default all records are +I, and none is a watermark."""
     import pyarrow as pa
 
     size, names = records.num_rows, records.schema.names
@@ -102,7 +102,7 @@ def _with_spark(
 
 
 def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, rows: int | None) -> DataFrame:
-    """A source's records with its computed columns: ORDINAL, KIND, WATERMARK, and the schema's."""
+    """A source's records with its computed columns: ORDINAL, KIND, WATERMARK, and the schema's columns."""
     records = frames_of(source, spark, node.id, folder).records
     records = records.select(ORDINAL, KIND, WATERMARK, *map(quote, node.schema.names))
     return records if rows is None else records.orderBy(ORDINAL).limit(rows + 1)

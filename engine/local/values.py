@@ -1,6 +1,6 @@
-"""What the expressions of a step make of some records: in the process where that is sure to be the same, else in Spark.
+"""Evaluates the expressions of a step over records: in this process if the result is certainly the same, else in Spark.
 
-Spark is asked once for all that is open, so that with plain columns none is needed at all.
+Spark evaluates all remaining expressions in one query; plain columns need no Spark at all.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NUMBER: Final = "__number"
 
 @dataclass(frozen=True)
 class Selected:
-    """Some records and what expressions make of them. records: those that pass, with all their columns.
+    """Records and the values of expressions. records: the records that meet the condition, with all their columns.
 
-    numbers: where records come once per element of a list, the element's place in it. columns: by expression.
+    numbers: if records are repeated per element of a list, the element's index in it. columns: by expression.
     """
 
     records: pa.Table
@@ -52,7 +52,7 @@ def select(
 ) -> Selected:
     """Compute expressions over the records that meet the condition, once per element of the list `each`.
 
-    The condition comes first: it may keep out what the others cannot be computed of.
+    The condition is evaluated first: it may exclude records for which the other expressions fail.
     """
     import pyarrow as pa
 
@@ -83,7 +83,7 @@ def select(
 
 
 def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark) -> tuple[pa.Table, Schema]:
-    """The records with the results of a function in Python: it runs in Spark's workers, never in this process."""
+    """The records with the results of a Python function, which runs in Spark's workers, never in this process."""
     import pyarrow as pa
 
     from engine.python_functions import on_spark
@@ -100,7 +100,7 @@ def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark)
 
 
 def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
-    """The column that an expression makes of these records; None where Spark has to be asked. Raises OverflowError."""
+    """The values of an expression over these records; None if it needs Spark. Raises OverflowError."""
     parsed = Expression.parse(expression)
     if (column := parsed.plain_column(schema)) is not None:
         return records.column(column.name)
@@ -109,14 +109,14 @@ def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
 
 
 def plain_values(column: Any) -> list[Any]:
-    """Values as kernels know them: instants are BIGINT microseconds."""
+    """Values in the form for kernels: instants are BIGINT microseconds."""
     import pyarrow as pa
 
     return to_pylist(column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column)
 
 
 def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
-    """The elements by record, where they are a sequence of numbers, as those of windows are; else None."""
+    """The elements by record, if they are a sequence of numbers, as for windows; else None."""
     try:
         tree = parse_one(each, dialect="spark")
     except SqlglotError:
@@ -133,7 +133,7 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
         if first is None or last is None or step is None:
             ranges.append(())
         elif not step or (last - first) * step < 0:
-            # Spark has a sentence for it.
+            # Spark reports an error for it.
             return None
         else:
             ranges.append(range(first, last + (1 if step > 0 else -1), step))
@@ -141,7 +141,7 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
 
 
 def _same_for_all(array: exp.Array, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
-    """The elements of an array of whole numbers, such as the sets of GROUPING SETS."""
+    """The elements of an array of integers, such as the sets of GROUPING SETS; else None."""
     import pyarrow as pa
 
     columns = [without_spark(each.sql(dialect="spark"), schema, records) for each in array.expressions]
@@ -151,7 +151,7 @@ def _same_for_all(array: exp.Array, schema: Schema, records: pa.Table) -> list[S
 
 
 def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]]) -> tuple[pa.Table, Schema, list[int]]:
-    """The records once per element, which is a column of its own then; and each element's place."""
+    """The records once per element, with the element as a column; and each element's index."""
     import pyarrow as pa
 
     places = [place for place, items in enumerate(lists) for _ in items]
@@ -169,7 +169,7 @@ def _with_spark(
     where: str | None,
     each: str | None,
 ) -> pa.Table:
-    """One frame, one answer: `__at`, the record's place; `__number`, the element's; a column per expression."""
+    """One query to Spark: `__at`, the record's index; `__number`, the element's; a column per expression."""
     import pyarrow as pa
     from pyspark.sql import functions as f
 

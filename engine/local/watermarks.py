@@ -1,4 +1,4 @@
-"""The watermark of a source after each of its events, as `engine.runtime` has it of a run."""
+"""The watermark of a source after each of its events, as in a run by `engine.runtime`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 def marks_of(node: NodePlan, events: Events, seqs: Sequence[int], end: int, step_ms: int | None) -> tuple[Mark, ...]:
     """A source's events in order of arrival, its end last. step_ms: in mini-batch, the steps of its watermark.
 
-    A source without event time has its end alone.
+    A source without event time only has its end.
     """
     source, time = node.operator, node.schema.event_time
     assert isinstance(source, Source)
