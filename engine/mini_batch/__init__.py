@@ -1,1 +1,1 @@
-"""Mini-batch: records are held back in bundles and folded; where bundles end is in `engine.runtime.mini_batch`."""
+"""Mini-batch: records are buffered in bundles and folded; `engine.runtime.mini_batch` finds the ends of bundles."""

@@ -1,9 +1,9 @@
-"""Mini-batch: records are folded in bundles, and a key says once per bundle what they come to.
+"""Mini-batch: records are folded in bundles, and a key emits its result once per bundle.
 
 A bundle ends with every `size`-th record that reaches the operator, whatever its key; with a watermark of
-one of its inputs; and with the end of the input. Its latency is a time on the wall, which never elapses
-here. Watermarks pass in steps of the latency where an operator below needs event time, as Flink's mini-batch
-assigner lets them; elsewhere only the end of a source ends a bundle.
+one of its inputs; and with the end of the input. Flink's latency is a wall-clock time, which never elapses
+here. If an operator downstream needs event time, watermarks advance in steps of the latency, as by Flink's
+mini-batch assigner; otherwise only the end of a source ends a bundle.
 Source: Flink ExecutionConfigOptions, MiniBatchIntervalInferRule, CountBundleTrigger.
 """
 
@@ -18,7 +18,7 @@ from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, is_on, is_one
 
 @dataclass(frozen=True)
 class MiniBatch:
-    """The options of mini-batch where it is on. size: records of a bundle."""
+    """The options of mini-batch if it is on. size: the number of records of a bundle."""
 
     size: int
     latency_ms: int
@@ -28,8 +28,8 @@ class MiniBatch:
 class Bundling:
     """How a keyed step bundles its input.
 
-    two_phases: the records of a bundle are folded per key first, and it is these that are counted into the
-    bundles by which the operator emits.
+    two_phases: the records of a bundle are first folded per key; the folds are then counted into the bundles with which
+    the operator emits.
     """
 
     size: int
@@ -37,7 +37,7 @@ class Bundling:
 
 
 def mini_batch(options: Mapping[str, str]) -> MiniBatch | None:
-    """The options of mini-batch, or None where it is off. Raises PipelineError where one of its two is missing."""
+    """The options of mini-batch, or None if it is off. Raises PipelineError if one of its two options is missing."""
     if not is_on(options, MINI_BATCH):
         return None
     size, latency_ms = records(options, BUNDLE_SIZE), time_ms(options, LATENCY)
@@ -53,9 +53,9 @@ def mini_batch(options: Mapping[str, str]) -> MiniBatch | None:
 
 
 def bundling(options: Mapping[str, str], *, two_phases: bool = False) -> Bundling | None:
-    """How a step bundles its input under these options; None where it does not.
+    """How a step bundles its input with these options; None if it does not.
 
-    two_phases: whether the step can fold before it counts; the option that asks for one phase overrules it.
+    two_phases: whether the step can fold before it counts, unless an option requires one phase.
     """
     batch = mini_batch(options)
     if batch is None:

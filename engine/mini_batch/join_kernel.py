@@ -1,4 +1,4 @@
-"""Mini-batch of a join: the changes of each side are folded per key, then one side is joined after the other.
+"""Mini-batch for joins: the changes of each side are folded per key, then one side is joined after the other.
 
 Source: Flink MiniBatchStreamingJoinOperator and its BufferBundles.
 """
@@ -20,17 +20,17 @@ Change = tuple[int, Row]
 
 
 class ReplacingKernel(Kernel):
-    """A join that can take a row and its successor together."""
+    """A join that can process a row and its successor together."""
 
     @abstractmethod
     def replace(self, old: Change, new: Change, out: Output) -> None:
-        """Replace a row: partners of both are not padded in between."""
+        """Replace a row; partners of both rows are not padded in between."""
 
 
 class FoldedSide:
-    """The changes of one side within a bundle: what takes back what came in the same bundle leaves nothing.
+    """The changes of one side within a bundle: a row that is added and retracted in the same bundle leaves no change.
 
-    By unique key there are two at most, the row that goes and the one that comes; by content as many as are left.
+    By unique key there are at most two changes, the old row and the new row; by content any number.
     """
 
     def __init__(self, side: JoinSide) -> None:
@@ -39,14 +39,14 @@ class FoldedSide:
         self.emptied: set[Any] = set()
 
     def add(self, kind: int, row: Row) -> None:
-        """Fold a change in."""
+        """Add a change and fold it."""
         if self.unique_key is None:
             self._add_by_content(kind, row)
         else:
             self._add_by_key(tuple([row[place] for place in self.unique_key]), kind, row)
 
     def drain(self) -> Iterator[list[Change]]:
-        """What is left, by row or unique key, in the order in which they first came; and forget it."""
+        """Return and remove the folded changes, by row or unique key, in the order of their first arrival."""
         changes, self.changes = self.changes, {}
         self.emptied.clear()
         return (left for left in changes.values() if left)
@@ -63,7 +63,7 @@ class FoldedSide:
         left = self.changes.setdefault(key, [])
         accumulates = kind in (INSERT, UPDATE_AFTER)
         if key in self.emptied and accumulates:
-            # Nobody has heard of the row that this one updates.
+            # The row that this one updates was not emitted.
             self.emptied.remove(key)
             kind = INSERT
         if left and left[-1][0] in (INSERT, UPDATE_AFTER):
@@ -79,7 +79,7 @@ class FoldedSide:
 
 
 class BundledJoin(Kernel):
-    """A join, bundle by bundle: the right side first, but for a right join, so that less is padded in vain."""
+    """A join, bundle by bundle: the right side first (for a right join the left side), to avoid needless padding."""
 
     def __init__(self, kernel: Callable[[], ReplacingKernel], kind: JoinKind, left: JoinSide, right: JoinSide) -> None:
         self.kernel = kernel()
@@ -87,15 +87,15 @@ class BundledJoin(Kernel):
         self.sides = (FoldedSide(left), FoldedSide(right))
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Begin with a key."""
+        """Begin a key."""
         self.kernel.start(key, state)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Fold it into its side."""
+        """Fold the record into its side."""
         self.sides[out.port].add(kind, row)
 
     def on_bundle(self, out: Output) -> None:
-        """Join what is left of the bundle."""
+        """Join the folded changes of the bundle."""
         for port in self.order:
             out.port = port
             for changes in self.sides[port].drain():
@@ -107,11 +107,11 @@ class BundledJoin(Kernel):
                         self.kernel.on_record(kind, row, out)
 
     def finish(self) -> Any | None:
-        """What the join keeps."""
+        """The state of the join."""
         return self.kernel.finish()
 
     def describe(self, names: Names) -> Description:
-        """What the join keeps, and what is held back."""
+        """The state of the join, and the buffered records."""
         held = (
             (port, kind, row)
             for port, side in enumerate(self.sides)

@@ -1,4 +1,4 @@
-"""Kernels that hold the records of a bundle back, fold them, and give what is left to a kernel without bundles.
+"""Kernels that buffer the records of a bundle, fold them, and pass the result to a kernel without bundles.
 
 Source: Flink's MapBundleFunctions of deduplication and normalisation.
 """
@@ -17,7 +17,7 @@ Fold = Callable[[Records], Records]
 
 
 class BundledKernel(Kernel):
-    """Any kernel that needs no timers, bundle by bundle. State: that of the kernel; a bundle leaves nothing."""
+    """Any kernel without timers, bundle by bundle. State: that of the kernel; a bundle adds no state."""
 
     def __init__(self, kernel: Callable[[], Kernel], fold: Fold) -> None:
         self.kernel = kernel()
@@ -25,25 +25,25 @@ class BundledKernel(Kernel):
         self.held: list[tuple[int, Row]] = []
 
     def start(self, key: Key, state: Any | None) -> None:
-        """Begin with a key."""
+        """Begin a key."""
         self.kernel.start(key, state)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Hold it back."""
+        """Buffer the record."""
         self.held.append((kind, row))
 
     def on_bundle(self, out: Output) -> None:
-        """Hand on what is left of the bundle."""
+        """Pass the folded records of the bundle to the kernel."""
         for kind, row in self.fold(self.held):
             self.kernel.on_record(kind, row, out)
         self.held.clear()
 
     def finish(self) -> Any | None:
-        """What the kernel keeps."""
+        """The state of the kernel."""
         return self.kernel.finish()
 
     def describe(self, names: Names) -> Description:
-        """What the kernel keeps, and what is held back."""
+        """The state of the kernel, and the buffered records."""
         return (*self.kernel.describe(names), *held_back(((0, kind, row) for kind, row in self.held), names))
 
 
@@ -54,34 +54,34 @@ def held_back(records: Iterable[tuple[int, int, Row]], names: Names) -> Descript
 
 
 def words_of(names: Names, port: int, row: Row) -> str:
-    """A record in a line."""
+    """A record as one line."""
     return ", ".join(f"{name}={value}" for name, value in zip(names.columns(port), names.show(row, port), strict=False))
 
 
 def every(records: Records) -> Records:
-    """All of them, one after the other: a versioned table needs every change."""
+    """All records in order: a versioned table needs every change."""
     return records
 
 
 def first(records: Records) -> Records:
-    """The first one."""
+    """The first record."""
     return records[:1]
 
 
 def last(records: Records) -> Records:
-    """The last one, whatever kinds there were before."""
+    """The last record, whatever the kinds of the others."""
     return records[-1:]
 
 
 class ByTime:
-    """The one that is kept by time (in ms at time_at): the latest, of equal ones the last; or the first earliest."""
+    """The record to keep by time (in ms at time_at): the last one of the latest, or the first one of the earliest."""
 
     def __init__(self, time_at: int, *, keep_last: bool) -> None:
         self.time_at = time_at
         self.keep_last = keep_last
 
     def __call__(self, records: Records) -> Records:
-        """One record."""
+        """The single record to keep."""
         at = self.time_at
         if self.keep_last:
             return [max(reversed(records), key=lambda record: record[1][at])]

@@ -1,7 +1,7 @@
-"""Mini-batch: which bundle each record of an operator belongs to, and where that bundle ends.
+"""Mini-batch: the bundle of each record of an operator, and the end of this bundle.
 
-The same as `engine.runtime.mini_batch.on_spark` makes of many records, for those that fit a list. Where a bundle ends,
-and where a key stands in it, depends on the records of all keys, so all that reached the operator are counted.
+The same as `engine.runtime.mini_batch.on_spark`, for records that fit into a list. The end of a bundle and the place of
+a key in it depend on the records of all keys, so all records of the operator are counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class KeyedRecord(NamedTuple):
 
 
 def unordered(key: Any) -> int:
-    """The hash of keys of which Flink's is not known: they keep the order in which they come."""
+    """The hash of keys whose hash in Flink is unknown: they stay in order of arrival."""
     return 0
 
 
@@ -39,8 +39,8 @@ def flushes(
 ) -> tuple[int, ...]:
     """The events that end a bundle whatever its size: each input's watermark.
 
-    by_time: the sources whose watermarks count in the plan; of the others only the end does. idle: when sources did not
-    count.
+    by_time: the sources whose watermarks count in the plan; for other sources only the end counts. idle: when sources
+    were idle.
     """
     events: set[int] = set()
     for input_plan in inputs:
@@ -59,7 +59,7 @@ def _end_of(line: Timeline) -> Timeline:
 
 @dataclass(frozen=True)
 class Bundles:
-    """How an operator bundles. flushes: the events that end a bundle whatever its size, rising. hash_of: of a key."""
+    """How an operator bundles. flushes: the events that end any bundle, ascending. hash_of: the hash of a key."""
 
     bundling: Bundling
     flushes: Sequence[int]
@@ -67,7 +67,7 @@ class Bundles:
     hash_of: Callable[[Any], int]
 
     def bundled(self, records: Sequence[KeyedRecord], ports: int) -> list[KeyedRecord]:
-        """The records with the end of their bundle, None while that is open. They are in order of position."""
+        """The records with the end of their bundle, None for an open bundle. records: in order of position."""
         positions = [
             (record.seq, record.step + ORDINALS[record.port] if ports > 1 else record.step) for _, record in records
         ]
@@ -75,15 +75,15 @@ class Bundles:
         return [KeyedRecord(key, record._replace(end=end)) for (key, record), end in zip(records, ends, strict=True)]
 
     def ends(self, positions: Sequence[Position], keys: Sequence[Hashable]) -> list[End | None]:
-        """The end of each record's bundle, None while that is open. The records are in order of position."""
+        """The end of each record's bundle, None for an open bundle. The records are in order of position."""
         return self.folds_and_ends(positions, keys, [None] * len(keys))[1]
 
     def folds_and_ends(
         self, positions: Sequence[Position], keys: Sequence[Hashable], known: Sequence[End | None]
     ) -> tuple[list[End | None], list[End | None]]:
-        """Where each record is folded in the first of two phases, and the end of its bundle, None while that is open.
+        """The end of each record's fold in the first of two phases, and of its bundle; None if open.
 
-        known: the folds of records that came in epochs before, whose bundles are still open.
+        known: the folds of records of earlier epochs whose bundles are still open.
         """
         if not self.bundling.two_phases:
             return [None] * len(keys), self._ends(positions, keys, phase=0)
@@ -91,7 +91,7 @@ class Bundles:
         folds = list(known)
         for at, end in zip(new, self._ends([positions[at] for at in new], [keys[at] for at in new], 0), strict=True):
             folds[at] = end
-        # The records of a bundle are folded per key, and it is the folds that are counted into bundles.
+        # The records of a bundle are folded per key, and the folds are counted into bundles.
         places: dict[tuple[int, bytes, Hashable], int] = {}
         for fold, key in zip(folds, keys, strict=True):
             if fold is not None:
@@ -105,7 +105,7 @@ class Bundles:
         ]
 
     def _ends(self, positions: Sequence[Position], keys: Sequence[Hashable], phase: int) -> list[End | None]:
-        """Every `size` records between two flushes are a bundle; what is left of them ends with the flush."""
+        """Every `size` records between two flushes are a bundle; the rest is a bundle that ends with the flush."""
         size, flushes = self.bundling.size, self.flushes
         bundles: list[tuple[int, int]] = []
         counts: Counter[int] = Counter()
@@ -115,7 +115,7 @@ class Bundles:
             bundles.append((segment, counts[segment] // size))
             counts[segment] += 1
             members.setdefault(bundles[-1], []).append(at)
-        # What a watermark flushes comes before all timers of the operator.
+        # Bundles that a watermark flushes come before all timers of the operator.
         path = timer(self.rank, MIN_WATERMARK + phase, 0, b"")
         ends: list[End | None] = [None] * len(positions)
         for (segment, _), places in members.items():
@@ -131,9 +131,9 @@ class Bundles:
         return ends
 
     def _order(self, keys: Sequence[Hashable]) -> dict[Hashable, int]:
-        """The place of each key: that in the Java HashMap in which Flink collects a bundle."""
+        """The place of each key in the Java HashMap in which Flink collects a bundle."""
         distinct = list(dict.fromkeys(keys))
-        # It has 16 buckets, and doubles them while they are more than three quarters full.
+        # The map has 16 buckets, and doubles them when they are more than three quarters full.
         buckets = 16 << (-(-len(distinct) // 12) - 1).bit_length()
         in_order = sorted(range(len(distinct)), key=lambda at: (self.hash_of(distinct[at]) & buckets - 1, at))
         return {distinct[at]: place for place, at in enumerate(in_order)}
