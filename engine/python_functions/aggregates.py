@@ -1,7 +1,7 @@
-"""An aggregate function in Python, a value at a time: an object with accumulate, retract, merge and get_value.
+"""A Python aggregate function, a value at a time: an object with accumulate, retract, merge and get_value.
 
-Its accumulator is made with the first value, and is whatever create_accumulator gives. In memory it stays as it is;
-between epochs it is plain values (`engine.python_functions.containers`).
+Its accumulator is created with the first value, by create_accumulator. In memory it stays unchanged; between epochs it
+is converted to plain values (`engine.python_functions.containers`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.python_functions.values import WRONG, argument_in, result_in
 
 
 class Held:
-    """An accumulator, which is pickled as plain values."""
+    """An accumulator that is pickled as plain values."""
 
     __slots__ = ("value",)
 
@@ -34,17 +34,17 @@ class Held:
 
 
 Slot = Held | tuple[Any] | None
-"""What the state of a group holds: an accumulator, one as plain values, or none yet."""
+"""The state of a group: an accumulator, an accumulator as plain values, or none yet."""
 
 
 def taken_up(slot: Slot) -> Any:
-    """The accumulator in a slot; None where there is none."""
+    """The accumulator in a slot; None if there is none."""
     return slot.value if isinstance(slot, Held) else None if slot is None else from_plain(slot[0])
 
 
 @dataclass(frozen=True)
 class PythonAggregate:
-    """A function of a text. type: of its results; arguments: of what it is given, as Spark writes them."""
+    """A function of a text. type: of its results. arguments: the types of its arguments. All in Spark's spelling."""
 
     code: str
     function: str
@@ -53,25 +53,25 @@ class PythonAggregate:
     _kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     def accumulate(self, slot: Slot, value: Any) -> Held:
-        """The slot with a value more. Of several arguments the value is a tuple. Raises FunctionFailed."""
+        """The slot with one more value. For several arguments the value is a tuple. Raises FunctionFailed."""
         held = self._held(slot)
         self._call("accumulate", held, value)
         return held
 
     def retract(self, slot: Slot, value: Any) -> Held:
-        """The slot without a value. Raises FunctionFailed."""
+        """The slot with a value retracted. Raises FunctionFailed."""
         held = self._held(slot)
         self._call("retract", held, value)
         return held
 
     def merge(self, slot: Slot, other: Slot) -> Slot:
-        """The slot with all that is in another one, which stays as it is. Raises FunctionFailed."""
+        """The slot merged with another one, which stays unchanged. Raises FunctionFailed."""
         if other is None:
             return slot
         held = self._held(slot)
         if not hasattr(self._loaded.function, "merge"):
             fail(f"{self.function}.merge", (), "there is no such method, but two sessions meet. Write one")
-        # What is merged may become a part of the accumulator.
+        # The merged accumulator may become a part of the other one, so it is copied.
         copy = from_plain(as_plain(taken_up(other)))
         self._run("merge", (), lambda made: made.merge(held.value, [copy]))
         return held
@@ -123,7 +123,7 @@ class PythonAggregate:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What the code has defined, and how values go in and out of it."""
+    """The loaded function, and the conversions of its arguments and results."""
 
     function: Any
     given: Callable[[Any], tuple[Any, ...]]
@@ -131,14 +131,14 @@ class _Loaded:
 
     @classmethod
     def of(cls, called: PythonAggregate) -> _Loaded:
-        """That of a function. Raises FunctionFailed."""
+        """Load a function. Raises FunctionFailed."""
         function = loaded(called.code, called.function, opened)
         converts = [argument_in(arrow_type(type_)) for type_ in called.arguments]
         return cls(function, _given(converts), result_in(arrow_type(called.type)))
 
 
 def _given(converts: list[Callable[[Any], Any] | None]) -> Callable[[Any], tuple[Any, ...]]:
-    """What makes arguments of a value."""
+    """The conversion of a value to arguments."""
     if len(converts) == 1:
         (one,) = converts
         if one is None:

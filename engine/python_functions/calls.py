@@ -1,6 +1,6 @@
-"""A function in Python on Arrow columns, a record at a time, in the process that has the records: a worker of Spark's.
+"""A Python function on Arrow columns, a record at a time, in the process that has the records: a Spark worker.
 
-Deterministic functions are taken for granted, as Flink takes them: the -U of a row is computed by itself.
+Functions are assumed to be deterministic, as in Flink: the results for -U and +U are computed independently.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.python_functions.values import WRONG, arguments_of, results_of
 
 @dataclass(frozen=True)
 class PythonCall:
-    """A call as a column of a projection. arguments: Spark SQL over the input's columns. type: as Spark writes it."""
+    """A call as a column of a projection. arguments: Spark SQL over the input's columns. type: in Spark's spelling."""
 
     name: str
     code: str
@@ -30,17 +30,17 @@ class PythonCall:
     _kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
     def on(self, arguments: Sequence[pa.Array], rows: int) -> pa.Array:
-        """The results, one per record. arguments: columns of so many rows. Raises FunctionFailed."""
+        """The results, one per record. arguments: columns with `rows` values. Raises FunctionFailed."""
         function = self._kept.once(lambda: loaded(self.code, self.function, evaluated))
         columns = [arguments_of(each) for each in arguments]
-        # Of a function without arguments there are as many calls as of any other.
+        # A function without arguments is also called once per record.
         records = list(zip(*columns, strict=True)) if columns else [()] * rows
         return self._fitting([self._called(function, record) for record in records], records, arrow_type(self.type))
 
     def _called(self, function: Callable[..., Any], record: tuple[Any, ...]) -> Any:
         try:
             made = function(*record)
-            # The rows of a table function may be made one by one.
+            # A table function may be a generator of rows.
             return made if made is None or not self.is_table else list(made)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
             fail(self.function, record, raised(error))

@@ -1,4 +1,4 @@
-"""The classes of a text in Python: their methods, those of their bases among them, and what a method returns."""
+"""The classes of a Python text: their methods, including inherited ones, and the result of a method."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-# Bases that have no method of their own that counts: PyFlink's raise where one is called that is not written.
+# Bases without relevant methods: the methods of PyFlink's base only raise errors.
 _KNOWN: Final = ("object", "AggregateFunction", "ABC", "Generic")
 
 
 def methods_of(one: ast.ClassDef, defined: Mapping[str, ast.AST], depth: int = 20) -> dict[str, ast.FunctionDef] | None:
-    """The methods of a class by name; None where a base of it stands in no text. defined: the classes so far."""
+    """The methods of a class by name; None if a base is unknown. defined: the definitions so far."""
     methods: dict[str, ast.FunctionDef] = {}
     for base in one.bases[::-1]:
         written = base.value if isinstance(base, ast.Subscript) else base
@@ -28,7 +28,7 @@ def methods_of(one: ast.ClassDef, defined: Mapping[str, ast.AST], depth: int = 2
 
 
 def returned(method: ast.FunctionDef | None) -> ast.expr | None:
-    """What a method that just returns something returns."""
+    """The returned expression of a method with a single return."""
     if method is None:
         return None
     values = [each.value for each in ast.walk(method) if isinstance(each, ast.Return)]

@@ -1,11 +1,11 @@
-"""Whose code in Python may run: CHANGELOG_STUDIO_PYTHON.
+"""The Python code that may run: CHANGELOG_STUDIO_PYTHON.
 
-A pipeline is a document that people send each other, and code can do whatever the studio can. So code runs only once
-somebody on this machine has read and allowed exactly this text.
+A pipeline is a document that may come from others, and code has all rights of the studio. So code only runs after a
+user of this machine has read and allowed exactly this text.
 
-    a file      one hash per line, of each text that was allowed; the app keeps such a file beside its store
-    all         every text, for whoever trusts all of them (`--allow-python` of the command line)
-    not set     none; so it is in a studio that others use, unless whoever runs it says otherwise
+    a file      one hash per line, of each allowed text; the app has such a file next to its store
+    all         every text is allowed (`--allow-python` of the command line)
+    not set     no text is allowed; the default of a studio that others use
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALL: Final = "all"
 
 
 class CodeNotAllowed(PipelineError):
-    """A node has code in Python that nobody has allowed yet."""
+    """A node has Python code that is not allowed yet."""
 
     def __init__(self, node: str) -> None:
         if can_allow():
@@ -49,12 +49,12 @@ def is_allowed(code: str) -> bool:
 
 
 def can_allow() -> bool:
-    """Whether somebody who uses the studio may allow a text."""
+    """Whether users of the studio may allow a text."""
     return os.environ.get(ENVIRONMENT, "") not in ("", ALL)
 
 
 def allow(code: str) -> None:
-    """Let a text run from now on. Raises PipelineError where that cannot be noted."""
+    """Allow a text from now on. Raises PipelineError if this cannot be stored."""
     assert can_allow()
     place = os.environ[ENVIRONMENT]
     try:
@@ -67,12 +67,12 @@ def allow(code: str) -> None:
 
 
 def digest(code: str) -> str:
-    """A text by its content."""
+    """The hash of a text."""
     return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def require_consent(nodes: Iterable[tuple[str, Operator | Source]]) -> None:
-    """Raise CodeNotAllowed for the first node with code that may not run."""
+    """Raise CodeNotAllowed for the first node with code that is not allowed."""
     for name, operator in nodes:
         if isinstance(operator, Operator) and not is_allowed(operator.foreign_code):
             raise CodeNotAllowed(name)

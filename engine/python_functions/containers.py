@@ -1,10 +1,10 @@
-"""What PyFlink's functions keep values in: rows, and the views of lists and maps in their accumulators.
+"""The containers of PyFlink's functions: rows, and the views of lists and maps in their accumulators.
 
     Row(1, "a"), Row(n=1, s="a")     pyflink.common.Row
-    ListView(), MapView()            pyflink.table.ListView, MapView: a list and a dict here, as each group has its own
+    ListView(), MapView()            pyflink.table.ListView, MapView: here a list and a dict, separate for each group
 
-An accumulator goes from epoch to epoch as plain values, since workers can import none of these classes: every value
-that holds others is a pair of a letter and its parts, anything else is itself.
+Between epochs an accumulator is plain values, since workers cannot import these classes: every container is a tuple
+of a letter and its parts, all other values are unchanged.
 
 Source: pyflink.common.types, pyflink.table.data_view.
 """
@@ -20,7 +20,7 @@ _PLAIN: Final = (type(None), bool, int, float, str, bytes, Decimal, date, dateti
 
 
 class Row(list[Any]):
-    """Values by place, or by name in the order in which they are named."""
+    """Values by place, and by name if they are named."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__((*values, *named.values()))
@@ -52,7 +52,7 @@ class Row(list[Any]):
         }
 
     def set_field_names(self, names: Iterable[str]) -> None:
-        """Call the values so."""
+        """Set the names of the values."""
         self.__dict__["_fields"] = list(names)
 
     def _place(self, at: Any) -> Any:
@@ -60,18 +60,18 @@ class Row(list[Any]):
 
 
 class ListView(list[Any]):
-    """A list, with the methods that PyFlink's has."""
+    """A list with the methods of PyFlink's ListView."""
 
     def get(self) -> ListView:
-        """What is in it."""
+        """The values."""
         return self
 
     def add(self, value: Any) -> None:
-        """Put a value at the end."""
+        """Append a value."""
         self.append(value)
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Put values at the end."""
+        """Append values."""
         self.extend(values)
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -79,38 +79,38 @@ class ListView(list[Any]):
 
 
 class MapView(dict[Any, Any]):
-    """A dict, with the methods that PyFlink's has."""
+    """A dict with the methods of PyFlink's MapView."""
 
     def __missing__(self, key: Any) -> None:
-        """What is not in it is None, as in a state of Flink."""
+        """A missing key gives None, as in a state of Flink."""
 
     def put(self, key: Any, value: Any) -> None:
-        """Put a value in."""
+        """Set the value of a key."""
         self[key] = value
 
     def put_all(self, values: Mapping[Any, Any]) -> None:
-        """Put values in."""
+        """Set the values of keys."""
         self.update(values)
 
     def remove(self, key: Any) -> None:
-        """Take a key out."""
+        """Remove a key."""
         del self[key]
 
     def contains(self, key: Any) -> bool:
-        """Whether there is such a key."""
+        """Whether the key exists."""
         return key in self
 
     def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
+        """Whether there are no keys."""
         return not self
 
 
 class Unkept(TypeError):
-    """A value that no state keeps."""
+    """A value that cannot be stored in a state."""
 
 
 def as_plain(value: Any) -> Any:
-    """A value as what goes from epoch to epoch. Raises Unkept."""
+    """A value as plain values, for the next epoch. Raises Unkept."""
     match value:
         case Row():
             return "r", [as_plain(each) for each in value], list(value._fields)
@@ -134,7 +134,7 @@ def as_plain(value: Any) -> Any:
 
 
 def from_plain(plain: Any) -> Any:
-    """The value that was kept."""
+    """The value of plain values, the inverse of `as_plain`."""
     match plain:
         case ("r", values, names):
             row = Row(*map(from_plain, values))

@@ -1,12 +1,12 @@
-"""The functions that a text in Python declares. The text is parsed, never run: that is for Spark's workers.
+"""The functions that a Python text declares. The text is parsed and never run here; only Spark's workers run it.
 
-    def total(a, b): ...                                   a function; the node says what it gives
+    def total(a, b): ...                                   a function; the node declares its result type
     @udf(result_type=DataTypes.BIGINT())                   PyFlink's, with its type
     @udf(result_type="BIGINT")
     upper = udf(lambda s: s.upper(), result_type="STRING")
-    @udtf(result_types=["STRING", "INT"])                  a table function: several rows for one, an array here
+    @udtf(result_types=["STRING", "INT"])                  a table function: several rows per record, here an array
     mean = udaf(Mean(), result_type="DOUBLE")              an aggregate function: an object of a class
-    class Mean(AggregateFunction): ...                     the same, where nothing else names it
+    class Mean(AggregateFunction): ...                     the same, if no udaf uses the class
 
 Source: pyflink.table.udf, pyflink.table.types.
 """
@@ -30,7 +30,7 @@ _SCALAR: Final = "udf"
 _TABLE: Final = "udtf"
 _AGGREGATE: Final = "udaf"
 _TABLE_AGGREGATE: Final = "udtaf"
-# What makes a class an aggregate function, whatever it is derived from.
+# A class with these methods is an aggregate function, whatever its bases.
 _METHODS: Final = frozenset({"accumulate", "get_value"})
 _SIMPLE: Final = {
     "BYTES": "BYTES",
@@ -42,14 +42,14 @@ _PARTS: Final = {"ARRAY": "ARRAY<{}>", "MAP": "MAP<{}, {}>"}
 
 
 class Rejected(ValueError):
-    """A text that is not read, as a sentence. line: where, from 1; 0: nowhere in particular."""
+    """An unsupported text, with a message. line: from 1; 0: unknown."""
 
     def __init__(self, sentence: str, line: int = 0) -> None:
         super().__init__(f"line {line}: {sentence}" if line else sentence)
 
 
 class Kind(Enum):
-    """What a function is given, and what it gives."""
+    """The kind of a function."""
 
     SCALAR = "scalar"
     TABLE = "table"
@@ -58,10 +58,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Declared:
-    """A function. type: of what it gives, as Spark writes it, of a table function an array of rows; None: not said.
+    """A declared function.
 
-    least, most: how many arguments it takes; None: not known, or any number. methods: of an aggregate function; None:
-    not known. is_class: it is a class by itself, which PyFlink wants in udaf(...).
+    type: of its results, in Spark's spelling, for a table function an array of rows; None: not declared. least, most:
+    the number of arguments; None: unknown or unlimited. methods: of an aggregate function; None: unknown. is_class: a
+    class without a udaf(...), which PyFlink requires.
     """
 
     name: str
@@ -74,11 +75,11 @@ class Declared:
     is_class: bool = False
 
     def has(self, method: str) -> bool:
-        """Whether an aggregate function has a method, as far as it is known."""
+        """Whether an aggregate function has a method; True if its methods are unknown."""
         return self.methods is None or method in self.methods
 
     def taking(self, count: int) -> str | None:
-        """How many arguments it takes, in words, where that is not this number."""
+        """The number of arguments that it takes, in words, if `count` does not fit, else None."""
         if count >= self.least and (self.most is None or count <= self.most):
             return None
         if self.most is not None and self.least < self.most:
@@ -87,7 +88,7 @@ class Declared:
 
 
 def functions_in(code: str, *, aggregate: bool = False) -> Mapping[str, Declared]:
-    """The functions of a text by name, in its order: those of records, or those of groups. Raises Rejected."""
+    """The functions of a text by name, in its order: for records, or if `aggregate` for groups. Raises Rejected."""
     every = declared_in(code)
     return {name: one for name, one in every.items() if (one.kind is Kind.AGGREGATE) is aggregate}
 
@@ -127,7 +128,7 @@ def _declared(tree: ast.Module) -> Iterator[Declared]:
                 call := _call(value)
             ) is not None:
                 body = call.options.get("f")
-                # An object of a class, or a class: the same to whoever reads the text.
+                # An object of a class, or the class itself: equivalent here.
                 if isinstance(body, ast.Call):
                     body = body.func
                 known = defined.get(body.id) if isinstance(body, ast.Name) else body
@@ -143,7 +144,7 @@ def _declared(tree: ast.Module) -> Iterator[Declared]:
 
 @dataclass(frozen=True)
 class _Call:
-    """udf, udtf and the like, with their arguments by name."""
+    """A call of udf, udtf, udaf or udtaf, with its arguments by name."""
 
     function: str
     options: Mapping[str, ast.expr]
@@ -151,7 +152,7 @@ class _Call:
 
 
 def _call(node: ast.expr) -> _Call | None:
-    """A decorator, or what is called: `udf`, `udf(...)`, `table.udf(...)`; None of anything else."""
+    """The call in a decorator or an expression: `udf`, `udf(...)`, `table.udf(...)`; None for anything else."""
     called = node.func if isinstance(node, ast.Call) else node
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
     if name not in (_SCALAR, _TABLE, _AGGREGATE, _TABLE_AGGREGATE):
@@ -188,7 +189,7 @@ def _function(name: str, line: int, call: _Call | None, body: _Body, defined: Ma
     least, most = _arity(methods["accumulate"])
     result = result or returned(methods.get("get_result_type"))
     type_ = None if result is None else _type_of(result)
-    # self and the accumulator are not given by whoever calls it.
+    # self and the accumulator are not arguments of the SQL call.
     least, most = max(0, least - 2), None if most is None else max(0, most - 2)
     return Declared(name, line, type_, Kind.AGGREGATE, least, most, frozenset(methods))
 
@@ -201,7 +202,7 @@ def _arity(body: _Body) -> tuple[int, int | None]:
 
 
 def _rows_of(node: ast.expr) -> str:
-    """What a table function gives, as an array. A row of one value is still a row."""
+    """The result type of a table function, as an array. A row with a single value is still a row."""
     types = [_type_of(each) for each in node.elts] if isinstance(node, ast.List | ast.Tuple) else [_type_of(node)]
     if len(types) == 1 and is_row(types[0]):
         return f"array<{types[0]}>"
@@ -209,7 +210,7 @@ def _rows_of(node: ast.expr) -> str:
 
 
 def _type_of(node: ast.expr) -> str:
-    """A type as Spark writes it. Raises Rejected."""
+    """A type in Spark's spelling. Raises Rejected."""
     try:
         return type_from(_text_of(node))
     except ValueError as error:
@@ -218,7 +219,7 @@ def _type_of(node: ast.expr) -> str:
 
 
 def _text_of(node: ast.expr) -> str:
-    """A type in Flink SQL, of a text or of a call of DataTypes."""
+    """A type in Flink SQL, from a string or from a call of DataTypes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

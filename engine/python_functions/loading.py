@@ -1,4 +1,4 @@
-"""A text in Python, run in the process that has the records, and what is said where it fails."""
+"""Runs a Python text in the process that has the records; the errors of its code."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final, NoReturn
 from engine.errors import shortened
 from engine.python_functions.stand_in import imports
 
-# Spark's workers get these modules with what is sent to them, and cannot import any of them.
+# Spark's workers receive these modules with the pickled functions, and cannot import them.
 _FILE: Final = "<the code of the function>"
 
 
 class FunctionFailed(Exception):
-    """A function that raised, or gave what it may not, as a sentence in one line."""
+    """A function raised an error or returned an invalid value; the message is one line."""
 
 
 class Kept:
-    """What the code of a call has defined in this process; it is not sent to others."""
+    """The loaded code of a call in this process; it is not pickled."""
 
     def __init__(self) -> None:
         self.made: Any = None
@@ -28,14 +28,14 @@ class Kept:
         return Kept, ()
 
     def once(self, make: Callable[[], Any]) -> Any:
-        """What is made the first time that it is asked for."""
+        """The value, made on first access."""
         if self.made is None:
             self.made = make()
         return self.made
 
 
 def loaded(code: str, name: str, found: Callable[[Any], Any]) -> Any:
-    """What a text calls so, which runs for it. found: makes of that what is wanted. Raises FunctionFailed."""
+    """Run a text and return its definition of a name. found: converts the definition. Raises FunctionFailed."""
     namespace: dict[str, Any] = {
         "__name__": "functions",
         "__builtins__": {**vars(builtins), "__import__": imports()},
@@ -49,18 +49,18 @@ def loaded(code: str, name: str, found: Callable[[Any], Any]) -> Any:
 
 
 def raised(error: BaseException) -> str:
-    """What somebody's code raised, and the line of the code that did."""
+    """An error of user code, and the line of the code that raised it."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _FILE]
     return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]} of its code)" if lines else "")
 
 
 def fail(called: str, given: Sequence[Any], what: str) -> NoReturn:
-    """Raise FunctionFailed for a call with these values."""
+    """Raise FunctionFailed for a call with these arguments."""
     values = shortened(", ".join(repr(value) for value in given), 120)
     message = " ".join(f"{called}({values}) failed: {what}".split())
     raise FunctionFailed(message) from None
 
 
 def unfitting(value: Any, type_: str, error: Exception) -> str:
-    """What is said of a value that is not of the type of the results."""
+    """The message for a result that does not fit the result type."""
     return f"it gave {shortened(repr(value), 80)}, which does not fit {type_}: {error}"

@@ -1,4 +1,4 @@
-"""A call of a function in Python as a column of a frame: Spark computes the arguments, its workers the results."""
+"""A call of a Python function as a column of a frame: Spark computes the arguments, its workers the results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _RESULT: Final = "__result"
 
 
 def with_call(frame: DataFrame, call: PythonCall) -> DataFrame:
-    """The frame with the results as its last column. Rows come as they came."""
+    """The frame with the results as its last column. The order of rows stays."""
     from pyspark.sql import functions as f
 
     return _with_results(frame, call.name, [f.expr(text) for text in call.arguments], call.type, call.on)
 
 
 def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFrame:
-    """The frame, where an aggregate function has made its result of a column of lists. Its name comes last."""
+    """The frame with a column of lists replaced by the results of an aggregate function, as its last column."""
     from pyspark.sql import functions as f
 
     def folded(lists: Sequence[pa.Array], rows: int) -> pa.Array:
@@ -51,15 +51,15 @@ def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type
 
     names = frame.columns
     given_arguments = [argument.alias(f"{_ARGUMENT}{at}") for at, argument in enumerate(arguments)]
-    # The last one says what type the results have.
+    # The last column only declares the type of the results.
     given = frame.select("*", *given_arguments, f.lit(None).cast(type_).alias(_RESULT))
     fields = given.schema.fields
-    # PySpark tells the server the columns' names without quotes around them, so plain ones are needed.
+    # PySpark sends the columns' names to the server without quotes, so simple names are needed.
     plain = [f"__column{at}" for at in range(len(fields))]
     kept = [*plain[: len(names)], plain[-1]]
     schema = StructType()
     for column, field in zip(kept, [*fields[: len(names)], fields[-1]], strict=True):
-        # What comes back says of no column that it is never null.
+        # All columns of the result are declared nullable.
         schema.add(column, field.dataType)
 
     def called(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,10 +1,10 @@
-"""What the code of PyFlink's functions imports, where only the functions count and PyFlink need not be there.
+"""A stand-in for PyFlink's modules, so that the code of its functions runs without PyFlink.
 
     from pyflink.table import DataTypes
     from pyflink.table.udf import udf, udtf, udaf, ScalarFunction, TableFunction, AggregateFunction
     from pyflink.table import ListView, MapView
 
-Types and decorators mean nothing any more when the code runs: `engine.python_functions.declared` has read them.
+Types and decorators have no effect when the code runs: `engine.python_functions.declared` has read them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.python_functions.containers import ListView, MapView, Row
 
 
 class _Any:
-    """A type: it has every method, and each gives a type."""
+    """A type: it has every method, and every method returns a type."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -32,14 +32,14 @@ class _Function:
         return cls
 
     def open(self, function_context: Any) -> None:
-        """Called once, before the first record."""
+        """Open the function: called once, before the first record."""
 
     def close(self) -> None:
-        """Nothing calls it: workers end when they are not needed."""
+        """Close the function: never called, since workers just end."""
 
 
 class _Decorator:
-    """udf, udtf and udaf. One of them is called as the module that has both: `import pyflink.table.udf as udf`."""
+    """udf, udtf and udaf. udf is also the name of their module: `import pyflink.table.udf as udf`."""
 
     def __init__(self, package: _PyFlink) -> None:
         self._package = package
@@ -54,7 +54,7 @@ class _Decorator:
 
 
 class _PyFlink:
-    """The package and all its modules at once."""
+    """The package and all its modules in one object."""
 
     def __init__(self) -> None:
         self.udf = self.udtf = self.udaf = _Decorator(self)
@@ -64,14 +64,14 @@ class _PyFlink:
         self.FunctionContext = object
 
     def __getattr__(self, name: str) -> Any:
-        # Modules, as far as somebody goes through them by name.
+        # Submodules by name.
         if name in ("table", "common", "types", "data_view"):
             return self
         raise AttributeError(name)
 
 
 def imports() -> Callable[..., Any]:
-    """`__import__` for such code."""
+    """`__import__` for code with PyFlink's imports."""
     pyflink = _PyFlink()
 
     def import_(name: str, *arguments: Any, **options: Any) -> Any:
@@ -83,14 +83,14 @@ def imports() -> Callable[..., Any]:
 
 
 def evaluated(made: Any) -> Callable[..., Any]:
-    """What is called for each record: a function, or the eval of an object of a class."""
+    """The callable for each record: a function, or the eval method of an object."""
     made = opened(made)
     function: Callable[..., Any] = getattr(made, "eval", made)
     return function
 
 
 def opened(made: Any) -> Any:
-    """An object of a class, ready to be called; a function as it is."""
+    """An opened object of a class; a function is returned unchanged."""
     made = made() if isinstance(made, type) else made
     if hasattr(made, "open"):
         made.open(None)

@@ -1,7 +1,7 @@
-"""Values between Arrow and functions in Python.
+"""Values between Arrow and Python functions.
 
-A function gets int, float, str, bool, bytes, Decimal, date, datetime (of TIMESTAMP_LTZ in UTC), list, dict, a ROW as a
-tuple, and None for NULL. It gives the same; a ROW as a tuple, a list or a dict.
+A function receives int, float, str, bool, bytes, Decimal, date, datetime (TIMESTAMP_LTZ in UTC), list, dict, a ROW as a
+tuple, and None for NULL. It returns the same types; a ROW as a tuple, a list or a dict.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from engine.model.row_types import to_pylist
 Convert = Callable[[Any], Any]
 
 WRONG: Final = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
-"""What results_of raises."""
+"""The errors that results_of raises."""
 
 
 def arguments_of(column: pa.Array) -> list[Any]:
-    """The values of a column as a function gets them."""
+    """The values of a column as arguments of a function."""
     values = to_pylist(column)
     convert = _given(column.type)
     return values if convert is None else [None if value is None else convert(value) for value in values]
 
 
 def argument_in(type_: pa.DataType) -> Convert | None:
-    """What makes a function's argument of a kernel's value of this type; None where they are the same."""
+    """The conversion of a kernel's value of this type to an argument; None if it is not needed."""
     return _given(type_)
 
 
 def result_in(type_: pa.DataType) -> Convert:
-    """What makes a kernel's value of this type of what a function gave. It raises WRONG where that does not fit."""
+    """The conversion of a function's result to a kernel's value of this type. It raises WRONG for an invalid result."""
     plain: type | None = next((python for is_type, python in _PLAIN if is_type(type_)), None)
 
     def converted(value: Any) -> Any:
-        # Most results are as they should be, and an array of one value takes its time.
+        # Most results need no conversion, and making an array of one value is slow.
         if value is None or (type(value) is plain and (not isinstance(value, int) or _LEAST <= value <= _MOST)):
             return value
         return to_pylist(results_of([value], type_))[0]
@@ -54,14 +54,14 @@ _PLAIN: Final[tuple[tuple[Callable[[pa.DataType], bool], type], ...]] = (
 
 
 def results_of(values: list[Any], type_: pa.DataType) -> pa.Array:
-    """What a function gave, as a column. Raises WRONG where one does not fit."""
+    """The results of a function as a column. Raises WRONG if one does not fit the type."""
     convert = _made(type_)
     fitting = values if convert is None else [None if value is None else convert(value) for value in values]
     return pa.array(fitting, type_)
 
 
 def _given(type_: pa.DataType) -> Convert | None:
-    """Maps as dicts, at any depth; None where there are none."""
+    """The conversion of maps to dicts, at any depth; None if the type has no maps."""
     if pa.types.is_map(type_):
         key, value = _given(type_.key_type), _given(type_.item_type)
         return lambda pairs: {_each(one, key): _each(other, value) for one, other in pairs}
@@ -77,7 +77,7 @@ def _given(type_: pa.DataType) -> Convert | None:
 
 
 def _made(type_: pa.DataType) -> Convert | None:
-    """What makes values that Arrow takes of those that functions give; None where they are the same."""
+    """The conversion of results to values that Arrow accepts; None if it is not needed."""
     if pa.types.is_boolean(type_):
         return _boolean
     if pa.types.is_map(type_):
@@ -98,7 +98,7 @@ def _row(row: Any, parts: list[tuple[str, Convert | None]]) -> dict[str, Any]:
             message = f"a row has no field {sorted(map(str, unknown))[0]!r}"
             raise ValueError(message)
         return {name: _each(row.get(name), part) for name, part in parts}
-    # A row of one field is often given as the value alone.
+    # A row with one field is often returned as the plain value.
     values = list(_listed(row)) if len(parts) > 1 or isinstance(row, tuple | list) else [row]
     if len(values) != len(parts):
         message = f"a row has {len(parts)} fields, but {len(values)} values are given"
