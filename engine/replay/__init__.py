@@ -1,10 +1,10 @@
-"""An operator's state for one key as of an event: its own kernel, driven again by what a run kept.
+"""An operator's state for one key as of an event: its kernel, run again over the stored records of a run.
 
-    question    which key, which records: what has to be asked of the store
-    clock       the watermark that the operator saw, looked up where a timer asks for it
+    question    the query to the store: the key, and the records of which edges
+    clock       the operator's watermark, looked up for each timer
 
-The records of one key decide its state, so nothing else is read; what comes of it is what the run came to. Keys,
-values and bundles are those of `engine.local`.
+The records of one key determine its state, so nothing else is read, and the result is that of the run. Keys
+and values are those of `engine.local`, bundles those of `engine.mini_batch.local`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["KeyedNode", "Marks", "Replay", "Replayed", "keyed_node", "keyed_node
 
 @dataclass(frozen=True)
 class Replayed:
-    """A key's state. key: as the kernel knows it. event: as of which; records: how many of the key there were."""
+    """A key's state as of an event. key: in the kernel's form. records: the number of the key's records so far."""
 
     key: Key
     event: int
@@ -41,9 +41,9 @@ class Replayed:
 
 
 class Replay:
-    """The replay of one key of a node: records are handed in, in order, and the state is told in between.
+    """The replay of one key of a node: records are passed in order, and the state can be read in between.
 
-    last_seq: no record and no timer after this event comes. Nothing is kept but the kernel's own state.
+    last_seq: there are no records and timers after this event. Only the kernel's state is kept.
     """
 
     def __init__(self, node: KeyedNode, marks: Marks, last_seq: int) -> None:
@@ -62,10 +62,10 @@ class Replay:
         self.records = 0
 
     def feed(self, records: Mapping[int, pa.Table], key: Sequence[Any] | None, until: int, spark: Spark) -> None:
-        """Hand in the next records, of events up to one; in mini-batch all at once, and then only go on.
+        """Pass the next records, of events up to `until`; in mini-batch pass all records at first, then none.
 
-        key: as the records' expressions make it; None: all records are of one key. records: by input SEQ,
-        STEP, KIND and its columns, the key's among them. spark: asked only for what is more than columns.
+        key: the values of the key's expressions; None: all records have one key. records: by input, with SEQ,
+        STEP, KIND and its columns, including the key's. spark: only used for expressions that need it.
         """
         self._forget_emitted()
         if self._node.is_bundled:
@@ -80,7 +80,7 @@ class Replay:
     def _feed_bundles(
         self, records: Mapping[int, pa.Table], key: Sequence[Any] | None, until: int, spark: Spark
     ) -> None:
-        """Hand in the bundles that have ended, of records that were handed in now or before."""
+        """Pass the ended bundles of the current and earlier records to the kernel."""
         step, plan = self._node.step, self._node.plan
         assert step.bundling is not None
         if records:
@@ -97,12 +97,12 @@ class Replay:
         self._bundled_until = until
 
     def _timelines(self) -> dict[str, Timeline]:
-        """The sources' watermarks up to the last event, whole: in mini-batch they have few steps."""
+        """The complete watermarks of the sources up to the last event: in mini-batch they have few steps."""
         sources = {source for input_ in self._node.plan.inputs for source in input_.derived.holdbacks}
         return {source: self._marks.line(source, self._last_seq) for source in sources}
 
     def _begin_with_what_is_held(self, event: int) -> None:
-        """A key of which all records so far are in a bundle that is open holds nothing yet, but these."""
+        """Begin a key whose records so far are all in an open bundle: it has no state yet, only buffered records."""
         first = next((key for key, record in self._bundled if record.seq <= event), None)
         if first is not None:
             self._key = first
@@ -122,7 +122,7 @@ class Replay:
         return gathered.records
 
     def state(self, event: int) -> Replayed | None:
-        """The state after an event, the last of those that were handed in or a later one; None without a record."""
+        """The state after an event, which is at or after the last passed one; None without a record."""
         if self._key is None:
             self._begin_with_what_is_held(event)
         if self._key is None:
@@ -139,12 +139,12 @@ class Replay:
 
     @property
     def emitted(self) -> tuple[Emitted, ...]:
-        """What the operator said since records were last handed in."""
+        """The output of the operator since the last call of `feed`."""
         allowed = {int(kind) for kind in self._node.plan.mode}
         return tuple(record for record in self._out.emitted if record.kind in allowed)
 
     def end(self) -> Saved | None:
-        """End with the key: what a run keeps of it between epochs."""
+        """End the key and return its saved state, as a run keeps it between epochs."""
         return self._loop.end() if self._key is not None else None
 
     def _forget_emitted(self) -> None:
@@ -159,7 +159,7 @@ class Replay:
 
 
 def is_same(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether two keys are one: NULL is NULL here, NaN is NaN, and a text is what it says."""
+    """Whether two keys are the same: NULL equals NULL, NaN equals NaN, a string equals the value it shows."""
     return len(one) == len(other) and all(
         a == b or (a != a and b != b) or (isinstance(b, str) and a is not None and str(a) == b)
         for a, b in zip(one, other, strict=True)

@@ -1,6 +1,6 @@
-"""The watermark that an operator saw, looked up in what a run kept: a key asks for few of its many steps.
+"""An operator's watermark, looked up in the stored watermarks of a run: a key needs few of its many steps.
 
-A source's watermark only rises, so that the first event at which it reaches a time is all there is to ask.
+A source's watermark never falls, so the first event at which it reaches a time is sufficient.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ class Marks(Protocol):
 
     @property
     def idle(self) -> Idle:
-        """When sources did not count."""
+        """When sources were idle."""
 
     def reached(self, source: str, time_ms: int) -> int | None:
-        """The first event after which the source's watermark is at least so much; None where it never is."""
+        """The first event after which the source's watermark is at least `time_ms`; None if it never is."""
 
     def at(self, source: str, seq: int) -> int:
-        """The source's watermark after an event; the least there is before its first."""
+        """The source's watermark after an event; MIN_WATERMARK before the first one."""
 
     def line(self, source: str, until_seq: int) -> Timeline:
-        """The source's watermark up to an event, whole."""
+        """The complete watermark of a source up to an event."""
 
 
 def clock_of(marks: Marks, above: Above, last_seq: int) -> Clock:
-    """The clock of an operator, up to an event. Where one of several sources was idle, all of their steps are read."""
+    """The clock of an operator, up to an event. If one of several sources was idle, all steps are read."""
     holdbacks = holdbacks_of(above)
     if len(holdbacks) < 2 or not any(marks.idle.get(source) for source in holdbacks):
         return RunClock(marks, holdbacks, last_seq)
@@ -40,9 +40,9 @@ def clock_of(marks: Marks, above: Above, last_seq: int) -> Clock:
 
 @dataclass(frozen=True)
 class RunClock:
-    """`engine.model.timeline.Clock` over a run, up to an event: what is due later is not due.
+    """`engine.model.timeline.Clock` over a run, up to an event: later timers are not due.
 
-    holdbacks: the sources above the operator, each with the ms by which its watermark is held back on the way.
+    holdbacks: the sources above the operator, each with the ms by which its watermark is held back.
     """
 
     marks: Marks
@@ -54,7 +54,7 @@ class RunClock:
         return min((self._held(source, self.marks.at(source, seq)) for source in self.holdbacks), default=MIN_WATERMARK)
 
     def due(self, time_ms: int, after_seq: int) -> int | None:
-        """The event that lifts the last source to that time; for a time that has passed, the next one to lift it."""
+        """The event at which the lowest source reaches a time; for a past time, the event of the next increase."""
         before = self.at(after_seq - 1)
         if before == MAX_WATERMARK or not self.holdbacks:
             return None

@@ -1,6 +1,6 @@
-"""What has to be asked of a store for the state of one key: the records of which edges, with which columns equal.
+"""The queries to a store for the state of one key: the edges whose records are needed, and the equal columns.
 
-A part of a key that is computed of several columns cannot be asked for; such records are told apart here.
+A computed part of a key cannot be queried; the records are filtered here instead.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 
 @dataclass(frozen=True)
 class Question:
-    """The records of one input. node, output: the edge that feeds it. kinds: those that the operator is given.
+    """The records of one input. node, output: the edge of the input. kinds: the kinds that the operator receives.
 
-    equals: (column, value); a key's other parts are computed. is_exact: there are none of those.
+    equals: (column, value); other parts of the key are computed. is_exact: there are no computed parts.
     """
 
     port: int
@@ -56,27 +56,27 @@ class KeyedNode:
 
     @property
     def is_bundled(self) -> bool:
-        """Whether it works in bundles, so that the records of all keys have to be asked for."""
+        """Whether it works in bundles, so that the records of all keys are needed."""
         return self.step.bundling is not None
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """What the parts of its key are called: columns of the first input, else expressions."""
+        """The names of the key's parts: columns of the first input, else expressions."""
         columns = key_columns(self.step.inputs[0], self.plan.inputs[0].schema)
         keys = self.step.inputs[0].keys
         return tuple(name or key.replace("`", "") for name, key in zip(columns, keys, strict=True))
 
     def questions(self, key: Sequence[Any] = ()) -> tuple[Question, ...]:
-        """What to ask for a key, as the records' expressions make it or as text; for () of all keys."""
+        """The queries for a key, as values of its expressions or as text; for () the queries for all keys."""
         return tuple(self._question(port, key) for port in range(len(self.step.inputs)))
 
     def keys(self, records: Mapping[int, pa.Table], spark: Spark, *, newest_first: bool = False) -> tuple[Key, ...]:
-        """The keys of these records by input, each once, in their order or the last one first."""
+        """The distinct keys of these records (by input), in their order or the last one first."""
         record_keys = [key for key, _ in gather(self.plan, self.step, records, spark).records]
         return tuple(dict.fromkeys(reversed(record_keys) if newest_first else record_keys))
 
     def keys_of_output(self, rows: Sequence[Sequence[Any]]) -> tuple[Key, ...]:
-        """The keys that output rows tell, each once; none where their columns do not hold the whole key."""
+        """The distinct keys of output rows; empty if their columns do not contain the whole key."""
         assert isinstance(self.plan.operator, Operator)
         names = self.plan.schema.names
         inputs = [input_.schema.names for input_ in self.plan.inputs]
@@ -100,7 +100,7 @@ class KeyedNode:
 
 
 def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
-    """The operator behind a node. Raises NotReplayable where there is no state by key to tell."""
+    """The keyed operator of a node. Raises NotReplayable if it has no state by key."""
     node = plan.node(node_id)
     step = step_of(plan, node) if isinstance(node.operator, Operator) else None
     if not isinstance(step, Keyed):
@@ -114,7 +114,7 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
 
 
 def keyed_nodes(plan: Plan) -> tuple[str, ...]:
-    """The operators that keep state by key, in topological order; whether it can be told is another question."""
+    """The operators with state by key, in topological order, whether or not it can be replayed."""
     return tuple(
         node.id
         for node in plan.nodes
@@ -125,17 +125,17 @@ def keyed_nodes(plan: Plan) -> tuple[str, ...]:
 
 
 def key_columns(input_: KeyedInput, schema: Schema) -> tuple[str | None, ...]:
-    """By part of the key the column that it is; None where it is computed of several or otherwise."""
+    """By part of the key, its column; None for a computed part."""
     return tuple(column.name if (column := _key_column(key, schema)) else None for key in input_.keys)
 
 
 def _key_column(expression: str, schema: Schema) -> Column | None:
-    """The column of a key, also where a join compares it as a wider integer."""
+    """The column of a part of a key, also if a join compares it as a wider integer."""
     match = _WIDER.fullmatch(expression)
     column = Expression.parse(match[1] if match else expression).plain_column(schema)
     return None if column is None or (match and column.type not in _WHOLE) else column
 
 
 def _stored(value: Any, type_: str) -> Any:
-    """A value of a key as a store holds it: kernels know instants as microseconds."""
+    """A value of a key in the store's form: instants in kernels are microseconds."""
     return moment(value) if type_.startswith("timestamp") and isinstance(value, int) else value
