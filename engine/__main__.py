@@ -10,14 +10,14 @@
     python -m engine sql PIPELINE [--program]
     python -m engine servers [--stop]
 
-PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the last SELECT or INSERT is the job; paths in
-it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
-a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. A live run takes what its
-sources get, until Ctrl-C stops it; one that is in a store goes on with `resume`, and `resume --end` ends its sources.
-`record` prints the pipeline of a run, with recordings of what the run had as its sources; `export` writes a changelog
-of it, or the table after an event (`engine.export_command`).
-Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 (by
-SIGTERM 143) where it is interrupted; what a script says in vain is warned of there.
+PIPELINE is a document (.json) or a script of Flink SQL (.sql), whose last SELECT or INSERT is the job. Its paths are
+relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` prints the pipeline as
+a script, or as a PySpark program; `servers` lists the Spark servers that wait for the next run. A live run reads its
+sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
+`record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
+of a run, or the table after an event (`engine.export_command`).
+The exit status is 2 for a user error, with one sentence on standard error, 1 for a failed run, and 130 (for SIGTERM
+143) for an interrupted run. Warnings about ignored parts of a script go to standard error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 if __name__ == "__main__":
-    # While modules load, Ctrl-C ends it without a word.
+    # While modules are loaded, Ctrl-C ends the process silently.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from engine.arguments import count, time_ms
@@ -75,7 +75,7 @@ _LARGEST: Final = 64 << 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says. Gives the exit status."""
+    """Run the command line. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m engine", description="Changelog Studio without the app.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
@@ -126,20 +126,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = error.status if isinstance(error, Interrupted) else 130
         return _complain("the run was interrupted.", status)
     except BrokenPipeError:
-        # Whoever read the changelog has seen enough; nothing more can be written, at exit neither.
+        # The reader of the changelog has closed the pipe; nothing more can be written, also not at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         if os.environ.get(TRACEBACKS):
             raise
         if isinstance(error, OSError) and sys.stdout is sys.__stdout__:
-            # What could not be written is not tried again at exit.
+            # Avoid a second attempt to write the rest at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
         return _complain(unexpected_sentence(error), 1)
 
 
 def _done(args: argparse.Namespace) -> int:
-    """Do what the arguments say. Raises whatever goes wrong."""
+    """Run the command. Raises all errors."""
     sweep()
     if getattr(args, "allow_python", False):
         os.environ[consent.ENVIRONMENT] = consent.ALL
@@ -179,7 +179,7 @@ def _sql(args: argparse.Namespace) -> int:
 
 
 def _storage_of(engine: str) -> Storage | None:
-    """What an engine sees that this machine does not. An engine that is none is refused where it is needed."""
+    """The storage of an engine, or None. An invalid engine is reported later, when it is used."""
     try:
         return storage_of(engine_called(engine), lambda: get_spark(engine))
     except EngineUnavailable:
@@ -199,7 +199,7 @@ def _servers(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    # The store first: that another process has it is known at once, and Spark takes seconds to start.
+    # The store is opened first: a lock by another process is reported at once, while Spark takes seconds to start.
     with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
             job = _job(args)
@@ -250,7 +250,7 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
-    """Run the pipeline and print the changelog of an edge, then on standard error what was late or rejected."""
+    """Run the pipeline and print an edge's changelog, then on standard error the late and rejected counts."""
     from engine.runtime import run
     from engine.runtime.lines import lines
 
@@ -270,7 +270,7 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
 
 
 def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
-    """Say of every sink, and of whatever differs, whether it is the batch answer. 1 where something differs."""
+    """Print the batch check of every sink and of every node that differs. Returns 1 if something differs."""
     from engine.batch.checking import check
 
     checked = check(planned, spark, output.recorded(planned))
@@ -285,7 +285,7 @@ def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
 
 @contextmanager
 def _asking() -> Iterator[None]:
-    """Nothing runs yet: whatever goes wrong here is wrong with what was asked."""
+    """Before the run starts: every error here is a user error."""
     try:
         yield
     except (StudioError, BrokenPipeError):
@@ -298,7 +298,7 @@ def _asking() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path | None) -> Iterator[Store | None]:
-    """The store that was asked for. The command line is the one place where the engine meets it."""
+    """The store in the arguments, if any. Only the command line connects the engine with a store."""
     if path is None:
         yield None
         return
@@ -316,7 +316,7 @@ def _opened(path: Path | None) -> Iterator[Store | None]:
 
 @dataclass(frozen=True)
 class _Job:
-    """What a file says. sink: the one that its last statement is, where it is a script."""
+    """A loaded pipeline file. sink: for a script, the sink of its last statement."""
 
     pipeline: Pipeline
     analyzer: Analyzer
@@ -362,7 +362,7 @@ def _text_of(path: Path) -> str:
 
 
 def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]:
-    """The node and port of `NODE` or `NODE.PORT`; without either those of the one sink."""
+    """The node and port of `NODE` or `NODE.PORT`; by default of the only sink."""
     if wanted is not None:
         name, _, port = wanted.partition(".")
         node = planned.node(name)
@@ -387,13 +387,13 @@ def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
 
 
 def _complain(sentence: str, status: int) -> int:
-    # A terminal may not have every character, nor may a name that came from a file be one.
+    # A terminal may not support every character, and names from files may contain invalid ones.
     sys.stderr.write(f"{shortened(sentence, 2000)}\n".encode(errors="backslashreplace").decode())
     return status
 
 
 if __name__ == "__main__":
     exit_status = main()
-    # What is left is Python's own end, which a signal would fill with tracebacks.
+    # Only Python's own shutdown is left; a signal there would print tracebacks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(exit_status)

@@ -1,4 +1,4 @@
-"""What the command line takes for a number and for a length of time."""
+"""Parsers for numbers and durations in the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def count(text: str) -> int:
 
 
 def time_ms(text: str) -> int:
-    """A length of time in ms. Raises ArgumentTypeError."""
+    """A duration in ms. Raises ArgumentTypeError."""
     length_ms = milliseconds(text)
     if not length_ms:
         message = f"{text!r} is not a length of time such as 500ms or 2s"

@@ -1,7 +1,7 @@
-"""Everything that can be wrong with what a user asked for, as sentences.
+"""All errors for users, as sentences.
 
     StudioError                     one clear sentence; exit status 2 in the command line
-    ├── PipelineError               the document: a node, a field, what was got, what to do
+    ├── PipelineError               the document is invalid: a node, a field, the value, advice
     │   ├── UnknownColumn           names the columns that exist
     │   ├── UnknownOperator         names the operators that exist
     │   ├── ExpressionError         Spark's analyzer refused an expression
@@ -11,11 +11,11 @@
     │   └── SourceMissing           there is no file, or not yet
     ├── RunFailed                   an operator failed while running
     │   └── EngineLost              the engine ended, or its connection broke
-    ├── RunCancelled                somebody cancelled the run
+    ├── RunCancelled                the run was cancelled
     ├── EngineUnavailable           no Java, no Spark, no server at that address
-    └── NotReplayable               an operator whose state for one key cannot be told from that key's records
+    └── NotReplayable               an operator's state for one key cannot be computed from the key's records
 
-A class keeps its facts as attributes and writes its own sentence. Bad rows are not errors: they are
+A class has its facts as attributes and writes its own sentence. Invalid rows are not errors: they are
 rejected rows with a reason.
 """
 
@@ -25,18 +25,18 @@ from collections.abc import Iterable, Sequence
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """What to say of a name that nothing has, without the full stop: `unknown column 'q'. Available: k, v`."""
+    """The message for an unknown name, without the full stop: `unknown column 'q'. Available: k, v`."""
     return f"unknown {what} {name!r}. Available: {', '.join(known) or 'none'}"
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """A text of at most so many characters, without its middle where it has more."""
+    """A text of at most `most` characters; the middle of a longer text is left out."""
     half = most // 2 - 3
     return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
 
 
 class StudioError(Exception):
-    """The root: `str(error)` is a sentence for the user. `node` and `field` place it where they can."""
+    """The root: `str(error)` is a sentence for the user. `node` and `field` are its place, if known."""
 
     def __init__(self, sentence: str, node: str = "", field: str = "") -> None:
         super().__init__(f"{node}: {sentence}" if node else sentence)
@@ -46,7 +46,7 @@ class StudioError(Exception):
 
 
 class PipelineError(StudioError):
-    """The document is wrong at a node (and field)."""
+    """The document is invalid at a node (and field)."""
 
 
 class UnknownColumn(PipelineError):
@@ -103,7 +103,7 @@ class RunFailed(StudioError):
 
 
 class RunCancelled(StudioError):
-    """Somebody cancelled the run."""
+    """The run was cancelled."""
 
     def __init__(self) -> None:
         super().__init__("the run was cancelled.")
@@ -118,4 +118,4 @@ class EngineLost(RunFailed):
 
 
 class NotReplayable(StudioError):
-    """An operator's state for one key cannot be told from the records of that key alone."""
+    """An operator's state for one key cannot be computed from the records of this key alone."""

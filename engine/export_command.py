@@ -1,10 +1,10 @@
-"""The command that writes what a run emitted to a file.
+"""The command that writes the output of a run to a file.
 
     python -m engine export 12 totals.parquet --edge totals           the changelog of a node
     python -m engine export 12 totals.sqlite --edge totals --as-of 40  the table after event 40
 
-The format is that of the file's ending: .csv, .jsonl, .parquet, .duckdb, .sqlite, or .debezium.jsonl for Debezium
-JSON; .csv.gz and .jsonl.gz are compressed. A file that is there already is left alone.
+The file's ending determines the format: .csv, .jsonl, .parquet, .duckdb, .sqlite, or .debezium.jsonl for Debezium
+JSON; .csv.gz and .jsonl.gz are compressed. An existing file is never overwritten.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from engine.arguments import count
 from engine.errors import PipelineError, unknown_name
 
-# The longer ending first: one ends in the other.
+# The longer ending first, since it also ends in the shorter one.
 _FORMATS: Final = {
     ".debezium.jsonl": "debezium",
     ".jsonl": "json",
@@ -28,7 +28,7 @@ _FORMATS: Final = {
 
 
 def add_export(commands: Any) -> None:
-    """Declare the command."""
+    """Declare the command in the parser."""
     command = commands.add_parser("export", help="write a changelog of a run, or the table after an event, to a file")
     command.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
     command.add_argument("file", type=Path, metavar="FILE", help=f"a new file: {', '.join(_FORMATS)}")
@@ -39,7 +39,7 @@ def add_export(commands: Any) -> None:
 
 
 def export(args: Namespace, store: Any) -> str:
-    """Write the file, and say what it has. Raises PipelineError, StoreError."""
+    """Write the file. Returns a sentence about its content. Raises PipelineError, StoreError."""
     path: Path = args.file
     if path.exists():
         message = f"{path} already exists. Name a new file."
@@ -64,7 +64,7 @@ def _format_of(path: Path) -> str:
 
 
 def _edge(wanted: str | None, edges: Any) -> Any:
-    """The edge of `NODE` or `NODE.PORT`; without either that of the one sink."""
+    """The edge of `NODE` or `NODE.PORT`; by default of the only sink."""
     named = {edge.node if edge.port == "out" else f"{edge.node}.{edge.port}": edge for edge in edges}
     if wanted is not None:
         if wanted not in named:

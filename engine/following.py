@@ -1,4 +1,4 @@
-"""Live runs whose output is looked at as it comes: for the command line. And what every live run fixes at its start."""
+"""Live runs with continuous output, for the command line; and the plan of a live run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from engine.spark.workspace import Workspace
 def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
     """Plan a pipeline to run live. Raises StudioError.
 
-    The types of files that grow are those of now, and stand in the document from here on: what comes later must not
-    change them, or a run that is resumed would not be the same one.
+    The current types of growing files are fixed in the document: later rows must not change them, or a resumed run
+    would differ.
     """
     planned = plan(pipeline, analyzer, folder)
     types = {
@@ -42,9 +42,9 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
 
 
 class Following(HandingOn):
-    """A recorder that shows an edge's records of each epoch as soon as they are kept.
+    """A recorder that shows an edge's records of each epoch as soon as they are stored.
 
-    form: "jsonl", or "table", whose columns are as wide as the first records need.
+    form: "jsonl", or "table", with the column widths of the first records.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Following(HandingOn):
         self.is_over = False
 
     def commit(self, output: EpochOutput) -> None:
-        """Hand on, then show."""
+        """Forward the epoch, then show it."""
         super().commit(output)
         for what, files in (("late record", output.late), ("rejected row", output.rejected)):
             self.counts[what] += sum(pq.read_metadata(file).num_rows for file in files)
@@ -73,7 +73,7 @@ class Following(HandingOn):
             self._write(f"{line}\n")
 
     def finish(self) -> None:
-        """All sources have ended."""
+        """Note that all sources have ended, and forward the call."""
         self.is_over = True
         super().finish()
 

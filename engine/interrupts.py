@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM in the command line: what is under way ends in order, and says how it ended."""
+"""SIGINT and SIGTERM in the command line: running work ends in an orderly way, with an exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEARD: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ends what is under way. status: the exit status that says so."""
+    """A signal ends the running work. status: the exit status for it."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def heard(react: Callable[[int], None]) -> Iterator[None]:
-    """Within it, a signal is this call. Only the main thread of a process hears signals; in others nothing changes."""
+    """Within it, a signal calls `react`. Only the main thread receives signals; in other threads there is no effect."""
     before: dict[signal.Signals, Any] = {}
 
     def call(number: int, _: FrameType | None) -> None:
@@ -41,7 +41,7 @@ def heard(react: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """Within it, a signal raises Interrupted, so that folders are removed and what runs is told."""
+    """Within it, a signal raises Interrupted, so that folders are removed and running work is notified."""
 
     def end(number: int) -> None:
         raise Interrupted(number)
@@ -52,7 +52,7 @@ def ending() -> Iterator[None]:
 
 @contextmanager
 def cancelling(cancel: Event) -> Iterator[None]:
-    """Within it, a signal cancels, and a second one raises Interrupted. What was cancelled ends in Interrupted too."""
+    """Within it, a signal cancels, and a second one raises Interrupted. Errors after a signal become Interrupted."""
     numbers: list[int] = []
 
     def stop(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What a live run holds outside of its store, and lets go of when it is deleted: messages, replication slots."""
+"""Removes the external resources of a deleted live run: messages, replication slots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.registry import configured
 
 
 def let_go(document: str, begun: Begun) -> Sequence[str]:
-    """Let go of it. What could not be, and is left for a person to remove, in sentences."""
+    """Remove the resources. Returns what could not be removed, as sentences for users."""
     positions = Checkpoint.from_json(begun.checkpoint).positions if begun.checkpoint else {}
     left: list[str] = []
     for node in Pipeline.from_json(document).nodes:

@@ -1,4 +1,4 @@
-"""The live runs of the command line: started, stopped by Ctrl-C, and taken up again."""
+"""The live runs of the command line: started, stopped by Ctrl-C, and resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.spark.session import get_spark
 
 
 class Store(Protocol):
-    """What of a store is needed here."""
+    """The required part of a store."""
 
     @property
     def runs(self) -> Any:
@@ -41,7 +41,7 @@ ChooseEdge = Callable[[Plan], tuple[str, str]]
 def start_live(
     args: Namespace, pipeline: Pipeline, analyzer: Analyzer, folder: Path, edge: ChooseEdge, store: Store | None
 ) -> int:
-    """Run a pipeline live and print an edge as it comes. Raises StudioError."""
+    """Run a pipeline live and print an edge continuously. Raises StudioError."""
     if args.check or args.epochs:
         message = "--check and --epochs are for runs that end by themselves; leave out --live, or the two."
         raise PipelineError(message)
@@ -60,7 +60,7 @@ def start_live(
 
 
 def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
-    """Go on with a live run after its last epoch. Raises StudioError."""
+    """Continue a live run after its last epoch. Raises StudioError."""
     from engine.spark.analyzer import SparkAnalyzer
 
     run = store.runs.get(args.run)
@@ -92,7 +92,7 @@ def _follow(
     store: Recorder | None,
     again: str,
 ) -> int:
-    """Run, and print. state: the folder of the run's state; again: what takes the run up."""
+    """Run, and print. state: the folder of the run's state. again: the command that resumes the run."""
     from engine.runtime import run
 
     spark = get_spark(args.engine)
@@ -122,7 +122,7 @@ def _follow(
 
 @contextmanager
 def _stopping(control: Control, cancel: Event) -> Iterator[None]:
-    """Within it, Ctrl-C stops the run after its epoch, and a second one at once, without it."""
+    """Within it, Ctrl-C stops the run after its epoch; a second one stops it at once and drops the epoch."""
 
     def stop(_: int) -> None:
         if asked.is_set():

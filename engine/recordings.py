@@ -1,4 +1,4 @@
-"""Pipelines over recordings: the same pipeline on exactly what a run had."""
+"""Pipelines over recordings: the same pipeline on exactly the input of a run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.sources.recording import Recording
 
 
 def on_recordings(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path) -> Pipeline:
-    """The pipeline of a run with its recordings in place of the sources, in the order in which their records came.
+    """The pipeline of a run with recordings instead of sources, in the recorded order of arrival.
 
-    recordings: the files, by source. folder: what relative paths are relative to. Raises PipelineError.
+    recordings: the files, by source. folder: the base of relative paths. Raises PipelineError.
     """
     nodes = tuple(
         _recorded(node, recordings[node.id], folder) if node.id in recordings else node for node in pipeline.nodes
@@ -28,7 +28,7 @@ def on_recordings(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Pa
 
 
 def _recorded(node: Node, path: Path, folder: Path) -> Node:
-    """Its watermark is the source's own; columns that were computed are recorded."""
+    """The recording of a source: with the source's watermark; computed columns are recorded."""
     source, known = configured(node), about(path)
     assert isinstance(source, Source)
     shown = path.relative_to(folder) if path.is_relative_to(folder) else path

@@ -1,6 +1,6 @@
-"""Finds the operators and sources: every module of `engine.operators` and `engine.sources` is one.
+"""Discovers the operators and sources: the modules of `engine.operators` and `engine.sources`.
 
-A module offers its class as `OPERATOR` or `SOURCE`; adding a file is all it takes.
+A module has its class as `OPERATOR` or `SOURCE`; adding a file is sufficient.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def operators() -> MappingProxyType[str, type[Operator]]:
 
 @cache
 def table_functions() -> MappingProxyType[str, type[Operator]]:
-    """The operators that SQL calls by name, by that name."""
+    """The operators that are table functions in SQL, by function name."""
     return MappingProxyType({cls.sql_function: cls for cls in operators().values() if cls.sql_function})
 
 
@@ -49,7 +49,7 @@ def sources() -> MappingProxyType[str, type[Source]]:
 
 
 def lookup(node: Node) -> type[Operator] | type[Source]:
-    """The class behind a node. Raises UnknownOperator, which lists those that exist."""
+    """The class of a node. Raises UnknownOperator, which lists the existing ones."""
     known: dict[str, Any] = {**sources(), **operators()}
     if node.operator not in known:
         raise UnknownOperator(node.id, node.operator, sorted(known))
@@ -58,7 +58,7 @@ def lookup(node: Node) -> type[Operator] | type[Source]:
 
 
 def configured(node: Node) -> Operator | Source:
-    """The node's operator with its parameters. Raises PipelineError that names the node and the field."""
+    """The node's operator with its parameters. Raises PipelineError with the node and the field."""
     cls = lookup(node)
     try:
         return cls.model_validate(node.parameters)

@@ -1,4 +1,4 @@
-"""Runs of which the output is looked at and then gone: for programs and the command line."""
+"""Runs with temporary output: for programs and the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Collected(HandingOn):
-    """A recorder that remembers where the output is in the workspace, and hands it on to a store where there is one."""
+    """A recorder that remembers the output's files in the workspace, and forwards it to a store, if there is one."""
 
     def __init__(self, files: RunFiles, store: Recorder | None = None) -> None:
         super().__init__(store)
@@ -61,7 +61,7 @@ class Collected(HandingOn):
         )
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:
-        """How many records were late and how many rows rejected."""
+        """The numbers of late records and of rejected rows."""
         counts = {"late record": 0, "rejected row": 0}
         for output in self._outputs:
             for what, folders in (("late record", output.late), ("rejected row", output.rejected)):
@@ -72,14 +72,14 @@ class Collected(HandingOn):
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that has ended, while its files are there."""
+    """A run that has ended, while its files exist."""
 
     plan: Plan
     spark: SparkSession
     output: Collected
 
     def changelog(self, node: str) -> DataFrame:
-        """What a node emitted, in order: `seq` of the source event that caused a record, `kind`, the columns."""
+        """The output of a node, in order: `seq` of the source event that caused a record, `kind`, the columns."""
         from pyspark.sql import functions as F
 
         schema = self.plan.node(node).schema
@@ -97,7 +97,7 @@ class Finished:
 
 @contextmanager
 def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int | None = None) -> Iterator[Finished]:
-    """Run a pipeline to the end of its sources. folder: what paths are relative to. Raises StudioError."""
+    """Run a pipeline to the end of its sources. folder: the base of relative paths. Raises StudioError."""
     with scratch("web") as web, fetching(web), temporary_files(engine_of(spark), spark) as files:
         planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
         output = Collected(files)

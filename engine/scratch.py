@@ -1,7 +1,7 @@
-"""Folders for a while, which nobody needs once the process that holds them has ended, however it ended.
+"""Temporary folders, which are obsolete once the process that holds them has ended in any way.
 
-A folder is held by a lock on it, which the system lets go of with the process. What a killed process has left behind is
-removed by the next one that looks.
+A folder is held by a lock, which the system releases with the process. The folders of a killed process are removed by
+the next process that calls `sweep`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final
 
 PREFIX: Final = "changelog-studio."
-# A folder that was made just now may not be held yet.
+# A new folder may not be held yet.
 _NEW_S: Final = 60.0
 
 
 @contextmanager
 def scratch(what: str) -> Iterator[Path]:
-    """A folder that is removed in the end. what: a word in its name, for people who look into the temporary files."""
+    """A folder that is removed at the end. what: a word in its name, for people who inspect temporary files."""
     folder = kept_scratch(what)
     held = hold(folder)
     try:
@@ -36,12 +36,12 @@ def scratch(what: str) -> Iterator[Path]:
 
 
 def kept_scratch(what: str) -> Path:
-    """A folder that whoever holds it removes."""
+    """A folder that its holder has to remove."""
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{what}."))
 
 
 def hold(folder: Path) -> int | None:
-    """Hold a folder until the descriptor is closed, here and in processes that have it too; None where that fails."""
+    """Hold a folder until the descriptor is closed, here and in processes that inherit it; None if this fails."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -49,16 +49,16 @@ def hold(folder: Path) -> int | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        # Somebody looks at it right now, or its file system knows no locks; then nobody can take it for abandoned.
+        # Another process checks it right now, or its file system has no locks; then it is never seen as abandoned.
         os.close(descriptor)
         return None
     return descriptor
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for a file, with those above it, but for a scratch folder: what is removed does not come back.
+    """Make a folder for a file, with its parents, but never a scratch folder: a removed one must not be recreated.
 
-    A task of a run that has failed may go on for a moment. Raises FileNotFoundError where the scratch folder is gone.
+    A task of a failed run may continue for a moment. Raises FileNotFoundError if the scratch folder is gone.
     """
     if folder.name.startswith(PREFIX):
         return
@@ -70,7 +70,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, at once for whoever still writes into it by its name."""
+    """Remove a folder. It is renamed first, so that writers lose it at once."""
     gone = folder.with_name(f"{folder.name}.gone")
     with contextlib.suppress(OSError):
         folder.rename(gone)
@@ -79,7 +79,7 @@ def _remove(folder: Path) -> None:
 
 
 def sweep(parent: Path | None = None) -> list[Path]:
-    """Remove this user's folders that no process holds. Gives those that are gone."""
+    """Remove this user's folders that no process holds. Returns the removed folders."""
     removed = []
     with contextlib.suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for entry in entries:
