@@ -1,4 +1,4 @@
-"""Everything that can be wrong with the store, as sentences.
+"""The errors of the store, each with a sentence for the user.
 
     StoreError                      one clear sentence for the user
     ├── StoreUnavailable            the file cannot be opened
@@ -7,18 +7,18 @@
     │   ├── StoreUnreadable         not a store, no permission
     │   ├── StoreDamaged            parts of the file are missing or were changed by something else
     │   └── StoreForeign            a database of something else
-    ├── StoreWriteFailed            a full disk or another error while writing: nothing of it was kept
+    ├── StoreWriteFailed            a full disk or another error while writing: the change was rolled back
     ├── UnknownPipeline             no pipeline (or version) with that number
     ├── UnknownRun                  no run with that number
-    ├── RunIsRunning                a run that still goes on cannot be deleted
+    ├── RunIsRunning                a run that is running or paused cannot be deleted
     ├── UnknownEdge                 the run has no such node or port
     ├── UnknownColumn               the edge has no such column
-    ├── EpochRefused                an epoch that cannot follow those that are already there
+    ├── EpochRefused                an epoch that cannot follow the stored ones
     ├── ExportFailed                the file to download could not be written
-    ├── NothingToRecord             a run whose sources have put out nothing
+    ├── NothingToRecord             a run whose sources have emitted nothing
     ├── RecordingFailed             the files of a recording could not be written
     └── QueryError                  a person's own SQL
-        ├── QueryRefused            it is no query, or asks for what is not the store's
+        ├── QueryRefused            it is no query, or reads something outside the store
         ├── QueryFailed             DuckDB could not answer it
         └── QueryStopped            it reached a limit
 
@@ -34,7 +34,7 @@ from engine.errors import shortened, unknown_name
 
 
 def printable(path: Path) -> str:
-    """A path as a sentence has it: not too long, and without what no terminal and no page shows."""
+    """A path for use in a sentence: shortened, with non-printable characters escaped."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shortened(str(path)))
 
 
@@ -47,7 +47,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreLocked(StoreUnavailable):
-    """Another process has the file; `pid` is 0 where DuckDB does not tell."""
+    """Another process has the file; `pid` is 0 if DuckDB does not report it."""
 
     def __init__(self, path: Path, pid: int = 0) -> None:
         self.path = path
@@ -85,7 +85,7 @@ class StoreUnreadable(StoreUnavailable):
 
 
 class StoreDamaged(StoreUnavailable):
-    """Parts of the file are missing, or are not what was written."""
+    """Parts of the file are missing, or differ from the data that was written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
@@ -97,7 +97,7 @@ class StoreDamaged(StoreUnavailable):
 
 
 class StoreForeign(StoreUnavailable):
-    """A database that something else made. It is left as it is."""
+    """A database of another program. It is left as it is."""
 
     def __init__(self, path: Path, tables: Sequence[str]) -> None:
         self.path = path
@@ -166,7 +166,7 @@ class UnknownColumn(StoreError):
 
 
 class EpochRefused(StoreError):
-    """An epoch cannot follow those that are stored."""
+    """An epoch cannot follow the stored ones."""
 
     def __init__(self, run_id: int, epoch: int, reason: str) -> None:
         self.run_id = run_id
@@ -183,7 +183,7 @@ class ExportFailed(StoreError):
 
 
 class NothingToRecord(StoreError):
-    """The sources of a run have put out nothing that could be recorded."""
+    """The sources of a run have emitted nothing to record."""
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
@@ -191,7 +191,7 @@ class NothingToRecord(StoreError):
 
 
 class RecordingFailed(StoreError):
-    """A recording could not be written; nothing of it was kept."""
+    """A recording could not be written; its files were removed."""
 
     def __init__(self, run_id: int, reason: str) -> None:
         self.run_id = run_id
@@ -199,7 +199,7 @@ class RecordingFailed(StoreError):
 
 
 class RunIsRunning(StoreError):
-    """A run that still goes on cannot be deleted."""
+    """A run that is running or paused cannot be deleted."""
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
@@ -207,13 +207,13 @@ class RunIsRunning(StoreError):
 
 
 class QueryError(StoreError):
-    """A person's own SQL gave no result. line: the line of the text that is wrong, from 1; 0: not known."""
+    """A person's own SQL gave no result. line: the line of the error in the text, from 1; 0 if unknown."""
 
     line: int = 0
 
 
 class QueryRefused(QueryError):
-    """It may not be asked; nothing was run."""
+    """The query is not allowed; nothing was run."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
         self.reason = reason
@@ -222,7 +222,7 @@ class QueryRefused(QueryError):
 
 
 class QueryFailed(QueryError):
-    """DuckDB could not answer it."""
+    """DuckDB could not answer the query."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
         self.reason = reason
@@ -231,7 +231,7 @@ class QueryFailed(QueryError):
 
 
 class QueryStopped(QueryError):
-    """It reached the limit on time or memory."""
+    """The query reached the limit on time, on memory or on the size of its result."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -1,4 +1,4 @@
-"""What the store hands out: frozen values, one class per thing that a page shows."""
+"""The values that the store returns: frozen, one class per thing that a page shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class PipelineSummary:
-    """A saved pipeline in a list. `version` is its newest; times are UTC. made_by: who saved its first version."""
+    """A saved pipeline in a list. `version` is the newest; times are UTC. made_by: who saved the first version."""
 
     pipeline_id: int
     name: str
@@ -32,7 +32,7 @@ class PipelineSummary:
 
 @dataclass(frozen=True)
 class SavedPipeline:
-    """One version of a saved pipeline. `document` is its JSON as it was saved; `name` is the catalog's."""
+    """One version of a saved pipeline. `document` is its JSON as saved; `name` is the pipeline's current name."""
 
     pipeline_id: int
     name: str
@@ -55,10 +55,10 @@ class Draft:
 
 
 class RunStatus(Enum):
-    """How a run stands.
+    """The status of a run.
 
-    INTERRUPTED: its process was gone when the store was next opened; RESUMABLE: of a live run, which can go on from its
-    last epoch. PAUSED: a live run that holds. STOPPED: a live run that somebody stopped.
+    INTERRUPTED: its process was gone when the store was next opened. RESUMABLE: the same for a live run, which can
+    resume after its last epoch. PAUSED: a paused live run. STOPPED: a live run that was stopped by hand.
     """
 
     RUNNING = "running"
@@ -73,9 +73,9 @@ class RunStatus(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """One run: what ran, how it ended, how much came out. Times are UTC; error is a sentence or empty.
+    """One run: its pipeline, its status and its counts. Times are UTC; error is a sentence or empty.
 
-    kept_from: the first event of which all is kept; of what came before, only the rows that were still there.
+    kept_from: the first event whose records are all kept. Of earlier ones, only rows still in their tables are kept.
     """
 
     run_id: int
@@ -107,18 +107,18 @@ class Run:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a process is at it."""
+        """Whether a process executes the run; it may be paused."""
         return self.status in (RunStatus.RUNNING, RunStatus.PAUSED)
 
     @property
     def can_resume(self) -> bool:
-        """Whether it can go on from its last epoch."""
+        """Whether the run can resume after its last epoch."""
         return self.is_live and self.status in (RunStatus.STOPPED, RunStatus.RESUMABLE, RunStatus.FAILED)
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch that was committed (UTC): its last event, and how many it had."""
+    """A committed epoch: its last event, its number of events, and the time of the commit (UTC)."""
 
     epoch: int
     last_seq: int
@@ -128,7 +128,10 @@ class Epoch:
 
 @dataclass(frozen=True)
 class EdgeColumn:
-    """A column of an edge: its name in the pipeline, its name and type in the table, its Spark type."""
+    """A column of an edge: its name in the pipeline, its name in the table, its Spark type, its DuckDB type.
+
+    time: the unit of an event time column, else None.
+    """
 
     name: str
     stored_as: str
@@ -139,9 +142,10 @@ class EdgeColumn:
 
 @dataclass(frozen=True)
 class StoredView:
-    """What an edge shows that has no records of its own: those of another edge, each step longer by the suffix.
+    """The view of an edge without own records: it shows the records of another edge, with the suffix after each step.
 
-    table: that edge's. columns: the names of their columns in it. shares_lifetimes: its rows live as long as those.
+    table: the other edge's table. columns: the columns of that table, in the order of the view's columns.
+    shares_lifetimes: whether the rows of both have the same lifetimes.
     """
 
     table: str
@@ -152,7 +156,7 @@ class StoredView:
 
 @dataclass(frozen=True)
 class Edge:
-    """One output of a node: a table, or a view. table: its name inside the run's schema. kept_from: as of a run."""
+    """One output of a node: a table or a view. table: its name inside the run's schema. kept_from: as in `Run`."""
 
     run_id: int
     node: str
@@ -170,7 +174,7 @@ class Edge:
 
     @property
     def name(self) -> str:
-        """The node, with the port where it is not the only one."""
+        """The node, with the port unless it is "out"."""
         return self.node if self.port == "out" else f"{self.node}.{self.port}"
 
     @property
@@ -180,7 +184,7 @@ class Edge:
 
     @property
     def lifetimes_owner(self) -> str:
-        """The table whose rows have the same lifetimes: the edge's own, or the one that its view shows."""
+        """The table whose rows have the same lifetimes: the edge's own, or the one behind its view."""
         return self.view.table if self.view is not None and self.view.shares_lifetimes else self.table
 
     @property
@@ -195,13 +199,13 @@ class Edge:
 
     @property
     def is_insert_only(self) -> bool:
-        """True where no record ever takes another one back."""
+        """True if all records are +I."""
         return self.mode == "[I]"
 
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """What went in and out of a node so far. records_in is None for a source."""
+    """The records in and out of a node so far. records_in is None for a source."""
 
     node: str
     operator: str
@@ -215,10 +219,10 @@ class NodeCounters:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which records of a changelog: every condition must hold; what is empty or None does not filter.
+    """A filter on a changelog's records: every condition must hold; an empty or None condition does not filter.
 
-    text: found in any column, whatever its case. equals: (column, value) pairs; a text value is read as the
-    column's type; None finds NULL. from_seq and to_seq are inclusive.
+    text: occurs in any column, case-insensitive. equals: (column, value) pairs; a text value is cast to the
+    column's type; None matches NULL. from_seq and to_seq are inclusive.
     """
 
     kinds: frozenset[RowKind] = frozenset()
@@ -229,13 +233,13 @@ class Filter:
 
     @property
     def is_empty(self) -> bool:
-        """True where every record passes."""
+        """True if every record passes."""
         return self == Filter()
 
 
 @dataclass(frozen=True)
 class Record:
-    """One changelog record. `row` is its place in the edge's changelog, from 0, in position order."""
+    """One changelog record. `row` is its index in the edge's changelog, from 0, in position order."""
 
     row: int
     seq: int
@@ -271,7 +275,7 @@ class Page:
 class Change:
     """A change of a row: an insert has only `after`, a delete only `before`, an update both.
 
-    A -U or +U whose partner is not next to it stays alone. `changed` names the columns that differ.
+    A -U or +U without an adjacent partner stays alone. `changed` names the columns that differ.
     """
 
     before: Record | None
@@ -280,7 +284,7 @@ class Change:
 
     @property
     def record(self) -> Record:
-        """The record that says how things are now, or what was taken back."""
+        """The record after the change, or the retracted record if there is none."""
         record = self.after or self.before
         assert record is not None
         return record
@@ -288,7 +292,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ChangePage:
-    """A page of changes. `total`, `offset` and `next_after` count records, as those of the raw page do."""
+    """A page of changes. `total`, `offset` and `next_after` count records, as in the raw page."""
 
     columns: tuple[str, ...]
     changes: tuple[Change, ...]
@@ -299,9 +303,9 @@ class ChangePage:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of the table as of an event: the position of the record that put it there.
+    """A row of the table as of an event, with the position of the record that added it.
 
-    change is "" (as before), "inserted" or "updated" by that event; `changed` names the columns.
+    change: "" (unchanged), "inserted" or "updated" by that event; `changed` names the changed columns.
     """
 
     seq: int
@@ -313,7 +317,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class TableAsOf:
-    """The table that a changelog describes after event `seq`, paged. `removed`: rows that the event took away."""
+    """The table that a changelog describes after event `seq`, paged. `removed`: rows that the event removed."""
 
     seq: int
     columns: tuple[str, ...]
@@ -325,7 +329,7 @@ class TableAsOf:
 
 @dataclass(frozen=True)
 class CascadeRecord:
-    """One record that an event caused, with the edge that carried it."""
+    """One record that an event caused, with its edge."""
 
     edge: Edge
     record: Record
@@ -333,10 +337,10 @@ class CascadeRecord:
 
 @dataclass(frozen=True)
 class LateRecord:
-    """A record that came too late for an operator, with what it said and what would have kept it.
+    """A record that was late for an operator, with its values and the delay that would have kept it.
 
-    source: the source of its event. needed_delay_ms: the smallest watermark delay of that source with which
-    the record would have counted. columns and values are empty where the input edge cannot be told.
+    source: the source of its event. needed_delay_ms: the smallest watermark delay of that source that would have
+    kept the record. columns and values are empty if no input edge has the record.
     """
 
     node: str
@@ -358,7 +362,7 @@ class LateRecord:
 
 @dataclass(frozen=True)
 class LateSummary:
-    """The late records of one operator: how many, by how much at most, and what would keep them all."""
+    """The late records of one operator and source: their number, the largest lateness, and the delay that keeps all."""
 
     node: str
     source: str
@@ -383,9 +387,10 @@ class Timeline:
     """Event time over arrival order, ready to draw, as Arrow tables.
 
     points: seq, source, event_time_ms, state ("in time", "out of order", "late"), records (how many it
-    stands for). watermarks: seq, source, watermark_ms: a step per source, starting with the value before the range.
-    combined: seq, watermark_ms, once all have one. fires: node, seq, window_start_ms, window_end_ms, windows (how many
-    it stands for). ends: the event at which each source ended. idle: when none counts. is_exact: no decimation.
+    represents). watermarks: seq, source, watermark_ms: the steps of each source, from its value before the range on.
+    combined: seq, watermark_ms, once all sources have one. fires: node, seq, window_start_ms, window_end_ms, windows
+    (how many it represents). ends: the event at which each source ended. idle: the events during which each source was
+    idle. is_exact: no decimation.
     """
 
     from_seq: int

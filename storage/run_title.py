@@ -1,4 +1,4 @@
-"""What a choice of runs says of one."""
+"""The entry of a run in a list to choose from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storage.model import RunStatus
 
 
 class RunTitle(NamedTuple):
-    """A run without its counts, and without what ran. started_at is UTC."""
+    """A run without its counts and its pipeline. started_at is UTC."""
 
     run_id: int
     name: str

@@ -4,23 +4,23 @@ Pipelines and runs
     pipelines          saved pipelines with their versions
     drafts             unsaved documents of the builder
     runs               runs with their status, edges and counters
-    recordings         what the sources of runs put out, as files that pipelines read
-    saved_views        pages with what is open on them, and questions in SQL, under a name
+    recordings         the output of runs' sources, as files that pipelines read
+    saved_views        pages with their URL parameters, and SQL queries, under a name
     batch_checks       a run's output as files for its batch check, and the result of the check
 
 Recording
     record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
-    conditions         what somebody wants to be told of a live run, and when it was so
-    retention          how much of a live run is kept; what is older goes
+    conditions         conditions of live runs to warn of, and the warnings
+    retention          how much of a live run is kept; older records are removed
     preparation        computes slow answers about large runs in the background, once the runs have ended
-    lifetimes          from which event to which each row is in its table
+    lifetimes          the events between which each row is in its table
     cache              answers that do not change, in memory or in the file
 
 Changelogs
     changelog          pages of an edge, as records or as changes; the table as of an event; cascades; exports
     navigation         the next retraction, fired window or late record; the records around an event
-    lineage            the records that an output record was made of
-    flows              retractions of a whole run: along the wires, by key, by second, and those without effect
+    lineage            the records that an output record was computed from
+    flows              retractions of a whole run: per edge, by key, by second, and those without effect
     disorder           a changelog that several writers deliver out of order
     replays            a key's records and the watermarks, for the engine to replay an operator's state
     run_differences    two runs: plans, counters, event time, late records, changelogs
@@ -31,7 +31,7 @@ Event time
     arrivals           the source events of a range; sources and operators in figures
     late               late records and rejected rows
     what_if            the records that another watermark delay or allowed lateness would keep
-    added_latency      how much later windows would fire with another delay
+    added_latency      how much later windows would fire with another watermark delay
     idle_sources       sources that sent nothing for unusually long
     future_records     records from the future, which made others late
 
@@ -89,9 +89,9 @@ ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 
 
 def default_path() -> Path:
-    """Where the store is: CHANGELOG_STUDIO_STORE, else studio.duckdb in the user's data folder.
+    """The path of the store: CHANGELOG_STUDIO_STORE, else studio.duckdb in the user's data folder.
 
-    Raises StoreUnreadable for the home of a user that does not exist.
+    Raises StoreUnreadable if the path starts with the home of a user that does not exist.
     """
     if chosen := os.environ.get(ENVIRONMENT):
         return home_of(Path(chosen))
@@ -108,7 +108,7 @@ def default_path() -> Path:
 class Store:
     """An open store, safe to use from several threads.
 
-    Opening the same file again in one process gives the same object; the last `close` closes the file.
+    Opening the same file again in one process returns the same object; the last `close` closes the file.
     Raises on opening: StoreLocked, StoreTooNew, StoreUnreadable, StoreDamaged, StoreForeign.
     """
 
@@ -161,7 +161,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Store:
-        """Open the file (by default `default_path()`), creating it where there is none."""
+        """Open the file (by default `default_path()`), and create it if it is missing."""
         key = place_of(Path(path if path is not None else default_path()))
         with cls._registry:
             store = cls._shared.get(key)
@@ -171,7 +171,7 @@ class Store:
             return store
 
     def record(self, run_id: int) -> Recording:
-        """The recorder of a run that `runs.create` has made."""
+        """The recorder of a run that `runs.create` has created."""
         recording = Recording(self._database, self.runs, run_id, self._prepare_if_large, self.retention.enforce)
         self._recordings.add(recording)
         return recording
@@ -181,7 +181,7 @@ class Store:
             self.preparation.ask(run_id)
 
     def _prepare(self, run_id: int) -> Iterator[None]:
-        """Compute the slow answers about a large run before anybody asks, one at a time."""
+        """Compute the slow answers about a large run in advance, one at a time."""
         run = self.runs.stored(run_id)
         for edge in run.edges:
             yield None
@@ -203,7 +203,7 @@ class Store:
         self.run_differences.times(run_id, run_id)
 
     def size(self) -> int:
-        """The bytes of what is kept; room that deleted runs have left is not counted, as it is used again."""
+        """The bytes of the stored data. Space that deleted runs have freed is not counted, as it is reused."""
         [(used,)] = self._database.rows(
             "SELECT used_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
         )
@@ -214,7 +214,7 @@ class Store:
         return int(used) + log
 
     def close(self) -> None:
-        """Let go of the file; it is closed when everyone who opened it has."""
+        """Release the file; the last `close` closes it."""
         with self._registry:
             self._users -= 1
             if self._users <= 0:
@@ -230,7 +230,7 @@ class Store:
 
     @classmethod
     def end_threads(cls) -> None:
-        """End the threads of all open stores. Python may not end while one of them is in DuckDB: it would abort."""
+        """End the threads of all open stores. If Python ended while one of them is in DuckDB, it would abort."""
         for store in tuple(cls._shared.values()):
             store._end_threads()
 

@@ -94,9 +94,9 @@ class Changelogs:
     ) -> TableAsOf:
         """The table that the changelog describes after event `seq`, with what that event changed.
 
-        By upsert key where the edge has one, else as a multiset of whole rows. The filter's text and equals apply
-        to the table's rows. order: by upsert key, by the position of the record that put the row there, or the
-        newest first; by default by key, or by position where the table is too large to sort in no time.
+        By upsert key if the edge has one, else as a multiset of whole rows. The filter's text and equals apply
+        to the table's rows. order: by upsert key, by the position of the record that added the row, or the
+        newest first. The default is by key, or by position without a key and for tables too large to sort quickly.
         """
         edge = self._runs.edge(run_id, node, port)
         return self._as_of.table(edge, seq, filter, offset, limit, order)
@@ -115,7 +115,7 @@ class Changelogs:
     def next_seq(
         self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
     ) -> int | None:
-        """The first event after `seq` for which the edge carried a record (of these kinds), or None."""
+        """The first event after `seq` with a record on the edge (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), from_seq=seq + 1))
         row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
@@ -124,7 +124,7 @@ class Changelogs:
     def previous_seq(
         self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
     ) -> int | None:
-        """The last event before `seq` for which the edge carried a record (of these kinds), or None."""
+        """The last event before `seq` with a record on the edge (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), to_seq=seq - 1))
         row = self._database.row(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)

@@ -1,11 +1,11 @@
-"""A changelog that several writers deliver out of order, and the table that results.
+"""A changelog that several writers deliver out of order, and the resulting table.
 
-Each writer keeps its own records in order. Which writer goes next is random, from a seed, so that the same seed loses
-the same rows. A key-value store puts a row for +I and +U and deletes its key for -U and -D. So a delete that arrives
-after the insert of the new row removes the new row. The materializing sink keeps every row of a key that was put and
-not retracted, and shows the last one.
+Each writer keeps its own records in order. The order of the writers is random, with a seed, so that the same seed loses
+the same rows. A key-value store puts a row for +I and +U and deletes its key for -U and -D. A delete that arrives
+after the insert of the new row thus removes the new row. The materializing sink keeps every row of a key that was put
+and not retracted, and shows the last one.
 
-Keys are independent, so of a large changelog only a sample of keys is delivered.
+Keys are independent, so a large changelog is delivered for a sample of its keys only.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Delivery:
 
     @property
     def is_right(self) -> bool:
-        """True where every key has the row that it should have."""
+        """True if every key has the expected row."""
         return not self.lost and not self.wrong and not self.ghosts
 
 
@@ -77,7 +77,7 @@ class Disorders:
         materialised: bool,
         key: tuple[str, ...] = (),
     ) -> Delivery:
-        """Deliver an edge's changelog to a store by key: its upsert key, or the one that is given."""
+        """Deliver an edge's changelog to a store by key. key: by default the upsert key, or all columns without one."""
         edge = self._runs.edge(run_id, node, port)
         key = key or edge.upsert_key or edge.names
         for name in key:
@@ -120,7 +120,7 @@ class Disorders:
         return Delivery(edge.names, key, records, sampled, swapped, keys, lost, wrong, ghosts, differ)
 
     def _sample(self, edge: Edge, key: tuple[str, ...]) -> pa.Table:
-        """Every record of one key in so many, in their order."""
+        """The records of a sample of keys, in order."""
         sampled = max(1, -(-edge.total // _SAMPLED))
         keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in key)
         columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
@@ -132,9 +132,9 @@ class Disorders:
 
 
 def _delivered(writers: int, seed: int) -> str:
-    """The records of the sample with their place, and when each is delivered.
+    """The records of the sample, each with its place and its place in the delivery.
 
-    A record waits for its writer's earlier ones, and for up to as many others as there are writers.
+    A record waits for its writer's earlier records, and for up to 2 * (writers - 1) later ones.
     """
     wait = f"(hash(place, {int(seed)}) % {2 * max(int(writers) - 1, 0) + 1})::BIGINT"
     return f"""
@@ -152,7 +152,7 @@ _FINAL: Final = """
 
 
 def _materialised(edge: Edge, position: str = "delivered") -> str:
-    """Per key the last row that is there: retractions of rows that are not there are ignored, as the sink does."""
+    """The last present row per key. Retractions of absent rows are ignored, as in the sink."""
     same = ", ".join(["k", *(f"x{at}" for at in range(len(edge.columns)))])
     return f"""
         SELECT * FROM (

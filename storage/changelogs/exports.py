@@ -1,14 +1,14 @@
 """Changelogs and tables as files.
 
-    csv        a header; texts that a spreadsheet would run can be made harmless
+    csv        with a header; texts that a spreadsheet would run as formulas can be made harmless
     json       JSON Lines, an object per record
-    debezium   what Flink's format debezium-json writes: an update is a delete and an insert, {before, after, op}
+    debezium   as Flink's format debezium-json: an update is a delete and an insert, {before, after, op}
     parquet    typed columns
     duckdb     a database with one table, typed
-    sqlite     a database with one table; what SQLite has no type for is a text
+    sqlite     a database with one table; values without a type in SQLite are text
 
 A record of a changelog has seq, step and kind before its columns; a row of a table and a change of Debezium only its
-columns. CSV and JSON are compressed where the path ends in .gz. A file appears when it is whole.
+columns. CSV and JSON are compressed if the path ends in .gz. The file appears once it is complete.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PARQUET: Final = "FORMAT parquet, COMPRESSION zstd"
 
 
 def write_changelog(database: Database, edge: Edge, wanted: Filter, path: Path, format_: Format, *, safe: bool) -> int:
-    """Write the records that pass a filter, in their order, and say how many. safe: for spreadsheets.
+    """Write the records that pass a filter, in order, and return their number. safe: for spreadsheets.
 
     Raises ExportFailed, UnknownColumn.
     """
@@ -59,9 +59,9 @@ def write_changelog(database: Database, edge: Edge, wanted: Filter, path: Path, 
 
 
 def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: Format, *, safe: bool) -> int:
-    """Write the rows of a table in the order of their key, and say how many.
+    """Write the rows of a table, ordered by key, and return their number.
 
-    rows: the FROM and WHERE that give them, as alias c. Raises ExportFailed.
+    rows: the FROM and WHERE of the rows, as alias c. Raises ExportFailed.
     """
     select = _debezium(edge, is_table=True) if format_ == "debezium" else _columns(edge, format_, safe)[2:] or "c.seq"
     keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
@@ -78,7 +78,7 @@ def _write(database: Database, query: str, values: dict[str, object], path: Path
     # A database is filled from a file, so that it is never attached to the store.
     convert = _CONVERTED.get(format_)
     try:
-        # What an export that was killed has left behind.
+        # A killed export may have left it behind.
         part.unlink(missing_ok=True)
         with database.cursor() as cursor:
             target = part if convert is None else rows
@@ -122,7 +122,7 @@ _CONVERTED: Final[dict[Format, Callable[[Path, Path, str], None]]] = {
 
 
 def _in_sqlite(type_: str) -> str:
-    """A type of DuckDB in SQLite, which keeps what it has no type for as a text."""
+    """The SQLite type of a DuckDB type; TEXT if SQLite has no such type."""
     if type_ in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"):
         return "INTEGER"
     known = {"BOOLEAN": "BOOLEAN", "FLOAT": "REAL", "DOUBLE": "REAL", "BLOB": "BLOB"}
@@ -130,7 +130,7 @@ def _in_sqlite(type_: str) -> str:
 
 
 def _columns(edge: Edge, format_: Format, safe: bool) -> str:
-    """The edge's columns as a select list that starts with a comma; without formulas where that is wanted of CSV."""
+    """The edge's columns as a select list that starts with a comma. safe: no formulas in CSV."""
     if format_ != "csv" or not safe:
         return select_columns(edge.columns, "c")
     columns = []
@@ -142,7 +142,7 @@ def _columns(edge: Edge, format_: Format, safe: bool) -> str:
 
 
 def _debezium(edge: Edge, *, is_table: bool = False) -> str:
-    """A change as Flink's DebeziumJsonSerializationSchema writes it; every row of a table is an insert."""
+    """A change in the form of Flink's DebeziumJsonSerializationSchema; every row of a table is an insert."""
     fields = ", ".join(f"{identifier(column.name)} := c.{identifier(column.stored_as)}" for column in edge.columns)
     row = f"struct_pack({fields})"
     if is_table:

@@ -40,7 +40,7 @@ class Wire:
 class Amplification:
     """How a node multiplies its input: records out per record in, and retractions out per retraction in.
 
-    Where `taken_back_in` is 0 and `taken_back_out` is not, the retractions start at this node.
+    If `taken_back_in` is 0 and `taken_back_out` is not, the retractions start at this node.
     """
 
     node: str
@@ -82,7 +82,7 @@ class RetractedSecond:
 class Cancelled:
     """Neighbours on an edge that cancel each other: -U and +U of equal rows, and +I and -D of equal rows.
 
-    updates, inserts: how many such pairs. examples: the first of them.
+    updates, inserts: the number of such pairs. examples: the first of them.
     """
 
     edge: Edge
@@ -100,7 +100,7 @@ class Flows:
         self._cache = cache
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:
-        """The record counts of every wire, sources first."""
+        """The record counts of every connection between nodes, sources first."""
         return _wires(self._runs.stored(run_id))
 
     def amplification(self, run_id: int) -> tuple[Amplification, ...]:

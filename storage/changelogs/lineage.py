@@ -1,8 +1,8 @@
-"""The lineage of an output record: the records that it was made of, level by level, up to the sources.
+"""The lineage of an output record: the records that it was computed from, level by level, up to the sources.
 
-An operator that handles one record at a time has one cause, whose step is a prefix. A stateful operator used the rows
-of its key: those that its input's table held at that moment or, for a retraction, just before it. One pass over an
-input finds them for all records of a level.
+A record of a stateless operator has one cause, whose step is a prefix of its own. A record of a stateful operator was
+computed from the rows of its key that the input's table held at that event or, for a retraction, just before it. One
+pass over an input finds them for all records of a level.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Origins = Mapping[tuple[str, str], Origin | None]
 
 @dataclass
 class Ancestor:
-    """A record with the records that it was made of. more: how many of those are not listed.
+    """A record with the records that it was computed from. more: the number of those that are not listed.
 
-    is_partial: some of them may belong to another key. is_known: False where it stands in the tree before, with
-    what it was made of.
+    is_partial: some of them may belong to another key. is_known: False if the tree already has this record elsewhere,
+    with its ancestors.
     """
 
     edge: Edge
@@ -61,10 +61,10 @@ class Lineages:
         siblings: int = 8,
         most: int = 200,
     ) -> Ancestor | None:
-        """The tree above the record at this row of an edge; None where there is no such row.
+        """The tree above the record at this row of an edge; None if there is no such row.
 
-        origins: by node and input port, as `Operator.origins` of `engine.contract.operator` says. siblings: how many
-        records are listed of one input, the newest first to be chosen. most: of all.
+        origins: by node and input port, from `Operator.origins` of `engine.contract.operator`. siblings: the number of
+        records to list per input; the newest are chosen. most: the number of records in the tree after which it ends.
         """
         run = self._runs.stored(run_id)
         edge = run.edge(node, port)
@@ -115,7 +115,7 @@ class Lineages:
     def _members(
         self, entries: Sequence[Ancestor], input_edge: Edge, port: str, origin: Origin, siblings: int
     ) -> list[Ancestor]:
-        """The rows of its key that its input's table held."""
+        """The rows of each record's key that its input's table held."""
         emitter = entries[0].edge
         moment = "(q.seq - (q.kind IN ('-U', '-D'))::BIGINT)"
         parts = [

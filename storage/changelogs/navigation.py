@@ -66,7 +66,10 @@ class Navigation:
         return self._next(run_id, LATE, seq)
 
     def around(self, run_id: int, seq: int, *, events: int = 10, most: int = 300) -> Around:
-        """The records of each edge from so many events before one to as many after. most: records of an edge."""
+        """The records of each edge from `events` before an event to `events` after it.
+
+        most: the number of records per edge before the event, of the event, and after it.
+        """
         run = self._runs.stored(run_id)
         # At both ends of a run the window keeps its width, as far as there are events.
         first = max(1, min(seq - events, run.last_seq - 2 * events))

@@ -42,7 +42,7 @@ FROM {left} a FULL JOIN {right} b ON a.node = b.node AND a.port = b.port AND a.s
 
 @dataclass(frozen=True)
 class PlanDifference:
-    """A difference of two plans: the node, the property, and its value in each; empty where it is absent."""
+    """A difference of two plans: the node, the property, and its value in each; empty if it is absent."""
 
     node: str
     what: str
@@ -60,7 +60,7 @@ class CounterPair:
 
     @property
     def is_same(self) -> bool:
-        """True where all counts agree."""
+        """True if all counts agree."""
         return self.left == self.right
 
 
@@ -108,7 +108,7 @@ class RecordPair:
 
     @property
     def is_same(self) -> bool:
-        """True where kind and values agree."""
+        """True if kind and values agree."""
         if self.left is None or self.right is None:
             return False
         return (self.left.kind, repr(self.left.values)) == (self.right.kind, repr(self.right.values))

@@ -105,7 +105,7 @@ CREATE TABLE run_answers (
 COMMENT ON TABLE run_answers IS 'What the studio found out about large runs, as JSON, so that it is not asked twice.';
 """
 
-# Lifetimes used to be complete with every commit; from here on it is noted how far they go.
+# Before this migration, lifetimes were complete with every commit. Since then the store notes how far they go.
 LIFETIMES: Final = """
 CREATE TABLE run_lifetimes (
     run_id BIGINT NOT NULL,
@@ -219,7 +219,7 @@ ORDER BY 1 LIMIT 3
 
 
 def version_of(cursor: Cursor) -> int:
-    """The number of the last migration that ran, 0 for a new file."""
+    """The number of the last applied migration, 0 for a new file."""
     exists = cursor.execute(
         "SELECT 1 FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = 'migrations' "
         "AND column_name IN ('number', 'name', 'applied_at') HAVING count(*) = 3"

@@ -1,15 +1,15 @@
-"""Text that goes into SQL: identifiers and literals, quoted here and nowhere else. Values are bound."""
+"""Text inside SQL: identifiers and literals, quoted only by this module. Values are bound."""
 
 from __future__ import annotations
 
 
 def identifier(*parts: str) -> str:
-    """A name, qualified where there are several parts, each quoted."""
+    """A name; several parts make a qualified name. Each part is quoted."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def literal(text: str) -> str:
-    """A string literal, for the few statements that take no bound values (COMMENT ON, COPY .. TO, views)."""
+    """A string literal, for the few statements without bound values (COMMENT ON, COPY .. TO, views)."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,7 +1,7 @@
 """The tables of a run: their columns, and the SQL that creates them.
 
 An edge's table has `seq, step, kind` and the edge's own columns. An instant (Spark's timestamp) is stored as a plain
-TIMESTAMP in UTC: it reads the same in every client, whatever its time zone.
+TIMESTAMP in UTC, so that it reads the same in every client's time zone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
 STATE: Final = "ENUM('in time', 'out of order', 'late')"
 BLOCK: Final = 256
 
-# `rowid` is DuckDB's own: the place of a row in its table, which is what pages count in.
+# `rowid` is DuckDB's own: the index of a row in its table, which pages count in.
 _TAKEN: Final = ("seq", "step", "kind", "rowid")
 _PLAIN: Final = {
     "string": "VARCHAR",
@@ -42,7 +42,7 @@ _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
 def duckdb_type(type_: str) -> str:
-    """The DuckDB type of a Spark type. Raises ValueError for one that the studio does not know."""
+    """The DuckDB type of a Spark type. Raises ValueError for an unknown type."""
     if type_ in _PLAIN:
         return _PLAIN[type_]
     if match := _DECIMAL.fullmatch(type_):
@@ -60,7 +60,7 @@ def duckdb_type(type_: str) -> str:
 
 
 def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
-    """The columns of an edge's table. A name that is taken gets underscores until it is free."""
+    """The columns of an edge's table. A name that is taken gets trailing underscores until it is free."""
     taken = {*_TAKEN, *(name.lower() for name in schema.names)}
     columns: list[EdgeColumn] = []
     for column in schema:
@@ -76,7 +76,7 @@ def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
 def table_names(edges: Iterable[EdgeInfo]) -> dict[tuple[str, str], str]:
     """The table of each edge: the node's id, or `node__port` for a second output."""
     names: dict[tuple[str, str], str] = {}
-    # First outputs first: they keep their plain names should a second output's name be the same.
+    # First outputs first: they keep their plain names if a second output has the same name.
     ordered = sorted(edges, key=lambda edge: edge.port != "out")
     for edge in ordered:
         name = edge.node if edge.port == "out" else f"{edge.node}__{edge.port}"
@@ -120,7 +120,7 @@ def create_run(run: RunTables) -> list[str]:
 
 
 def create_edge(edge: Edge) -> list[str]:
-    """The statements that create an edge's table, or its view: in the file they look alike."""
+    """The statements that create an edge's table or view. Readers of the file see no difference."""
     name = edge.tables.named(edge.table)
     key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
     about = f"Changelog of {edge.node} ({edge.operator}), mode {edge.mode}{key}, in position order (seq, step)."
@@ -144,7 +144,7 @@ def create_edge(edge: Edge) -> list[str]:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """The name with as many underscores as make it none of those that are taken, which are in lower case."""
+    """The name, with as many trailing underscores as make it unique. taken: names in lower case."""
     while name.lower() in taken:
         name += "_"
     return name

@@ -1,1 +1,1 @@
-"""Event time: timelines, arrivals, what came too late, and what another watermark would have kept."""
+"""Event time: timelines, arrivals, late records, and the effect of another watermark delay."""

@@ -1,7 +1,7 @@
-"""How much later an operator's windows would fire with another delay, counted in events.
+"""How much later an operator's windows would fire with another watermark delay, counted in events.
 
 A window fires at the first event after which the lowest of the sources' largest event times, minus the delay, reaches
-its last millisecond. The times are read from the decimated timeline: exact for small runs, about right for large ones.
+its last millisecond. The times are read from the decimated timeline: exact for small runs, approximate for large ones.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ ORDER BY hash(window_end_ms) LIMIT 2000
 
 @dataclass(frozen=True)
 class AddedLatency:
-    """windows: how many were looked at. events: how many events later they fire, on average. at_end: how many of
-    them would fire only when the input ends, as nothing later comes to move the watermark."""
+    """The added latency of an operator's windows.
+
+    windows: the number of windows examined. events: how many events later they fire, on average. at_end: the number of
+    windows that would fire only at the end of the input, as no later event advances the watermark.
+    """
 
     windows: int
     events: float
@@ -42,7 +45,7 @@ class AddedLatencies:
         self._timelines = timelines
 
     def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> AddedLatency:
-        """How much later than in the run its windows would fire."""
+        """How much later than in the run the operator's windows would fire."""
         import numpy as np
 
         run = self._runs.stored(run_id)
@@ -59,7 +62,7 @@ class AddedLatencies:
         return AddedLatency(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
     def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
-        """The lowest of the sources' largest event times after each event that raised it."""
+        """The lowest of the sources' largest event times: the events that raised it, and its values after them."""
         timeline = self._timelines.timeline(run.run_id, node=asked.node)
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges if edge.role == "source"}
         lines = {name: shifted(line, delays[name]) for name, line in lines_of(moves_of(timeline)).items()}

@@ -1,4 +1,4 @@
-"""The source events of a range: the records themselves, and each source and operator in figures."""
+"""The source events of a range: the records, and figures per source and operator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIRES: Final = "SELECT node, count(*) FROM {fires} WHERE seq BETWEEN $from AND 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A source event: when it arrived (seq), when it happened, and what the watermark of its source was after it."""
+    """A source event: its arrival (seq), its event time, its source's watermark after it, and its record's values."""
 
     seq: int
     source: str
@@ -50,8 +50,8 @@ class Arrival:
 class SourceTimes:
     """A source in a range of events.
 
-    disorder_ms: how far behind the latest record before it the most belated record came. ahead_ms: how far the event
-    times are ahead of the watermark on average. watermark_ms: at the end of the range.
+    disorder_ms: the largest difference between a record's event time and the largest event time before it. ahead_ms:
+    how far event times are ahead of the watermark, on average. watermark_ms: at the end of the range.
     """
 
     source: str
@@ -67,7 +67,10 @@ class SourceTimes:
 
 @dataclass(frozen=True)
 class OperatorTimes:
-    """An operator in a range of events: what decides its watermark, which windows fired, and what was late for it."""
+    """An operator in a range of events. sources: the sources of its watermark, with their holdbacks in ms.
+
+    windows, late: the number of fired windows and of late records.
+    """
 
     node: str
     operator: str
@@ -124,7 +127,7 @@ class Arrivals:
         return Paged(tuple(records), int(counted[0]) if counted else 0, offset)
 
     def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
-        """Every source with records in the range, in the order of the graph."""
+        """Every source with events in the range, in the order of the graph."""
         run = self._runs.stored(run_id)
         order = [edge.node for edge in run.sources]
         if not order:
@@ -134,7 +137,7 @@ class Arrivals:
         def find() -> list[Row]:
             return self._database.rows(sql, {"from": from_seq, "to": to_seq})
 
-        # A page starts with the whole run. A part of it is hardly ever asked for twice.
+        # A page starts with the whole run. The same part of it is rarely requested twice.
         is_whole = from_seq <= 1 and to_seq >= run.last_seq
         rows = self._cache.get(run_id, "sources", run.progress, find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
@@ -159,7 +162,7 @@ class Arrivals:
         return tuple(operators.values())
 
     def place_in_source(self, run: StoredRun, source: str, seq: int) -> tuple[int, str]:
-        """Which record of its source an event was, from 1, and its values in one line."""
+        """The ordinal of an event's record in its source, from 1, and its values in one line."""
         edge = run.edge(source)
         table = records_of(edge)
         row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])

@@ -1,13 +1,13 @@
 """Records from the future: their event time moved the watermark so far that records after them were late.
 
-    event time      F                   F's time is the largest so far, up to the next larger one: its reign.
-        |        o  .   o o x o x       A late record (x) of that reign is late because of F when the largest
+    event time      F                   F's reign: the events from F to the next larger event time.
+        |        o  .   o o x o x       A late record (x) in this reign is late because of F if the largest
         |     o     .                   event time without F would have left its window open.
         +--------------------------->   arrival order
 
-Every record that set a new largest event time is a top. The late records are joined to the top in whose reign they
-came (one pass, ASOF), which leaves few candidates. For each candidate, the running maximum of its reign without it says
-which records would not be late.
+Every record that set a new largest event time is a top. Each late record is joined to the top in whose reign it
+arrived (one pass, ASOF), which leaves few candidates. For each candidate, the running maximum of the event times in its
+reign without it determines which records would not be late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
 
-# A late record of a node would have been kept while the largest event time of the source was below this bound.
+# A late record of a node is kept as long as the largest event time of the source, minus $held, is below this bound.
 _LIMITS: Final = """
 limits AS (
     SELECT node, seq, min(watermark_ms - lateness_ms) AS bound FROM {late}
@@ -54,12 +54,12 @@ without AS (
 SELECT count(DISTINCT l.seq) FROM limits l ASOF LEFT JOIN without w ON l.seq > w.seq
 WHERE coalesce(w.top, $before) - $held < l.bound
 """
-# The next record of the source says how far ahead the very first was.
+# The jump of a source's first record is relative to the source's next record.
 _AFTER_FIRST: Final = """
 SELECT event_time_ms FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms IS NOT NULL
 ORDER BY seq LIMIT 1
 """
-# The largest event time before the first record: below all others, and yet far enough from the ends of BIGINT.
+# The largest event time before the first record: below all others, but with a margin to the smallest BIGINT.
 _NOTHING: Final = -(1 << 60)
 _MOST: Final = 5
 
@@ -68,9 +68,9 @@ _MOST: Final = 5
 class FutureRecord:
     """A record that made others late.
 
-    ordinal: which record of its source it is, from 1. file: where the source reads, or empty. jump_ms: by how much
-    it moved the watermark. late: the records that would not be late without it. until_seq: the event at which the
-    source's other records had caught up with it; None where they never did.
+    ordinal: its place among its source's records, from 1. file: the path of the source, or empty. jump_ms: by how much
+    it advanced the watermark. late: the number of records that would not be late without it. until_seq: the event at
+    which the source's other records had caught up with it; None if they never did.
     """
 
     source: str
@@ -85,7 +85,7 @@ class FutureRecord:
 
 
 class FutureRecords:
-    """Records from the future, of all runs."""
+    """Records from the future in all runs."""
 
     def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, cache: RunCache) -> None:
         self._database = database
@@ -94,7 +94,7 @@ class FutureRecords:
         self._cache = cache
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
-        """The records that made the most others late, those first; computed once per run. Raises UnknownRun."""
+        """The records that made the most others late, the worst first. Computed once per run. Raises UnknownRun."""
         run = self._runs.stored(run_id)
         if not run.entry.late:
             return ()
@@ -111,7 +111,7 @@ class FutureRecords:
         ends = RunWatermarks(self._database, run).ends
         for edge in run.sources:
             if edge.watermark_delay_ms is not None:
-                # After its end a source holds nothing back, whatever its records said.
+                # After its end, the watermark of a source does not depend on its records.
                 records += self._of_source(run, edge, ends.get(edge.node, run.last_seq + 1))
         return tuple(sorted(records, key=lambda record: (-record.late, record.seq)))
 
@@ -121,7 +121,7 @@ class FutureRecords:
             "nothing": str(_NOTHING),
             "limits": _LIMITS.format(late=run.tables.late),
         }
-        # One query for each way to hold the watermark back. Operators share it, except below interval joins.
+        # One query per holdback of the watermark. Operators share it, except below interval joins.
         groups: dict[int, list[str]] = {}
         for node in dict.fromkeys(each.node for each in run.edges if each.role != "source"):
             held = run.holdbacks(node)

@@ -26,7 +26,7 @@ WHERE before IS NOT NULL ORDER BY seq - before DESC, seq LIMIT 1
 _RECORDS: Final = """
 SELECT min(seq), max(seq), count(*) FROM {events} WHERE source = $source AND NOT is_end AND seq BETWEEN $from AND $to
 """
-# A gap counts as idleness when it is this many times the source's usual distance between records.
+# A gap counts as idleness if it is at least this many times the source's usual distance between records.
 _UNUSUAL: Final = 8
 _SHORTEST: Final = 6
 
@@ -35,8 +35,8 @@ _SHORTEST: Final = 6
 class LaggingSource:
     """A source whose watermark was the lowest of all during `events` events of the range.
 
-    from_seq, to_seq: the longest stretch of them. behind_ms: how far it was behind the next source at most; None
-    where it had no watermark at all, so that nothing could fire.
+    from_seq, to_seq: the longest stretch of them. behind_ms: the largest distance to the next source's watermark; None
+    if it had no watermark at all, so that nothing could fire.
     """
 
     source: str
@@ -48,10 +48,9 @@ class LaggingSource:
 
 @dataclass(frozen=True)
 class IdleSource:
-    """A source that sent nothing from one event to another, while the others went on by `others_ms`.
+    """A source that sent nothing from one event to another, while the others' watermarks advanced by up to `others_ms`.
 
-    holds_back: the combined watermark could not pass this source's meanwhile. is_open: it sent nothing more in the
-    range.
+    holds_back: whether it held the combined watermark back meanwhile. is_open: it sent nothing more in the range.
     """
 
     source: str
@@ -74,7 +73,7 @@ class _Stretch:
 
 
 def lagging_sources(timeline: Timeline) -> tuple[LaggingSource, ...]:
-    """The sources that held the combined watermark back, the one that did so longest first."""
+    """The sources that held the combined watermark back, ordered by the number of events, largest first."""
     sources = timeline.sources
     if len(sources) < 2:
         return ()
@@ -103,7 +102,7 @@ def _is_idle(stretches: Sequence[tuple[int, int]], seq: int) -> bool:
 
 
 def _slowest(sources: Sequence[str], current: Mapping[str, int], previous: str) -> tuple[str, int | None]:
-    """The source behind all others, and by how much; an empty name where all have ended. On a tie the previous one."""
+    """The source behind all others, and by how much; an empty name if all have ended. On a tie, the previous one."""
     if not sources:
         return "", None
     current = {source: mark for source, mark in current.items() if source in sources}
@@ -120,7 +119,7 @@ def _slowest(sources: Sequence[str], current: Mapping[str, int], previous: str) 
 
 
 def _joined(stretches: Sequence[_Stretch]) -> list[_Stretch]:
-    """The stretches, with neighbours of one source made one."""
+    """The stretches, with adjacent stretches of one source merged."""
     joined: list[_Stretch] = []
     for stretch in stretches:
         if joined and joined[-1].source == stretch.source:
@@ -148,7 +147,7 @@ class IdleSources:
         self._runs = runs
 
     def find(self, run_id: int, timeline: Timeline) -> tuple[IdleSource, ...]:
-        """Every source of a timeline that was idle for unusually long, with the longest time that it was."""
+        """Every source of a timeline that was idle for unusually long, with its longest gap."""
         run = self._runs.stored(run_id)
         watermarks = RunWatermarks(self._database, run)
         idle: list[IdleSource] = []
@@ -171,7 +170,7 @@ class IdleSources:
         return tuple(idle)
 
     def _longest_gap(self, run: StoredRun, source: str, timeline: Timeline) -> tuple[int, int, bool] | None:
-        """The longest gap between records of a source, if it is unusually long: (after, until, is it the last)."""
+        """The longest gap between records of a source, if it is unusually long: (from event, to event, is_open)."""
         last = min(timeline.to_seq, timeline.ends.get(source, timeline.to_seq))
         bounds: dict[str, object] = {"source": source, "from": timeline.from_seq, "to": last}
         row = self._database.row(_RECORDS.format(events=run.tables.events), bounds)

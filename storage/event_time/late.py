@@ -1,4 +1,4 @@
-"""What came too late, for which operator, by how much, and what would have kept it; and what could not be read."""
+"""The late records of every operator, with the delays that would have kept them, and the rejected rows."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ LATE_ORDERS: Final = {
     "window": "window_start_ms",
     "kept_by": "needed_delay_ms",
 }
-"""What late records can be sorted by."""
+"""The sort orders of late records, each with its column."""
 REJECTED_ORDERS: Final = {"reason": "reason", "line": "line", "source": "node"}
-"""What rejected rows can be sorted by."""
+"""The sort orders of rejected rows, each with its column."""
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """By what a table is sorted, one of the names above, and which way."""
+    """The sort order of a table: one of the names above, and the direction."""
 
     by: str
     descending: bool = False
 
     def sql(self, orders: Mapping[str, str]) -> str:
-        """As a clause; what is equal stays in the order in which it is stored, and NULL is last."""
+        """The ORDER BY clause. Ties keep the stored order, and NULL is last."""
         way = "DESC" if self.descending else "ASC"
         return f"ORDER BY {orders[self.by]} {way} NULLS LAST, rowid"
 
 
 class LateRecords:
-    """The late ledger and the rejected rows of all runs. Every method raises UnknownRun."""
+    """The late records and the rejected rows of all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
@@ -68,7 +68,7 @@ class LateRecords:
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[LateRecord]:
-        """Late records, each with its content; in arrival order, or as asked."""
+        """Late records with their values, in arrival order unless `order` is set."""
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
             return Paged((), 0, offset)
@@ -97,7 +97,7 @@ class LateRecords:
         return Paged(records, int(counted[0]) if counted else 0, offset)
 
     def summary(self, run_id: int) -> tuple[LateSummary, ...]:
-        """Per operator and source: how many records were late, and what delay would keep them all."""
+        """Per operator and source: the number of late records, and the delay that would keep all of them."""
         if not self._runs.edges(run_id):
             return ()
         rows = self._database.rows(
@@ -107,7 +107,7 @@ class LateRecords:
         return tuple(LateSummary(*row) for row in rows)
 
     def events(self, run_id: int) -> int:
-        """How many source events were late, each counted once, whatever the operators and windows it missed."""
+        """The number of late source events, each counted once even if it was late for several operators or windows."""
         if not self._runs.edges(run_id):
             return 0
         row = self._database.row(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}")
@@ -122,7 +122,7 @@ class LateRecords:
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[RejectedRow]:
-        """Rows of the sources that could not be read, in the order of their files and lines, or as asked."""
+        """Rows of the sources that could not be read, in order of files and lines unless `order` is set."""
         if not self._runs.edges(run_id):
             return Paged((), 0, offset)
         table = RunTables(run_id).rejected
@@ -147,7 +147,7 @@ class LateRecords:
     def _contents(
         self, rows: list[Row], inputs: dict[tuple[str, str], tuple[Edge, ...]]
     ) -> dict[tuple[str, str, int, bytes], Values]:
-        """What the late records of a page said, by (node, port of the edge, seq, step): one query per edge."""
+        """The values of a page's late records, by (node, port of the edge, seq, step). One query per edge."""
         wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
         by_output: dict[tuple[str, str], Edge] = {}
         for row in rows:

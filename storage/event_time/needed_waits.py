@@ -1,8 +1,8 @@
-"""Which records an operator loses to the watermark, as SQL: what each would need to be kept.
+"""The records that an operator may lose to the watermark, as SQL, each with the wait that would keep it.
 
-An operator says itself when a record is late for it (`engine.contract.late_rule`); here it is asked of the records that
-are stored. A record is late for an operator once the watermark before its event had reached its bound. The watermark is
-the largest event time so far minus the delay, so with the allowed lateness added to the delay
+Each operator defines when a record is late for it (`engine.contract.late_rule`); this module applies the rule to stored
+records. A record is late if the watermark before its event has reached its bound. The watermark is the largest event
+time so far minus the delay. So with the allowed lateness added to the delay
 
     kept  <=>  delay + allowed lateness >= needed,    needed = largest event time before - bound + 1
 """
@@ -30,17 +30,17 @@ _TIMES: Final = {
     "epoch_s": "{column} * 1000",
     "timestamp": "epoch_ms({column})",
 }
-# Beyond, the rows of a partition are not compared with each other: every row at or below the watermark counts.
+# With more records, the rows of a partition are not compared: every row at or below the watermark counts as lost.
 _COMPARED: Final = 50_000
 
 
 @dataclass(frozen=True)
 class LateOperator:
-    """An operator whose late records another delay would change.
+    """An operator whose late records depend on the watermark delay.
 
-    rule: when a record is late for it. delay_ms: the largest delay of the sources above it. is_exact: whether what is
-    said of other delays is what a run would do. It is not where the rule is not, where sources have different delays,
-    and where its input itself depends on a watermark.
+    rule: when a record is late for it. delay_ms: the largest delay of the sources above it. is_exact: whether the
+    answer for another delay equals that of a run with it. It is False if the rule is not exact, if the input has too
+    many rows to compare, if the sources have different delays, or if the input itself depends on a watermark.
     """
 
     node: str
@@ -58,7 +58,7 @@ class LateOperator:
 
 @dataclass(frozen=True)
 class LateInput:
-    """An input of such an operator. loses: whether the operator loses late rows of it, or sends them on, padded."""
+    """An input of such an operator. loses: whether the operator drops its late rows; else it emits them, padded."""
 
     port: str
     edge: Edge
@@ -66,7 +66,7 @@ class LateInput:
 
 
 def late_operator(run: StoredRun, edge: Edge, edges: Sequence[Edge]) -> LateOperator | None:
-    """What can be asked about the operator behind an edge; None where no delay changes anything."""
+    """The operator behind an edge; None if no delay changes its late records, or if a source above has no delay."""
     planned = run.entry.explanation.node(edge.node)
     if planned is None or planned.late_rule is None:
         return None
@@ -89,16 +89,16 @@ def late_operator(run: StoredRun, edge: Edge, edges: Sequence[Edge]) -> LateOper
 
 
 def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]) -> list[LateInput]:
-    """The inputs of a node that have been stored."""
+    """The inputs of a node whose edges are stored."""
     by_output = {(edge.node, edge.port): edge for edge in edges}
     wires = run.inputs(node)
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
 def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str | None = None) -> str:
-    """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed.
+    """The query of the operator's input records with an event time: port, seq, time_ms, end_ms, needed.
 
-    tops: a table of the largest event time from an event on, where it does not follow from the sources' alone.
+    needed: the wait in ms that keeps the record. tops: the name of the table of `tops_where_idle`, if there is one.
     """
     rule = asked.rule
     inputs = late_inputs(run, asked.node, rule, edges)
@@ -117,7 +117,7 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str
         )
         rows = f"SELECT i.port, i.seq, i.time_ms, t.top FROM ({union}) i JOIN ({before}) t ON t.seq = i.seq"
     end, bound = _end_and_bound(rule.bound)
-    # The end is worth more than any delay: after it no record can be late for its own source.
+    # After the end of the sources, no delay keeps a late record.
     bounded_rows = (
         f"SELECT port, seq, time_ms, {end} AS end_ms, top, "
         f"CASE WHEN top >= {MAX_WATERMARK // 2} THEN {MAX_WATERMARK // 2} ELSE top - ({bound}) + 1 "
@@ -134,13 +134,13 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str
 
 
 def time_of(edge: Edge) -> str | None:
-    """The event time of an edge's rows in ms, as SQL over an alias c; None where it has none."""
+    """The event time of an edge's rows in ms, as SQL over an alias c; None if it has no event time."""
     column: EdgeColumn | None = next((column for column in edge.columns if column.time), None)
     return _TIMES[column.time or ""].format(column=f"c.{identifier(column.stored_as)}") if column else None
 
 
 def _is_stateless_above(run: StoredRun, node: str) -> bool:
-    """Whether what comes into a node does not itself depend on a watermark: only stateless operators are above it."""
+    """Whether a node's input does not depend on a watermark: all operators above it are stateless."""
     wires = run.pipeline.inputs
     waiting = [output[0] for _, output in wires.get(node, ())]
     while waiting:
@@ -153,7 +153,7 @@ def _is_stateless_above(run: StoredRun, node: str) -> bool:
 
 
 def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
-    """The largest event time before each record of the one source, held back as its operator sees it."""
+    """For an operator with one source: the largest event time before each record, minus the operator's holdback."""
     (source,) = asked.sources
     held = run.holdbacks(asked.node).get(source, 0)
     return (
@@ -164,7 +164,10 @@ def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
 
 
 def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, asked: LateOperator) -> pa.Table | None:
-    """The largest event time as the operator sees it, where one of several sources was idle: from an event on."""
+    """The combined largest event time at the operator, per event that changed it; None if no source was idle.
+
+    Only needed for several sources: with an idle one, SQL over the sources' own watermarks is not enough.
+    """
     if len(asked.sources) < 2 or not any(watermarks.idle.get(source) for source in asked.sources):
         return None
     import pyarrow as pa
@@ -178,7 +181,7 @@ def _delays(run: StoredRun) -> dict[str, int]:
 
 
 def _shifts(asked: LateOperator, run: StoredRun) -> dict[str, int]:
-    """By source, from its watermark to its largest event time as the operator sees it."""
+    """By source, the difference from its watermark to its largest event time, minus the operator's holdback."""
     delays, held = _delays(run), run.holdbacks(asked.node)
     return {source: delays[source] - held.get(source, 0) for source in asked.sources}
 
@@ -197,7 +200,7 @@ def _end_and_bound(bound: EndOfWindow | OwnTime) -> tuple[str, str]:
 
 
 def _first_end(windowing: Windowing) -> str:
-    """The end of the first window that a record falls into, as SQL; of a session what it makes by itself."""
+    """The end of a record's first window, as SQL; for sessions, of the session that the record alone would make."""
     if windowing.kind is WindowKind.SESSION:
         return f"time_ms + {windowing.size_ms}"
     step, offset = windowing.slide_ms or windowing.size_ms, windowing.offset_ms
@@ -208,7 +211,7 @@ def _first_end(windowing: Windowing) -> str:
 def _unless_met(
     rows: str, keys_of: Mapping[str, tuple[str, ...]], waits: Mapping[str, int], inputs: Sequence[LateInput]
 ) -> str:
-    """A row that comes late is not lost while a row that it meets is kept, which came in time."""
+    """A late row is not lost if it matches a row of the other input that was in time and is still kept."""
     sides = []
     for each in inputs:
         names = keys_of[each.port]
@@ -233,7 +236,7 @@ def _unless_met(
 
 
 def _unless_first(rows: str, names: Sequence[str], edge: Edge) -> str:
-    """A row is lost when a row of its partition with its time or a later one has gone out."""
+    """A late row is lost only if a row of its partition with the same or a later time has been emitted."""
     keys = [next(column.stored_as for column in edge.columns if column.name == name) for name in names]
     parts = "".join(f", c.{identifier(key)} AS k{at}" for at, key in enumerate(keys))
     same = "".join(f" AND o.k{at} IS NOT DISTINCT FROM s.k{at}" for at in range(len(keys)))

@@ -1,8 +1,8 @@
 """Event time over arrival order, decimated so that the browser draws thousands of points instead of millions.
 
-The range of events is cut into buckets. Of each bucket, source and state the earliest and the latest record are kept,
-so that no outlier and no late record disappears at any zoom. Wide buckets are made from the blocks of events that every
-commit sums up (10 ms instead of 200 ms on five million events). The range then ends where blocks end.
+The range of events is cut into buckets. Per bucket, source and state, the earliest and the latest record are kept, so
+that no outlier and no late record disappears at any zoom. Wide buckets are built from the blocks of events that every
+commit summarizes (10 ms instead of 200 ms on five million events). The range is then extended to whole blocks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXACT_POINTS: Final = """
 SELECT seq, source, event_time_ms, state::VARCHAR AS state, 1::BIGINT AS records
 FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL AND list_contains($sources, source)
 """
-# Buckets are made from events, or from blocks of events where they are wide. Both have the same columns.
+# Buckets are built from events, or from blocks of events if they are wide. Both have the same columns.
 _FROM_EVENTS: Final = """
 SELECT (seq - $from) // $width AS bucket, source, state::VARCHAR AS state, min(event_time_ms) AS low,
     arg_min(seq, event_time_ms) AS low_seq, max(event_time_ms) AS high,
@@ -78,7 +78,7 @@ class Timelines:
         self._runs = runs
 
     def extent(self, run_id: int) -> tuple[int, int]:
-        """The first and the last event of a run; (0, 0) where there is none."""
+        """The first and the last event of a run; (0, 0) without events."""
         return self._extent(self._runs.stored(run_id))
 
     def _extent(self, run: StoredRun) -> tuple[int, int]:
@@ -98,10 +98,10 @@ class Timelines:
         max_points: int = 4000,
         max_fires: int = 500,
     ) -> Timeline:
-        """The chart of a range of events, by default of all, in at most `max_points` records.
+        """The chart of a range of events, by default of all, with at most `max_points` records.
 
-        node: as this operator sees it, with the sources above it, its own windows, and the combined watermark held
-        back as its inputs hold it back. sources: only these.
+        node: restricts the chart to this operator: the sources above it, its windows, and the combined watermark with
+        the holdbacks of its inputs. sources: only these; empty for all.
         """
         run = self._runs.stored(run_id)
         first, last = self._extent(run)
@@ -127,7 +127,7 @@ class Timelines:
         width = 1 if is_exact else -(-(end - start + 1) // buckets)
         use_blocks = width >= 2 * BLOCK
         if use_blocks:
-            # Blocks at both ends of the range may make one bucket more.
+            # Partial blocks at both ends of the range may add one bucket.
             width = -(-(end - start + 1) // max(1, buckets - 1) // BLOCK) * BLOCK
         if is_exact:
             points = self._database.arrow(_EXACT_POINTS.format(**names), bounds)
@@ -174,7 +174,7 @@ class Timelines:
 
 
 def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list[Move]:
-    """The watermark steps in order of events, without those that change nothing."""
+    """The watermark steps in order of events, without steps that change nothing."""
     steps: list[Move] = [(start - 1, source, watermark) for source, watermark in carried.items()]
     current = dict(carried)
     for row in watermarks.to_pylist():
@@ -185,7 +185,7 @@ def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list
 
 
 def _combined_table(line: StepFunction, start: int, width: int) -> pa.Table:
-    """The combined watermark from an event on, the last of so many events. It ends where all sources have ended."""
+    """The combined watermark from event `start` on, the last value per `width` events, until all sources have ended."""
     import numpy as np
     import pyarrow as pa
 

@@ -3,8 +3,8 @@
     watermark of a   ______/------------        The combined watermark is the lowest of all,
     watermark of b   __________/--------        from the event on at which every source has one.
 
-A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK. What comes of one that is
-idle, `engine.model.combining` says.
+From its end on, the watermark of a source is MAX_WATERMARK, so it holds nothing back. `engine.model.combining` defines
+the effect of idle sources.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ WHERE seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY s
 
 
 def idle_of(database: Database, run: StoredRun) -> Idle:
-    """When the sources of a run were idle."""
+    """The events during which each source of a run was idle; empty for runs of older versions."""
     there = "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = ?"
     if database.row(there, [run.tables.schema, IDLE]) is None:
         return {}
-    # In the order in which they were written.
+    # In stored order, which is the order of the turns.
     return stretches(Turn(*row) for row in database.rows(f"SELECT seq, source, is_idle FROM {run.tables.idle}"))
 
 
@@ -76,7 +76,7 @@ def lines_of(moves: Iterable[Move]) -> dict[str, StepFunction]:
 def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
     """The combined watermark before every event, as SQL: seq and top; NULL while a source has none.
 
-    events: the table. shifts_ms: by source, what is added to its watermark. No source is ever idle.
+    events: the table. shifts_ms: by source, the amount to add to its watermark. Idle sources are not supported.
     """
     columns = [
         f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN watermark_ms "
@@ -85,7 +85,7 @@ def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
     ]
     names = [f"m{at}" for at in range(len(columns))]
     known = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    # What is NULL is left out.
+    # DuckDB's least ignores NULL; `known` excludes it.
     lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
     return f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top FROM {rows}"
@@ -98,10 +98,10 @@ def moves_of(timeline: Timeline) -> list[Move]:
 
 
 class RunWatermarks:
-    """The watermarks of one run's sources, looked up. Implements `engine.replay.clock.Marks`.
+    """Lookups in the watermarks of one run's sources. Implements `engine.replay.clock.Marks`.
 
-    A run of any length is never read as a whole. Watermarks only rise, so the blocks of events that every commit sums
-    up say where to look, and a stretch of events is read at a time.
+    Lookups (`before`, `at`, `reached`) do not read the whole run. Watermarks only rise, so the blocks of events that
+    every commit summarizes show where to look, and one stretch of events is read at a time.
     """
 
     def __init__(self, database: Database, run: StoredRun) -> None:
@@ -117,16 +117,16 @@ class RunWatermarks:
 
     @cached_property
     def idle(self) -> Idle:
-        """When the sources were idle."""
+        """The events during which each source was idle."""
         return idle_of(self._database, self._run)
 
     @cached_property
     def ends(self) -> dict[str, int]:
-        """The event at which each source ended; none for a source that has not."""
+        """The event at which each source ended, without the sources that have not ended."""
         return {str(source): int(seq) for source, seq in self._database.rows(_ENDS.format(**self._names))}
 
     def before(self, seq: int) -> dict[str, int]:
-        """The watermark of every source that has one before this event, as its own records made it."""
+        """The watermark before this event of every source that has one, without the effect of its end."""
         rows = self._database.rows(_BEFORE.format(**self._names), {"from": seq})
         return {str(source): int(watermark_ms) for source, watermark_ms in rows}
 
@@ -143,7 +143,7 @@ class RunWatermarks:
         return tops[before - 1] if before else MIN_WATERMARK
 
     def reached(self, source: str, time_ms: int) -> int | None:
-        """The first event after which the source's watermark is at least this time; None where it never is."""
+        """The first event after which the source's watermark is at least this time; None if it never is."""
         blocks, tops = self._blocks.get(source, ([], []))
         place = bisect_left(tops, time_ms)
         if place == len(blocks):
@@ -152,12 +152,12 @@ class RunWatermarks:
         return seqs[bisect_left(marks, time_ms)]
 
     def line(self, source: str, until_seq: int) -> StepFunction:
-        """The source's watermark up to an event, whole. Mini-batch asks for it, and who sees sources that are idle."""
+        """All steps of the source's watermark up to an event, for mini-batch and for combinations with idle sources."""
         steps = self._database.arrow(_STEPS.format(**self._names), {"until": until_seq, "source": source})
         return StepFunction.rising(steps["seq"].to_numpy(), steps["watermark_ms"].to_numpy())
 
     def combined(self, above: Above, until_seq: int, shifts_ms: Mapping[str, int] | None = None) -> StepFunction:
-        """What is made of the sources' watermarks up to an event. shifts_ms: by source, what is added to its own."""
+        """The combined watermark up to an event. shifts_ms: by source, the amount to add to its watermark."""
         lines = {source: self.line(source, until_seq) for source in holdbacks_of(above)}
         return combined_watermark(
             {name: shifted(line, (shifts_ms or {}).get(name, 0)) for name, line in lines.items()}, above, self.idle

@@ -1,8 +1,8 @@
-"""What another watermark delay, or another allowed lateness, would have kept: asked of a run that is there.
+"""What-if analysis of a stored run: the records that another watermark delay or allowed lateness would have kept.
 
-One histogram of what each record needs (see `storage.event_time.needed_waits`) answers for every delay and lateness at
-once. Below several sources the watermark is the lowest of theirs; all of them are given the same delay here. Nothing is
-known of a source without a delay: explicit watermarks are not moved by one.
+One histogram of the needed waits (`storage.event_time.needed_waits`) answers for every delay and lateness at once.
+Below several sources, the watermark is the lowest of theirs; all of them get the same delay here. Sources without a
+delay are not covered: explicit watermarks do not depend on one.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-# How far below the line a knee stands out, as a part of the whole.
+# The minimum distance of a knee below the line, as a fraction of the whole.
 _CLEAR: Final = 0.05
 _TOPS: Final = "tops"
 
 
 @dataclass(frozen=True)
 class Losses:
-    """How many records each wait would lose: `needed` rises, counts[i] records need exactly needed[i] ms.
+    """The records lost by wait: `needed` is ascending, and counts[i] records need exactly needed[i] ms.
 
-    total: all records with an event time, those that no wait can lose among them.
+    total: all records with an event time, including those that no wait loses.
     """
 
     total: int
@@ -43,18 +43,18 @@ class Losses:
     counts: NDArray[np.int64]
 
     def lost(self, wait_ms: int) -> int:
-        """How many records would be late with a delay and allowed lateness of so much together."""
+        """The number of late records if the delay and the allowed lateness add up to `wait_ms`."""
         return int(self.counts[self.needed > wait_ms].sum())
 
     @property
     def lossless_ms(self) -> int:
-        """The smallest wait that loses nothing."""
+        """The smallest wait without losses."""
         return int(self.needed[-1]) if len(self.needed) else 0
 
     def knee_ms(self) -> int:
-        """Where waiting longer begins to gain little: the point that is farthest below the line between the ends.
+        """The wait from which longer waits gain little: the point farthest below the line between the curve's ends.
 
-        Where there is none, every further wait gains as much as the one before, and nothing is lost at the end.
+        Without a clear knee, every further wait gains as much as the previous one; then it is `lossless_ms`.
         """
         import numpy as np
 
@@ -69,9 +69,9 @@ class Losses:
 
 @dataclass(frozen=True)
 class WhatIfRecord:
-    """A record that is late now, or would be. needed_ms: the delay and allowed lateness together that keep it.
+    """A record that was late, or would be. needed_ms: the sum of delay and allowed lateness that keeps it.
 
-    columns: the names of its values, which are those of its input.
+    columns: the names of its values, from its input edge.
     """
 
     seq: int
@@ -93,7 +93,7 @@ class WhatIf:
         self._cache = cache
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:
-        """The operators of a run that can be asked about, in the order of the graph."""
+        """The operators of a run whose late records depend on the delay, in the order of the graph."""
         run = self._runs.stored(run_id)
         edges = run.edges
         by_node: dict[str, LateOperator] = {}
@@ -104,7 +104,7 @@ class WhatIf:
         return tuple(by_node.values())
 
     def losses(self, run_id: int, asked: LateOperator) -> Losses:
-        """The histogram of what an operator's records need; made once per run."""
+        """The histogram of the waits that an operator's records need; computed once per run."""
         import numpy as np
 
         run = self._runs.stored(run_id)
@@ -124,14 +124,14 @@ class WhatIf:
         return table.column("needed").to_pylist(), table.column("records").to_pylist()
 
     def _needed(self, run: StoredRun, asked: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
-        """What an operator's records need, as SQL, and the tables that it reads besides those of the file."""
+        """The query of the waits that an operator's records need, and its tables that are not in the file."""
         tops = tops_where_idle(RunWatermarks(self._database, run), run, asked)
         return needed(run, asked, run.edges, None if tops is None else _TOPS), {} if tops is None else {_TOPS: tops}
 
     def records(
         self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
     ) -> tuple[WhatIfRecord, ...]:
-        """A page of the records that are late now or would be, in arrival order."""
+        """A page of the records that were late or would be, in arrival order."""
         run = self._runs.stored(run_id)
         edges = run.edges
         inputs = {each.port: each.edge for each in late_inputs(run, asked.node, asked.rule, edges)}
@@ -139,7 +139,7 @@ class WhatIf:
         then = delay_ms + lateness_ms
         late = run.tables.late
         waits, tables = self._needed(run, asked)
-        # One input comes in arrival order by itself, and is read no further than the page.
+        # A single input is already in arrival order, and reading stops at the end of the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(
             f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({waits}) "

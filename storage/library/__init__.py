@@ -1,1 +1,1 @@
-"""What a person made and ran: pipelines with their versions, drafts, runs, and what a run hands back."""
+"""The user's library: pipelines with their versions, drafts, runs, recordings, conditions and checks."""

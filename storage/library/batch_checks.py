@@ -1,4 +1,4 @@
-"""Batch checks: a run's output as the files that the engine once handed over, and the results of the checks."""
+"""Batch checks: a run's output, exported to the files that the engine had written, and the results of the checks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from storage.model import Edge
 
 @dataclass(frozen=True)
 class RunFiles:
-    """A run's output as Parquet files (`engine.contract.recorder`): by node and port, late ones, watermarks.
+    """A run's output as Parquet files (`engine.contract.recorder`): edges by node and port, late records, watermarks.
 
-    idle: when sources did not count.
+    idle: the events during which each source was idle.
     """
 
     edges: Mapping[tuple[str, str], Path]
@@ -50,13 +50,13 @@ class BatchChecks:
         return RunFiles(edges, late, marks_file, idle_of(self._database, run))
 
     def save(self, run_id: int, document: str) -> None:
-        """Keep the result of a check, in place of an earlier one."""
+        """Store the result of a check instead of the previous one."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM run_checks WHERE run_id = ?", [run_id])
             cursor.execute("INSERT INTO run_checks (run_id, document) VALUES (?, ?)", [run_id, document])
 
     def load(self, run_id: int) -> str | None:
-        """The result of the last check; None where there was none."""
+        """The result of the last check; None without a check."""
         row = self._database.row("SELECT document FROM run_checks WHERE run_id = ?", [run_id])
         return str(row[0]) if row else None
 

@@ -1,11 +1,11 @@
-"""Conditions of a live run that somebody wants to be told of, and when they were met: with the event that met them.
+"""Conditions of a live run to warn of, and the warnings, each with the event that met the condition.
 
-    late_share       more than so many percent of the events of the last minute were late
-    watermark_stands the combined watermark of the sources has not risen for so many seconds
-    lag              the combined watermark is so many seconds behind the clock
+    late_share       more than this percentage of the events of the last minute were late
+    watermark_stands the combined watermark of the sources has not risen for more than this many seconds
+    lag              the combined watermark is more than this many seconds behind the clock
 
-They are looked at from outside of the run, once a second or so (`Conditions.look`): a watermark stands while nothing
-happens.
+They are checked from outside the run, about once a second (`Conditions.look`), because a watermark can stand still
+without any event.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _MINUTE_MS: Final = 60_000
 
 @dataclass(frozen=True)
 class Warned:
-    """A condition that was met (UTC). bound: of the condition; value: what met it; seq: the event that did.
+    """A condition that was met. bound: the condition's; value, seq: the value above it and its event. Times are UTC.
 
-    over_at: since when it is not met any more; None while it is.
+    over_at: the end of the warning; None while the condition is met.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Warned:
 
 @dataclass
 class _Stood:
-    """The combined watermark, the event by which it was there, and since when."""
+    """The combined watermark, the event at which its last change was observed, and the time of that."""
 
     mark_ms: int
     seq: int
@@ -61,12 +61,12 @@ class Conditions:
     _stood: dict[int, _Stood] = field(default_factory=dict)
 
     def of(self, run_id: int) -> Mapping[str, float]:
-        """The bound of each condition that is set."""
+        """The bounds of the conditions that are set, by kind."""
         rows = self.database.rows("SELECT kind, bound FROM run_conditions WHERE run_id = ?", [run_id])
         return {str(kind): float(bound) for kind, bound in rows}
 
     def set(self, run_id: int, kind: str, bound: float | None) -> None:
-        """Set a condition, or take it back. What it was met by stays."""
+        """Set a condition, or remove it (None). Its past warnings stay, and an open one ends with its removal."""
         with self.database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM run_conditions WHERE run_id = ? AND kind = ?", [run_id, kind])
             if bound is not None:
@@ -78,7 +78,7 @@ class Conditions:
                 )
 
     def warnings(self, run_id: int, limit: int = 20) -> tuple[Warned, ...]:
-        """When conditions were met, the latest first."""
+        """The warnings of a run, latest first."""
         rows = self.database.rows(
             "SELECT kind, bound, value, seq, raised_at, over_at FROM run_warnings WHERE run_id = $run "
             "ORDER BY raised_at DESC, seq DESC LIMIT $limit",
@@ -87,7 +87,7 @@ class Conditions:
         return tuple(Warned(*row) for row in rows)
 
     def look(self, run_id: int, now_ms: int, idle: Collection[str] = ()) -> None:
-        """See which conditions are met. now_ms: since 1970. idle: the sources that hold no watermark now."""
+        """Check the conditions and note changes. now_ms: epoch ms. idle: the sources that are idle now."""
         bounds = self.of(run_id)
         run = self.runs.stored(run_id)
         if not bounds or not run.last_seq:
@@ -98,7 +98,7 @@ class Conditions:
             self._note(run_id, kind, bound, value, seq)
 
     def _value(self, run: StoredRun, kind: str, stood: _Stood | None, now_ms: int) -> tuple[float | None, int]:
-        """What a condition is about, and the event behind it; None where nothing can be said."""
+        """The value that a condition compares with its bound, and its event; None if the value is unknown."""
         if kind == LATE_SHARE:
             return self._late_share(run)
         if stood is None or stood.mark_ms == MAX_WATERMARK:
@@ -120,7 +120,7 @@ class Conditions:
         return 100 * count / (run.last_seq - before), seq
 
     def _stands(self, run: StoredRun, now_ms: int, idle: Collection[str]) -> _Stood | None:
-        """Where the combined watermark is, and since when."""
+        """The current combined watermark, and the time of its last change; None while a source has no watermark."""
         marks = RunWatermarks(self.database, run)
         found = marks.before(run.last_seq + 1)
         timed = [edge.node for edge in run.sources if any(column.time for column in edge.columns)]

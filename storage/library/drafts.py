@@ -1,4 +1,4 @@
-"""What was being edited when the browser was reloaded: drafts under keys of the caller's choice."""
+"""Drafts: unsaved work that survives a reload of the browser, under keys of the caller's choice."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _COLUMNS = "key, document, pipeline_id, version, saved_at"
 
 
 class Drafts:
-    """Unsaved documents, one per key. A draft remembers which saved version it started from."""
+    """Unsaved documents, one per key. A draft remembers the saved version that it started from."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, key: str, document: str, *, pipeline_id: int | None = None, version: int | None = None) -> None:
-        """Keep the document under the key, in the place of what was there."""
+        """Store the document under the key, instead of the previous one."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute(
                 f"INSERT OR REPLACE INTO drafts ({_COLUMNS}) VALUES (?, ?, ?, ?, {NOW})",
@@ -33,6 +33,6 @@ class Drafts:
         return tuple(Draft(*row) for row in rows)
 
     def delete(self, key: str) -> None:
-        """Forget a draft; one that does not exist is already forgotten."""
+        """Delete a draft. A missing draft is no error."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM drafts WHERE key = ?", [key])

@@ -1,4 +1,4 @@
-"""How an edge is written to the catalog's table run_edges, and read back."""
+"""Writes edges to the catalog's table run_edges, and reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store reads in a run's pipeline document: operators, parameters, connections, options."""
+"""The parts of a run's pipeline document that the store reads: operators, parameters, connections, options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Input = tuple[str, Output]
 
 @dataclass(frozen=True)
 class PipelineDocument:
-    """A parsed document. operators and parameters are by node id, inputs too; options include those of arrival.
+    """A parsed document. operators, parameters and inputs are by node id; options include those of the arrival.
 
-    A run that failed before it was planned may have any text as its document. What cannot be read is empty.
+    A run that failed before it was planned may have any text as its document. Unreadable parts are empty.
     """
 
     operators: Mapping[str, str]
@@ -27,7 +27,7 @@ class PipelineDocument:
 
     @classmethod
     def of(cls, text: str) -> PipelineDocument:
-        """Parse a document."""
+        """Parse a document. Never fails."""
         try:
             raw = json.loads(text)
         except ValueError:
@@ -48,7 +48,7 @@ class PipelineDocument:
         )
 
     def sources_above(self, node: str) -> frozenset[str]:
-        """The nodes without inputs that feed a node, directly or through others. A source is above itself."""
+        """The sources that feed a node, directly or through other nodes. A source is above itself."""
         sources: set[str] = set()
         waiting, seen = [node], {node}
         while waiting:

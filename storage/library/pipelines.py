@@ -1,4 +1,4 @@
-"""Which pipelines are there, and what did they look like: saved pipelines with all of their versions."""
+"""Saved pipelines with all of their versions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Pipelines:
     def save(
         self, document: str, *, name: str, pipeline_id: int | None = None, note: str = "", made_by: str = ""
     ) -> SavedPipeline:
-        """Save a document as a new pipeline, or as the next version of one. made_by: who, where people log in.
+        """Save a document as a new pipeline, or as the next version of one. made_by: the user, if there is a login.
 
-        The same document again makes no version, only the name is taken over. Raises UnknownPipeline.
+        An unchanged document makes no new version, but the name is updated. Raises UnknownPipeline.
         """
         with self._database.catalog_transaction() as cursor:
             version = 1
@@ -77,7 +77,7 @@ class Pipelines:
         return tuple(SavedPipeline(*row) for row in rows)
 
     def list(self, *, text: str = "") -> tuple[PipelineSummary, ...]:
-        """The pipelines whose name contains the text, last saved first."""
+        """The pipelines whose name contains the text, the last saved first."""
         condition = "deleted_at IS NULL AND contains(lower(name), lower(?))"
         rows = self._database.rows(_SUMMARY.format(condition=condition), [text])
         return tuple(_summary(row) for row in rows)
@@ -88,7 +88,7 @@ class Pipelines:
         return tuple(_summary(row) for row in rows)
 
     def rename(self, pipeline_id: int, name: str) -> None:
-        """Give a pipeline another name. Raises UnknownPipeline."""
+        """Rename a pipeline. Raises UnknownPipeline."""
         self._update(pipeline_id, "name = $value", name)
 
     def duplicate(self, pipeline_id: int, name: str | None = None, *, made_by: str = "") -> SavedPipeline:
@@ -97,7 +97,7 @@ class Pipelines:
         return self.save(original.document, name=name or f"{original.name} (copy)", made_by=made_by)
 
     def delete(self, pipeline_id: int) -> None:
-        """Take a pipeline out of the list; `restore` undoes it. Its runs stay. Raises UnknownPipeline."""
+        """Remove a pipeline from the list; `restore` undoes it. Its runs stay. Raises UnknownPipeline."""
         self._update(pipeline_id, f"deleted_at = {NOW}")
 
     def restore(self, pipeline_id: int) -> None:

@@ -1,8 +1,8 @@
-"""Recordings of runs: what their sources put out, written beside the store for pipelines to read once more.
+"""Recordings of runs: the output of their sources, written beside the store so that pipelines can read it again.
 
     <store>.recordings/run_12_to_4321/orders.parquet     (`engine.reading.recorded`)
 
-Of a run that goes on, a recording holds what has come until then. It is never changed, and goes with its run.
+A recording of an active run has the events so far. It never changes, and is deleted with its run.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Recordings:
         self._runs = runs
 
     def write(self, run_id: int) -> Mapping[str, Path]:
-        """The files of a run's sources so far, by source; written, unless they are there.
+        """Record a run's sources so far, unless these files exist. Returns the files by source.
 
         Raises UnknownRun, NothingToRecord, RecordingFailed.
         """
         run = self._runs.stored(run_id)
         try:
-            # One transaction: epochs that are committed meanwhile are not seen, their rejected rows neither.
+            # One transaction: it does not see epochs that are committed meanwhile, nor their rejected rows.
             with self._database.transaction() as cursor:
                 row = cursor.execute("SELECT max(last_seq) FROM run_epochs WHERE run_id = ?", [run_id]).fetchone()
                 until = int(row[0]) if row and row[0] else 0
@@ -55,7 +55,7 @@ class Recordings:
 
 
 def _write_all(cursor: Cursor, run: StoredRun, until: int, idle: Idle, folder: Path) -> None:
-    """Write the folder whole or not at all: a reader must not meet half of it."""
+    """Write the folder as a whole or not at all: a reader must not see half of it."""
     made = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
         made.mkdir(parents=True)
@@ -70,7 +70,7 @@ def _write_all(cursor: Cursor, run: StoredRun, until: int, idle: Idle, folder: P
 
 
 def _is_of(path: Path, run: StoredRun) -> bool:
-    """Whether a file is there, and of this run: another store may have been where this one is."""
+    """Whether a file exists and belongs to this run: another store may have been at this path before."""
     try:
         return about(path).started == str(run.entry.started_at)
     except (OSError, ValueError):
@@ -80,7 +80,7 @@ def _is_of(path: Path, run: StoredRun) -> bool:
 def _write(
     cursor: Cursor, run: StoredRun, edge: Edge, until: int, idle: tuple[tuple[int, int], ...], path: Path
 ) -> None:
-    """Write a source up to an event. Its rows lie in their order."""
+    """Write a source up to an event, in order of events."""
     values = "".join(f", {stored_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     rows = (
         f"SELECT c.seq AS {NUMBER}, c.kind::VARCHAR AS {KIND}, NULL::BIGINT AS {WATERMARK}{values} "
@@ -89,7 +89,7 @@ def _write(
     end = cursor.execute(
         f"SELECT min(seq) FROM {run.tables.events} WHERE source = ? AND is_end AND seq <= ?", [edge.node, until]
     ).fetchone()
-    # That a source became idle is an event, but no watermark.
+    # The event at which a source becomes idle carries no watermark.
     turns = ", ".join(str(first) for first, _ in idle)
     mark = f"CASE WHEN e.seq IN ({turns}) THEN NULL ELSE e.watermark_ms END" if idle else "e.watermark_ms"
     marks = (

@@ -1,6 +1,6 @@
-"""What the engine needs to replay an operator's state for one key: the records of that key, and the watermarks.
+"""The input of a replay of an operator's state for one key: the records of that key, and the watermarks.
 
-Records are found by their key and bounded in number.
+Records are selected by key, up to a limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class KeyRecords:
     """Records of an edge in order of position, as Arrow: SEQ, STEP, KIND and the pipeline's columns.
 
-    is_cut: there are more; then `last_seq` is the event of the last one, whose records may be cut too.
+    is_cut: there are more records. last_seq: the event of the last record; if cut, this event may have more records.
     """
 
     table: pa.Table
@@ -34,7 +34,7 @@ class KeyRecords:
 
 
 class Replays:
-    """Answers for all runs. Raises UnknownRun, UnknownEdge, and UnknownColumn where a filter names one."""
+    """Answers for all runs. Raises UnknownRun, UnknownEdge, and UnknownColumn for an unknown column in a filter."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Replays:
         return self._database.arrow(f"{_select(edge)} WHERE c.rowid > {last - int(limit)} AND c.rowid <= {last}")
 
     def marks(self, run_id: int) -> RunWatermarks:
-        """The watermarks of a run's sources, to be looked up."""
+        """The watermarks of a run's sources, for lookups."""
         return RunWatermarks(self._database, self._runs.stored(run_id))
 
 

@@ -1,4 +1,4 @@
-"""What ran, how it ended and what is in it: the list of runs, their edges and counters."""
+"""The list of runs: their status, their edges and their counters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TABLES: Final = (
     "run_conditions",
     "run_warnings",
 )
-# Joins of what each table says of a run: as sub-queries of each column, DuckDB takes four times as long to plan them.
+# Joins instead of a sub-query per column: DuckDB takes four times as long to plan the sub-queries.
 _RUN: Final = """
 SELECT r.run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
     finished_at, error, error_node,
@@ -61,7 +61,7 @@ LEFT JOIN (SELECT run_id, max(kept_from) AS kept_from FROM run_retention GROUP B
 
 
 class Runs:
-    """All runs. `storage.recording.recorder` fills them; everything else about them is here."""
+    """All runs. `storage.recording.recorder` writes their records; everything else about them is here."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -78,9 +78,9 @@ class Runs:
         live: Begun | None = None,
         made_by: str = "",
     ) -> Run:
-        """Note a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default.
+        """Add a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default.
 
-        live: where its sources go on. made_by: who starts it, where people log in.
+        live: the parameters of a live run, else None. made_by: the user who starts it, if there is a login.
         """
         with self._database.catalog_transaction() as cursor:
             created = cursor.execute(
@@ -118,7 +118,7 @@ class Runs:
         return tuple(_run(row) for row in rows)
 
     def titles(self, *, limit: int) -> tuple[RunTitle, ...]:
-        """The newest runs for a choice, newest first: read of one table, whatever the runs have kept."""
+        """The newest runs for a list to choose from, newest first. Reads one table only, so it is fast for any runs."""
         rows = self._database.rows(
             "SELECT run_id, name, status, started_at FROM runs ORDER BY run_id DESC LIMIT $limit", {"limit": limit}
         )
@@ -141,7 +141,7 @@ class Runs:
         return tuple(Epoch(int(row[0]), int(row[1]), int(row[2]), row[3]) for row in reversed(list(rows)))
 
     def rename(self, run_id: int, name: str) -> None:
-        """Give a run another name. Raises UnknownRun."""
+        """Rename a run. Raises UnknownRun."""
         with self._database.catalog_transaction() as cursor:
             sql = "UPDATE runs SET name = ? WHERE run_id = ? RETURNING 1"
             if cursor.execute(sql, [name, run_id]).fetchone() is None:
@@ -161,48 +161,48 @@ class Runs:
             shutil.rmtree(recording, ignore_errors=True)
 
     def live(self, run_id: int) -> Begun | None:
-        """What a live run was started with, and what it needs to go on; None for a run that is not live."""
+        """The parameters of a live run, and its checkpoint to resume from; None for a run that is not live."""
         row = self._database.row(
             "SELECT folder, interval_ms, records, checkpoint FROM run_live WHERE run_id = ?", [run_id]
         )
         return replace(Begun(*row), name=self._name(run_id)) if row is not None else None
 
     def decisions(self, run_id: int) -> tuple[str, ...]:
-        """What the clock decided of each epoch of a live run (`engine.contract.live.Decision`)."""
+        """The clock's decision for each epoch of a live run, as JSON (`engine.contract.live.Decision`)."""
         sql = "SELECT decision FROM run_epochs WHERE run_id = ? ORDER BY epoch"
         return tuple(str(row[0]) for row in self._database.rows(sql, [run_id]))
 
     def state_folder(self, run_id: int) -> Path:
-        """Where a live run has its state: beside the store, as long as it can go on."""
+        """The folder with a live run's state, beside the store. It exists as long as the run can resume."""
         path = self._database.path
         return path.absolute().parent / f"{path.stem}.live" / f"run_{run_id}"
 
     def recordings_folder(self) -> Path:
-        """Where the recordings of all runs are."""
+        """The folder with the recordings of all runs."""
         path = self._database.path
         return path.absolute().parent / f"{path.stem}.recordings"
 
     def _name(self, run_id: int) -> str:
-        """What no other run is called, of this store or another one."""
+        """A name that no other run has, in this store or another."""
         return hashlib.sha256(str(self.state_folder(run_id)).encode()).hexdigest()[:12]
 
     def remove_state(self, run_id: int) -> None:
-        """Remove the state of a run that does not go on any more."""
+        """Remove the state of a run that cannot resume."""
         shutil.rmtree(self.state_folder(run_id), ignore_errors=True)
 
     def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:
-        """Note that a run ended well."""
+        """Note that a run finished without an error."""
         self._end(run_id, RunStatus.FINISHED, "", "", finished_at)
         self.remove_state(run_id)
 
     def pause(self, run_id: int, *, paused: bool) -> None:
-        """Note that a live run holds, or goes on."""
+        """Note that a live run was paused or continued."""
         status = RunStatus.PAUSED if paused else RunStatus.RUNNING
         with self._database.catalog_transaction() as cursor:
             cursor.execute("UPDATE runs SET status = ? WHERE run_id = ?", [status.value, run_id])
 
     def stop(self, run_id: int) -> None:
-        """Note that somebody stopped a live run."""
+        """Note that a live run was stopped."""
         self._end(run_id, RunStatus.STOPPED, "", "", None)
 
     def fail(
@@ -214,14 +214,14 @@ class Runs:
         cancelled: bool = False,
         finished_at: datetime | None = None,
     ) -> None:
-        """Note that a run ended badly, and why. What it had committed stays."""
+        """Note that a run failed or was cancelled, and why. Its committed epochs stay."""
         status = RunStatus.CANCELLED if cancelled else RunStatus.FAILED
         self._end(run_id, status, sentence, node, finished_at)
 
     def interrupt_abandoned(self) -> None:
-        """Mark the runs whose process is gone. Called when the file is opened: nobody else can have it.
+        """Mark the runs whose process is gone. Called when the file is opened: no other process can have it.
 
-        The last that is known of such a run is its last commit, so there it ends.
+        The end of such a run is its last commit, as nothing later is known of it.
         """
         lost = "the studio was closed or killed during this run; the committed epochs are here."
         kept = "the studio was closed or killed during this run; it can go on after its last epoch."
@@ -238,7 +238,7 @@ class Runs:
                 )
 
     def stored(self, run_id: int) -> StoredRun:
-        """A run with its plan, edges and tables; what is asked of it raises UnknownRun."""
+        """A run with its plan, edges and tables. Its attributes raise UnknownRun."""
         return StoredRun(run_id, self.get, self.edges)
 
     def edges(self, run_id: int) -> tuple[Edge, ...]:
@@ -249,11 +249,11 @@ class Runs:
         return edges
 
     def edge(self, run_id: int, node: str, port: str = "out") -> Edge:
-        """One edge. Raises UnknownRun, UnknownEdge that lists those that exist."""
+        """One edge. Raises UnknownRun, or UnknownEdge that lists the existing edges."""
         return self.stored(run_id).edge(node, port)
 
     def counters(self, run_id: int) -> tuple[NodeCounters, ...]:
-        """What went in and out of every node, in topological order. Raises UnknownRun."""
+        """The records in and out of every node, in topological order. Raises UnknownRun."""
         run = self.stored(run_id)
         problems = {
             row[0]: (int(row[1]), int(row[2]))
@@ -267,7 +267,7 @@ class Runs:
         )
 
     def explain(self, run_id: int, explanation: PlanExplanation) -> Run:
-        """Keep another explanation of a run's plan: of one that an older studio kept with less in it."""
+        """Replace the explanation of a run's plan, for a run whose explanation by an older studio is incomplete."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("UPDATE runs SET explanation = ? WHERE run_id = ?", [explanation.to_json(), run_id])
         return self.get(run_id)
@@ -299,7 +299,7 @@ def _counters(run: StoredRun, node: str, late: int, rejected: int) -> NodeCounte
 
 
 def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanation, epochs: int) -> None:
-    """Note a run's plan; one that is taken up again is RUNNING again. Raises UnknownRun."""
+    """Store a run's plan; a resumed run is RUNNING again. Raises UnknownRun."""
     started = cursor.execute(
         "UPDATE runs SET status = ?, error = '', error_node = '', finished_at = NULL, document = ?, "
         "explanation = ?, epochs = ? WHERE run_id = ? RETURNING 1",

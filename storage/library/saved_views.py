@@ -1,4 +1,4 @@
-"""Views that somebody has saved: a page with what is open on it, such as a question in SQL, under a name."""
+"""Saved views: a page with its URL parameters, such as an SQL query, under a name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from storage.database.connection import Database
 
 @dataclass(frozen=True)
 class SavedView:
-    """A saved view. page: where it is; query: what is open there, by the names of the URL. saved_at is UTC.
+    """A saved view. page: its page; query: the parameters of the URL, by name. saved_at is UTC.
 
-    made_by: who saved it, where people log in.
+    made_by: the user who saved it, if there is a login.
     """
 
     view_id: int
@@ -27,13 +27,13 @@ class SavedView:
 
 
 class SavedViews:
-    """The saved views of all people."""
+    """The saved views of all users."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, name: str, *, page: str, query: Mapping[str, str], note: str = "", made_by: str = "") -> int:
-        """Save a view. One of the same page and name is replaced. The number of the view."""
+        """Save a view, and return its number. A view with the same page and name is replaced."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM saved_views WHERE page = ? AND name = ?", [page, name])
             saved = cursor.execute(
@@ -44,7 +44,7 @@ class SavedViews:
         return int(saved[0])
 
     def list(self) -> tuple[SavedView, ...]:
-        """All saved views by name."""
+        """All saved views, ordered by name."""
         rows = self._database.rows(
             "SELECT view_id, name, note, page, query, saved_at, made_by FROM saved_views ORDER BY lower(name), view_id"
         )
@@ -54,6 +54,6 @@ class SavedViews:
         )
 
     def delete(self, view_id: int) -> None:
-        """Forget a view; one that is gone already is no error."""
+        """Delete a view. A missing view is no error."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM saved_views WHERE view_id = ?", [view_id])

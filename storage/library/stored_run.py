@@ -14,10 +14,10 @@ from storage.model import Edge, Run
 
 
 class StoredRun:
-    """One run, as it is at the moment of a question.
+    """One run, as of the first time each part is read.
 
-    The catalog is read when something of it is needed, and only once: an edge costs one query, the plan another.
-    The next epoch of a live run does not show here. Raises UnknownRun, wherever the catalog is read.
+    The catalog is read on demand, and only once: the edges take one query, the plan another. Later epochs of a live run
+    are not visible here. Every read of the catalog may raise UnknownRun.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class StoredRun:
 
     @cached_property
     def pipeline(self) -> PipelineDocument:
-        """The pipeline that ran."""
+        """The pipeline of the run."""
         return PipelineDocument.of(self.entry.document)
 
     @property
@@ -50,12 +50,12 @@ class StoredRun:
 
     @property
     def last_seq(self) -> int:
-        """The last event that was committed."""
+        """The last committed event."""
         return self.entry.last_seq
 
     @property
     def progress(self) -> tuple[int, int]:
-        """The number of records and the last event. Every epoch with records changes it, and what is known so far."""
+        """The number of records and the last event: a key for caches, as every epoch with events changes it."""
         return self.entry.records, self.entry.last_seq
 
     @property
@@ -69,7 +69,7 @@ class StoredRun:
         return {(edge.node, edge.port): edge for edge in self.edges}
 
     def edge(self, node: str, port: str = "out") -> Edge:
-        """One edge. Raises UnknownEdge that lists those that exist."""
+        """One edge. Raises UnknownEdge that lists the existing edges."""
         edge = self.outputs.get((node, port))
         if edge is None:
             known = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in self.edges]
@@ -77,7 +77,7 @@ class StoredRun:
         return edge
 
     def inputs(self, node: str) -> tuple[Input, ...]:
-        """A node's inputs: its own port and the output that feeds it."""
+        """A node's inputs: each its own port and the output that feeds it."""
         return self.pipeline.inputs.get(node, ())
 
     def input_edges(self, node: str) -> tuple[tuple[str, Edge], ...]:
@@ -85,11 +85,11 @@ class StoredRun:
         return tuple((port, self.outputs[output]) for port, output in self.inputs(node) if output in self.outputs)
 
     def parameters(self, node: str) -> Mapping[str, Any]:
-        """A node's parameters; none where the document has no such node."""
+        """A node's parameters; empty if the document has no such node."""
         return self.pipeline.parameters.get(node, {})
 
     def above(self, node: str) -> Above:
-        """What the watermark is made of that a node sees."""
+        """The origin of the watermark at a node: how those of the sources are combined."""
         planned = self.entry.explanation.node(node)
         if planned is not None and planned.above is not None:
             return planned.above
@@ -97,7 +97,7 @@ class StoredRun:
 
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
-        # The plan says how a node holds back its own output, which an interval join does: the inputs are asked.
+        # The plan has the holdback of a node's own output, which an interval join adds to: read those of its inputs.
         before = [output[0] for _, output in self.inputs(node)] or [node]
         holdbacks: dict[str, int] = {}
         for name in before:

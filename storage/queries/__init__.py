@@ -1,1 +1,1 @@
-"""A person's own SQL over the store: what can be asked, and what may be."""
+"""A person's own SQL over the store: the catalog, the check of a query, and its execution."""

@@ -1,4 +1,4 @@
-"""What can be asked of the store: its tables with what they hold, and queries to begin with."""
+"""The store's tables with their descriptions, and example queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHERE schema_name = $schema AND database_name = current_database() ORDER BY tabl
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """A column, its type and what it means."""
+    """A column with its type and its meaning."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class TableDescription:
-    """A table: its name inside its schema, what it holds, how many rows, its columns."""
+    """A table: its name inside its schema, its description, its number of rows, its columns."""
 
     schema: str
     name: str
@@ -48,14 +48,14 @@ class TableDescription:
 
     @property
     def quoted(self) -> str:
-        """The name as SQL says it."""
+        """The name in SQL, quoted if necessary."""
         plain = self.name.replace("_", "a").isalnum() and not self.name[0].isdigit()
         return self.name if plain else identifier(self.name)
 
 
 @dataclass(frozen=True)
 class Example:
-    """A query to begin with."""
+    """An example query."""
 
     title: str
     sql: str

@@ -1,4 +1,4 @@
-"""Which line of a query DuckDB complains about."""
+"""The line of a query to which an error message of DuckDB refers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _WORD: Final = re.compile(r'"[^"]+"|\w+')
 
 
 def line_of(message: str, asked: str, text: str) -> int:
-    """The line of `text`, from 1, that a message of DuckDB about `asked` points to; 0 where that is not certain.
+    """The line of `text`, from 1, to which a message of DuckDB about `asked` points; 0 if that is uncertain.
 
-    What is asked may be the text in DuckDB's own writing, which has one line. The word under the mark is looked for in
-    the text then, and it has to stand in one line only.
+    `asked` may be the text as rewritten by DuckDB, which has one line. In that case, the text is searched for the word
+    under the mark, which must occur in one line only.
     """
     place = _PLACE.search(message)
     if place is None:

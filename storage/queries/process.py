@@ -1,7 +1,7 @@
-"""A query in a process of its own: it can be ended at any moment, and takes nobody's time or memory but its own.
+"""A query in a process of its own: it can be ended at any time, and it uses no time or memory of the studio's process.
 
-The process (`storage.queries.reader`) reads the store's file beside this one. One waits for the next query, so that
-nobody waits for Python to start.
+The process (`storage.queries.reader`) reads the store's file beside this one. One process is always started in advance,
+so that no query waits for Python to start.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESULT_LIMIT_MIB: Final = 64
 _LOOK_EVERY_S: Final = 0.05
 _READER: Final = Path(__file__).with_name("reader.py")
 _PIECE: Final = 1 << 20
-# What values of DuckDB are in Python; nothing else is made of what the process sends.
+# The Python classes of DuckDB's values; no other classes are unpickled from the process's output.
 _VALUES: Final = frozenset(
     {
         ("decimal", "Decimal"),
@@ -48,9 +48,10 @@ OnWait = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What the process is to do. before: statements that open the store. csv: the file to write, else rows come.
+    """The task of the process. before: statements that open the store. csv: the file to write; if empty, rows are sent.
 
-    formula, number: patterns of the cells of that file that get an apostrophe, and of those that do not for all that.
+    formula: the pattern of cells of that file that get an apostrophe. number: the pattern of cells that are exempt.
+    largest_file: in bytes.
     """
 
     path: str
@@ -65,7 +66,7 @@ class Request:
 
 
 class Processes:
-    """Starts the processes of a store, at most AT_ONCE at a time."""
+    """Starts the processes of a store. At most AT_ONCE of them run queries at a time."""
 
     def __init__(self) -> None:
         self._free = threading.BoundedSemaphore(AT_ONCE)
@@ -74,16 +75,16 @@ class Processes:
         self._is_closed = False
 
     def answer(self, request: Request, on_wait: OnWait | None) -> tuple[Any, ...]:
-        """What the process found; on_wait is called with the seconds so far, and may raise to end the query.
+        """The process's answer. on_wait is called with the seconds so far, and may raise to end the query.
 
-        Raises QueryStopped at a limit, QueryFailed where the process ended by itself.
+        Raises QueryStopped at a limit; QueryFailed if the process ended by itself, or if other queries take too long.
         """
         started = time.monotonic()
         with self._place(request.time_limit_s, on_wait):
             while True:
                 left = request.time_limit_s - (time.monotonic() - started)
                 found = self._asked(request, max(left, _LOOK_EVERY_S), started, on_wait)
-                # The file was written anew while it was read: what was read may be of neither state.
+                # A checkpoint changed the file while it was read: the answer may match no state of the file.
                 if found != ("changed",):
                     return found
                 if time.monotonic() - started > request.time_limit_s:
@@ -91,7 +92,7 @@ class Processes:
                     raise QueryStopped(reason)
 
     def close(self) -> None:
-        """End the one that waits."""
+        """End the process that was started in advance."""
         with self._lock:
             self._is_closed = True
             waiting, self._waiting = self._waiting, None
@@ -134,7 +135,7 @@ class Processes:
         return found
 
     def _one(self) -> subprocess.Popen[bytes]:
-        """The process that waits, or a new one; and another one waits."""
+        """The process that was started in advance, or a new one. Starts the next one in advance."""
         with self._lock:
             process, self._waiting = self._waiting, None
             if process is None or process.poll() is not None:
@@ -145,10 +146,10 @@ class Processes:
 
 
 class _Values(pickle.Unpickler):
-    """Values of DuckDB, and no other objects."""
+    """Loads values of DuckDB, and no other objects."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """One of their classes."""
+        """The class, if it is one of DuckDB's values. Raises UnpicklingError for any other."""
         if (module, name) in _VALUES:
             return super().find_class(module, name)
         message = f"{module}.{name} is no value"
@@ -161,7 +162,7 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Ctrl-C is for the studio, which ends what it has started.
+        # Ctrl-C must reach the studio only, which ends its processes itself.
         start_new_session=True,
     )
 
@@ -169,7 +170,7 @@ def _start() -> subprocess.Popen[bytes]:
 def _read(
     process: subprocess.Popen[bytes], request: Request, left_s: float, started: float, on_wait: OnWait | None
 ) -> bytes:
-    """All that the process writes. Raises QueryStopped at a limit, and whatever on_wait raises."""
+    """The whole output of the process. Raises QueryStopped at a limit, and any exception of on_wait."""
     assert process.stdout is not None
     pieces: list[bytes] = []
     size = 0
@@ -197,7 +198,7 @@ def _read(
 
 
 def _memory(pid: int) -> int:
-    """What a process has of its own, in bytes; 0 where the system does not tell, and DuckDB's own limit holds alone."""
+    """The private memory of a process in bytes; 0 if the system does not report it: then only DuckDB's limit holds."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
     except (OSError, ValueError):
@@ -212,7 +213,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             try:
                 pipe.close()
             except OSError:
-                # What was written to it has never been read.
+                # The process has not read all of its input.
                 continue
     process.wait()
 

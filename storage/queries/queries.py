@@ -1,7 +1,7 @@
-"""A person's own SQL over the store: read-only, with a limit on time, on memory and on rows.
+"""A person's own SQL over the store: read-only, with limits on time, on memory and on rows.
 
-A query is checked here (storage.queries.query_check) and runs in a process of its own (storage.queries.process), which
-is ended at its limits or when nobody wants the answer any more.
+A query is checked here (storage.queries.query_check) and runs in a process of its own (storage.queries.process). The
+process is ended at its limits, or if the query is cancelled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OUT_OF_MEMORY: Final = ("OutOfMemoryException", "MemoryError")
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a query gave: at most the asked number of rows. is_cut: there were more. types are DuckDB's."""
+    """The result of a query: at most the requested number of rows. is_cut: there were more. types are DuckDB's."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -42,7 +42,8 @@ class QueryResult:
 class Queries:
     """Runs queries, each in a process of its own.
 
-    Every method raises QueryRefused for what may not be asked, QueryFailed for what DuckDB could not do, QueryStopped.
+    Every method raises QueryRefused for a query that is not allowed, QueryFailed for an error of DuckDB, QueryStopped
+    at a limit.
     """
 
     def __init__(self, database: Database) -> None:
@@ -61,7 +62,7 @@ class Queries:
     ) -> QueryResult:
         """The result of a query. schema: the run whose tables need no prefix.
 
-        on_wait is called every few hundredths of a second with the time so far; what it raises ends the query.
+        on_wait is called every few hundredths of a second with the seconds so far; an exception from it ends the query.
         """
         started = time.perf_counter()
         query, before = self._checked(text, schema)
@@ -95,13 +96,13 @@ class Queries:
         self._answer(request, text, None)
 
     def close(self) -> None:
-        """End the process that waits for a query."""
+        """End the process that was started in advance."""
         self._processes.close()
 
     def _answer(
         self, request: Request, text: str, on_wait: OnWait | None
     ) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
-        """The columns and rows of what was asked with this text."""
+        """The columns (name, type) and rows of the answer. text: the query as the person wrote it."""
         with self._database.no_checkpoints():
             match self._processes.answer(request, on_wait):
                 case ("rows", described, rows):
@@ -116,7 +117,7 @@ class Queries:
                     raise QueryFailed(message)
 
     def _checked(self, text: str, schema: str) -> tuple[str, tuple[str, ...]]:
-        """The query as it may be run, and what is done before it."""
+        """The checked query in DuckDB's form, and the statements to run before it."""
         with self._database.cursor() as cursor:
             try:
                 schemas = _search_path(cursor, schema)
@@ -136,14 +137,14 @@ class Queries:
 
 
 def _search_path(cursor: Cursor, schema: str) -> list[str]:
-    """Where tables are looked for; a run that has kept nothing yet has no schema."""
+    """The schemas to search for tables. A run has no schema before its first epoch."""
     if cursor.execute("SELECT 1 FROM duckdb_schemas() WHERE schema_name = ?", [schema]).fetchone() is None:
         return ["main"]
     return [schema, "main"]
 
 
 def _free_names(names: list[str]) -> tuple[str, ...]:
-    """The columns' names, told apart where two are the same."""
+    """The columns' names; repeated names get a number."""
     unique_names: list[str] = []
     for name in names:
         unique_names.append(name if name not in unique_names else f"{name} ({unique_names.count(name) + 1})")

@@ -1,8 +1,8 @@
-"""Which SQL may be asked: one query that reads the store's own tables, and nothing else.
+"""The check of a person's SQL: one query that reads the store's own tables, and nothing else.
 
-DuckDB's own parser says what a text means; what is run afterwards is written from that very tree, so nothing can be
-read one way here and another way there. Everything in it must be known to be harmless: the kinds of node, the tables
-(a name that is no table of the store could be a file), the functions. The transaction is read-only on top of that.
+DuckDB's own parser parses the text, and the SQL that is run is generated from the same tree, so that check and
+execution cannot read it differently. Every part of the tree must be known to be harmless: the kinds of node, the tables
+(a name that is no table of the store could be a file), the functions. In addition, the store is attached read-only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TABLES: Final = frozenset(
 _TABLE_FUNCTIONS: Final = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
 _CATALOG: Final = frozenset({"duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_schemas", "duckdb_functions"})
 _INFORMATION: Final = frozenset({"tables", "columns", "schemata"})
-# Those that wait, write, bind other SQL, or tell of the process rather than of the store.
+# Functions that wait, write, bind other SQL, or reveal something about the process instead of the store.
 _REFUSED: Final = frozenset(
     {
         "sleep_ms",
@@ -68,7 +68,10 @@ _KINDS: Final = {
 
 @dataclass(frozen=True)
 class Known:
-    """What there is in the store: its tables by (schema, name) and the macros of its runs, in lower case."""
+    """The names that a query may use: tables and macros of the store by (schema, name), and DuckDB's own functions.
+
+    All but `catalog`, the name of the database, are in lower case.
+    """
 
     catalog: str
     tables: frozenset[tuple[str, str]]
@@ -77,7 +80,7 @@ class Known:
 
     @classmethod
     def of(cls, cursor: Cursor) -> Known:
-        """Ask the catalog."""
+        """Read the names from the catalog."""
         catalog = str(_one(cursor.execute("SELECT current_database()").fetchone()))
         tables = cursor.execute(
             "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
@@ -99,9 +102,9 @@ class Known:
 
 
 def checked(cursor: Cursor, text: str, schema: str) -> str:
-    """The query as DuckDB writes it, without anything around it. schema: where plain names are looked for, then main.
+    """Check a query and return it in DuckDB's form. schema: searched for unqualified names before main.
 
-    Raises QueryRefused with what is not allowed, or what could not be read.
+    Raises QueryRefused for a part that is not allowed, and for a syntax error.
     """
     try:
         statements = cursor.extract_statements(text)
@@ -124,7 +127,7 @@ def checked(cursor: Cursor, text: str, schema: str) -> str:
 
 
 class _Check:
-    """Walks the tree of a query."""
+    """Walks the tree of a query. Raises QueryRefused for a part that is not allowed."""
 
     def __init__(self, known: Known, schema: str, text: str) -> None:
         self._known = known
@@ -149,7 +152,7 @@ class _Check:
                 raise
 
     def _line(self, part: Mapping[str, Any]) -> int:
-        """The line of the text in which a part of its tree begins, from 1; 0: not known."""
+        """The line of the text at which a part of the tree begins, from 1; 0 if unknown."""
         at = part.get("query_location")
         return self._text.count(b"\n", 0, at) + 1 if isinstance(at, int) and at < len(self._text) else 0
 

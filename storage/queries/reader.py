@@ -1,11 +1,11 @@
-"""The process that answers one query over a store that another process owns; `storage.queries.process` starts it.
+"""The process that answers one query over a store that another process owns. `storage.queries.process` starts it.
 
-It takes a JSON object on standard input and answers with a pickled tuple on standard output. It imports nothing of the
-studio, so that it starts at once; it ends with the process that started it, and when its time is over.
+It reads a JSON object from standard input and writes a pickled tuple to standard output. It imports nothing of the
+studio, so that it starts quickly. It ends with the process that started it, and at its time limit.
 
-DuckDB lets one process own a file. Here it is read through a file system of our own, which takes no lock: what a crash
-of the owner would leave is always a whole database, and that is what is read. A checkpoint of the owner may
-overwrite blocks that it has freed; the file's headers tell whether there was one meanwhile, and then nothing is true.
+DuckDB lets only one process own a file. This process reads the file through a file system of our own, which takes no
+lock: at any moment, the files of the owner form a complete database, as after a crash. Only a checkpoint of the owner
+may overwrite freed blocks. The headers show whether one happened during the query; if so, the answer is discarded.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import Any, BinaryIO, Final
 import duckdb
 from fsspec import AbstractFileSystem
 
-# Of a DuckDB file: two headers after the first block, of which the newer one counts.
+# The two headers of a DuckDB file, after its first 4 KiB; the newer one is valid.
 _HEADERS: Final = slice(4096, 3 * 4096)
 _STORE: Final = "store://data"
-# Beside what queries may take: Python, libraries and the stacks of threads, most of which is never touched.
+# Address space beside the queries' limit: Python, libraries and the stacks of threads, most of it never used.
 _OWN_ADDRESSES: Final = 6 << 30
 _OWN_SECONDS: Final = 5
 _OWN_MANNERS: Final = 5
 
 
 class _Held(AbstractFileSystem):  # type: ignore[misc]
-    """The owner's file and the logs beside it, to be read; there is nothing else."""
+    """A file system with the owner's file and the logs beside it, read-only, and nothing else."""
 
     protocol = "store"
 
@@ -48,7 +48,7 @@ class _Held(AbstractFileSystem):  # type: ignore[misc]
         return self._held + name.removeprefix(_STORE)
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> BinaryIO:
-        """A file that is read."""
+        """Open a file for reading."""
         if mode != "rb":
             raise PermissionError(path)
         return open(self._real(path), "rb", buffering=0)
@@ -70,13 +70,13 @@ class _Held(AbstractFileSystem):  # type: ignore[misc]
 
 
 def headers_of(path: str) -> bytes:
-    """What tells one state of the file from another; every checkpoint writes it anew."""
+    """The headers of the file. Every checkpoint changes them."""
     with open(path, "rb") as file:
         return file.read(_HEADERS.stop)[_HEADERS]
 
 
 def _bounded(time_limit_s: float, memory_limit_mib: int, largest_file: int) -> None:
-    """Limits that hold even where nobody watches."""
+    """Set limits that hold even without supervision by the other process."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, time_limit_s + _OWN_SECONDS)
     with contextlib.suppress(ValueError, OSError):
@@ -135,7 +135,7 @@ def _file(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tup
 
 
 def answer(request: dict[str, Any]) -> tuple[Any, ...]:
-    """("rows", columns, rows), ("changed",) where the file was written anew meanwhile, or ("failed", kind, message)."""
+    """("rows", columns, rows), ("changed",) if there was a checkpoint meanwhile, or ("failed", kind, message)."""
     before = headers_of(request["path"])
     try:
         connection = _connected(request)
@@ -146,10 +146,10 @@ def answer(request: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def main() -> None:
-    """Answer what comes on standard input."""
+    """Answer the request on standard input."""
     line = sys.stdin.buffer.readline()
     if not line:
-        # Nobody asked before the studio ended.
+        # The studio ended without a request.
         return
 
     def end_with_the_other() -> None:
@@ -161,7 +161,7 @@ def main() -> None:
     _bounded(request["time_limit_s"], request["memory_limit_mib"], request["largest_file"])
     pickle.dump(answer(request), sys.stdout.buffer, protocol=5)
     sys.stdout.buffer.flush()
-    # DuckDB's threads are not waited for, nor does anything have to be put away.
+    # Skip the wait for DuckDB's threads; there is nothing to clean up.
     os._exit(0)
 
 

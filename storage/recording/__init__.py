@@ -1,1 +1,1 @@
-"""How a run is written: epochs, edges, events, lifetimes, and the slow answers that are computed once it has ended."""
+"""Writes a run: its epochs, edges, events and lifetimes, and the slow answers that are computed after its end."""

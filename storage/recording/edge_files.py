@@ -1,8 +1,9 @@
-"""Loads the Parquet files of an edge into its table, in position order: a row's rowid is its place in the changelog.
+"""Loads the Parquet files of an edge into its table, in position order: a row's rowid is its index in the changelog.
 
-The sort makes it slower than a plain load, and its cost follows the width of the sort key. Most edges have few
-different steps (those of timers have many): there position and kind are packed into one BIGINT. 15.6 M records with two
-values then take 3.9 CPU seconds, against 2.4 for a plain load; sorted by seq and step, the INSERT alone takes 4.6.
+The sort makes it slower than a plain load, and its cost grows with the width of the sort key. Most edges have few
+distinct steps (edges with timers have many). For these, position and kind are packed into one BIGINT. 15.6 M records
+with two values then take 3.9 CPU seconds, against 2.4 for a plain load; sorted by seq and step, the INSERT alone takes
+4.6.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from storage.model import Edge
 
 Counts = Mapping[RowKind, int]
 
-# A file is read where it lies; what its folders are called says nothing of its columns.
+# The names of a file's folders must not be read as columns.
 PARQUET: Final = "hive_partitioning = false"
 _PLACED: Final = f"read_parquet($files, {PARQUET})"
-# Beyond this a step is not looked up, but sorted as it is.
+# With more distinct steps than this, records are sorted by the step itself, not by its rank.
 _FEW_STEPS: Final = 32
 _SAMPLE: Final = 100_000
-# So many files are read by one statement: each is opened as the statement is planned.
+# The most files that one statement reads: it opens all of them during planning.
 _AT_ONCE: Final = 64
-# The commonest first: a CASE asks in this order.
+# The most frequent first: a CASE tests in this order.
 _KINDS: Final = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.INSERT, RowKind.DELETE)
 
 
 def load(cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
-    """Append the files' records to the edge's table, and count them by kind. {} where there are none."""
+    """Append the files' records to the edge's table, and return their counts by kind; {} without records."""
     # A source's edge has numbered files only, any other edge none.
     numbered = consecutive((file, file.first_seq) for file in files if file.first_seq is not None)
     placed = [file.path for file in files if file.first_seq is None]
@@ -49,7 +50,7 @@ File = TypeVar("File", EdgeFile, ClockFile)
 
 @dataclass(frozen=True)
 class NumberedFiles(Generic[File]):
-    """Files of consecutive events of one source, in order: read as one, since only so does DuckDB share out the work.
+    """Files of consecutive events of one source, in order, read as one relation so that DuckDB reads in parallel.
 
     first_seqs: the event of each file's first row.
     """
@@ -59,30 +60,30 @@ class NumberedFiles(Generic[File]):
 
     @property
     def relation(self) -> str:
-        """Their rows."""
+        """The relation with the rows of all files."""
         paths = ", ".join(literal(file.path) for file in self.files)
         return f"read_parquet([{paths}], {PARQUET}, file_row_number = true)"
 
     @property
     def seq(self) -> str:
-        """The number of a row's event."""
+        """The SQL of a row's event number."""
         return f"file_row_number + {self.each(self.first_seqs)}"
 
     @property
     def low(self) -> int:
-        """The first event that is meant."""
+        """The first event of the range to read."""
         return max(self.files[0].low, self.first_seqs[0])
 
     @property
     def condition(self) -> str:
-        """Which rows are meant."""
+        """The SQL condition on the rows of the range to read."""
         bounds = [f"{self.seq} >= {self.low}"] if self.low > self.first_seqs[0] else []
         if self.files[-1].high < 1 << 62:
             bounds.append(f"{self.seq} <= {self.files[-1].high}")
         return " AND ".join(bounds) or "true"
 
     def each(self, values: Sequence[int | None]) -> str:
-        """A number that each file has."""
+        """The SQL of a number that differs by file."""
         written = ["NULL" if value is None else str(int(value)) for value in values]
         if len(set(written)) == 1:
             return f"{written[0]}::BIGINT"
@@ -92,7 +93,7 @@ class NumberedFiles(Generic[File]):
 def consecutive(
     files: Iterable[tuple[File, int]], same: Callable[[File], Hashable] = lambda file: None
 ) -> list[NumberedFiles[File]]:
-    """Files with their first events, by what follows without a gap and is the same. Not too many together."""
+    """Group files, given with their first events: a group has no gaps, equal values of `same`, and limited size."""
     in_order = sorted(files, key=lambda each: max(each[0].low, each[1]))
     groups: list[list[tuple[File, int]]] = []
     for file, first in in_order:
@@ -111,7 +112,7 @@ def columns_of(cursor: Cursor, file: str) -> set[str]:
 
 
 def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Counts:
-    """A source's records, which are in order as they lie: nothing is sorted."""
+    """Load a source's records. They are stored in order, so nothing is sorted."""
     table = edge.tables.named(edge.table)
     has_kinds = FILE_KIND in columns_of(cursor, files[0].files[0].path)
     kind = _kind(FILE_KIND) if has_kinds else f"'{RowKind.INSERT.symbol}'::{KIND}"
@@ -129,7 +130,7 @@ def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[Edg
 
 
 def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str]) -> Counts:
-    """An operator's records, which come by key: they are sorted by position."""
+    """Load an operator's records. They are stored by key, so they are sorted by position."""
     parameters: dict[str, object] = {"files": files}
     steps = _steps(cursor, parameters)
     if steps is None:
@@ -143,8 +144,8 @@ def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str]) -> Counts:
 
 
 def _steps(cursor: Cursor, parameters: Mapping[str, object]) -> list[bytes] | None:
-    """The different steps in their order; None where there are too many to tell them one by one."""
-    # Many show at once, and then not all have to be told apart.
+    """The distinct steps in order; None if there are too many, or no records."""
+    # If there are many, a sample shows it without a scan of all records.
     for rows in (f"(SELECT {STEP} FROM {_PLACED} LIMIT {_SAMPLE})", _PLACED):
         step_rows = cursor.execute(f"SELECT DISTINCT {STEP} FROM {rows} LIMIT {_FEW_STEPS + 1}", parameters).fetchall()
         if not 0 < len(step_rows) <= _FEW_STEPS:
@@ -156,7 +157,7 @@ def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
     """The records in order, sorted by one number: seq, then the step's rank, then the kind."""
     bits = len(steps).bit_length()
     ranked = ", ".join(map(blob, steps))
-    # Nearly free: the file has a dictionary of its steps, and each entry is looked up once.
+    # Nearly free: the file has a dictionary of its steps, and each entry is ranked once.
     packed = f"({SEQ} << {bits + 2}) | (list_position([{ranked}], {STEP})::BIGINT << 2) | {FILE_KIND}"
     branches = " ".join(f"WHEN {at} THEN {blob(step)}" for at, step in enumerate(steps, 1))
     step = f"CASE (place >> 2) & {(1 << bits) - 1} {branches} END"
@@ -169,7 +170,7 @@ def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
 
 
 def _kind(number: str) -> str:
-    """The kind of a RowKind's number. The branches are of the column's type: casting every row costs as much again."""
+    """The kind of a RowKind's number. The branches have the column's type: a cast per row would double the cost."""
     branches = " ".join(f"WHEN {kind.value} THEN '{kind.symbol}'::{KIND}" for kind in _KINDS)
     return f"CASE {number} {branches} END"
 

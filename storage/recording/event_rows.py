@@ -1,7 +1,7 @@
-"""Loads the source events of an epoch: `_events`, a row each in order of arrival, and `_overview`, to draw many.
+"""Loads the source events of an epoch: `_events`, a row each in arrival order, and `_overview`, blocks for charts.
 
-Most events lie in the files of their sources' edges already, with their largest event time so far: nothing is sorted
-and no window function runs over them. What else there is, ends and explicit watermarks, is put in between.
+Most events are already in the files of their sources' edges, with their largest event time so far: these need no sort
+and no window function. The other events, ends and explicit watermarks, are inserted between them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from storage.database.sql import literal
 from storage.database.tables import BLOCK, STATE
 from storage.recording.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
 
-# A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
+# A step that starts with FF was fired by a watermark, so it does not make the record of its event late.
 _FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
-# So many events of other sources are put between those of clocks one by one; more are sorted in.
+# Up to this many other events are inserted between the clocks' events piece by piece; with more, all are sorted.
 _FEW: Final = 1000
 _COLUMNS: Final = "seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state"
 
@@ -84,7 +84,7 @@ def parquet_files(places: Iterable[str]) -> list[str]:
 
 
 def _of_clocks(part: NumberedFiles[ClockFile], columns: set[str]) -> str:
-    """The events of files of a source; one without event time has no such columns."""
+    """The events of a source's files. A source without event time has no TIME and TOP columns."""
     clock = part.files[0]
     time = TIME if TIME in columns else "NULL::BIGINT"
     top = TOP if TOP in columns else "NULL::BIGINT"
@@ -100,7 +100,7 @@ def _of_clocks(part: NumberedFiles[ClockFile], columns: set[str]) -> str:
 
 
 def _told(cursor: Cursor, run: RunTables, clocks: Sequence[NumberedFiles[ClockFile]]) -> str:
-    """The events of the files of watermarks, $files. What came before them is known of earlier epochs and of clocks."""
+    """The events of the watermark files, $files. Largest event times before them are from earlier epochs and clocks."""
     tops: dict[str, int] = {}
     for part in clocks:
         top, source = _top(cursor, part), part.files[0].source
@@ -121,7 +121,7 @@ def _told(cursor: Cursor, run: RunTables, clocks: Sequence[NumberedFiles[ClockFi
 
 
 def _top(cursor: Cursor, part: NumberedFiles[ClockFile]) -> int | None:
-    """The largest event time of a source after some files of it."""
+    """The largest event time of a source at the end of these files."""
     tops = [clock.top_before_ms for clock in part.files]
     if TOP in columns_of(cursor, part.files[0].path):
         row = cursor.execute(f"SELECT max({TOP}) FROM {part.relation} WHERE {part.condition}").fetchone()

@@ -1,16 +1,17 @@
-"""The lifetimes of rows: from which to which event each row of an edge is in its table.
+"""The lifetimes of rows: the events between which each row of an edge is in its table.
 
-They make time travel one range filter. Folding ten million records up to event n takes a second; comparing two
-integers takes milliseconds. So for each record that puts a row into the table (+I, +U), the event that takes it out
-again is stored:
+They reduce time travel to one range filter. Folding ten million records up to event n takes a second; comparing two
+integers takes milliseconds. So for each record that adds a row to the table (+I, +U), the event that removes it again
+is stored:
 
 - with an upsert key: the next record with the same key, whatever its kind;
-- without one: rows are equal or not as a whole, the first in is the first out, and a retraction of a row that is
-  not there is ignored.
+- without one: rows are compared as a whole, the oldest of equal rows is removed first, and a retraction of an absent
+  row is ignored.
 
-Computing lifetimes costs more than loading the records, so no commit waits for it. It is done once a run has ended, and
-after an epoch of a live run by the first query. A query before that folds the records. An insert-only edge needs no
-lifetimes. A row that one event both puts in and takes out is in no table as of an event, and is left out.
+Computing lifetimes costs more than loading the records, so no commit waits for it. It is done after the end of a large
+run in the background, and otherwise by the first query if few are missing. Without lifetimes, a query folds the
+records. An insert-only edge needs no lifetimes. A row that one event both adds and removes is in no table as of an
+event, and is left out.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 
 FOREVER: Final = (1 << 63) - 1
 _PUTS: Final = "kind IN ('+I', '+U')"
-# This many records are processed while a page waits: some 100 ms.
+# Up to this many records are processed while a page waits: about 100 ms.
 _AT_ONCE: Final = 200_000
 
 
 def create(edge: Edge) -> list[str]:
-    """The statements that create what time travel needs: a table, and the macro `"<table> as of"(n)`."""
-    # A column of the same name would be taken for the parameter.
+    """The statements that create the table of lifetimes and the macro `"<table> as of"(n)` of an edge."""
+    # DuckDB would resolve a column with the parameter's name as the parameter.
     read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
     n = free_name("n", {name.lower() for name in read})
     macro = f"CREATE OR REPLACE MACRO {edge.tables.as_of(edge.table)}({n}) AS TABLE"
@@ -61,7 +62,7 @@ def create(edge: Edge) -> list[str]:
             "seq up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
             f"Use the macro {as_of_macro(edge.table)!r}."
         ),
-        # Where the lifetimes do not reach n, no record is later than 0 in the first part, else none in the second.
+        # If lifetimes are known up to n, the second part is empty (no record has seq <= 0), else the first.
         f"{chosen} c.rowid IN ("
         f"SELECT l.opened FROM {table} l WHERE l.seq <= {n} AND l.until_seq > {n} AND {n} <= {known} UNION ALL "
         f"SELECT l.opened FROM ({_fold(edge, f'c.seq <= CASE WHEN {n} <= {known} THEN 0 ELSE {n} END')}) l "
@@ -71,7 +72,7 @@ def create(edge: Edge) -> list[str]:
 
 @dataclass(frozen=True)
 class Lives:
-    """Lifetimes to read: a relation, and the table that it is where the file has none."""
+    """Lifetimes to read: a relation, and the tables of it that are not in the file, by name."""
 
     relation: str
     given: Mapping[str, pa.Table] | None
@@ -86,14 +87,14 @@ class Lifetimes:
         self._folded: MemoryCache[pa.Table] = MemoryCache(4)
 
     def until(self, edge: Edge, seq: int = FOREVER) -> str:
-        """What to read the lifetimes of an edge's rows from, right as of all events up to this one.
+        """The relation with the lifetimes of an edge's rows, correct as of all events up to this one.
 
-        opened: the row's place in the changelog. It is alive as of the events seq <= n < until_seq.
+        opened: the row's index in the changelog. The row is in the table as of the events seq <= n < until_seq.
         """
         return lifetimes_of(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
 
     def around(self, edge: Edge, seq: int) -> Lives:
-        """The lifetimes of the rows that were there just before this event or are after it; folded only once."""
+        """The lifetimes of the rows in the table just before or after this event; folded only once."""
         if self.are_at_hand(edge, seq):
             return Lives(lifetimes_of(edge), None)
         key = (edge.run_id, edge.table, edge.total, seq)
@@ -101,14 +102,17 @@ class Lifetimes:
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
 
     def are_at_hand(self, edge: Edge, seq: int) -> bool:
-        """Whether the edge as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
+        """Whether the table as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
         if edge.is_insert_only or self._reach(edge, seq):
             return True
         few = edge.total - self._known(edge)[0] <= _AT_ONCE
         return few and self.note(edge, wait=False) and self._reach(edge, seq)
 
     def note(self, edge: Edge, *, wait: bool = True) -> bool:
-        """Store the lifetimes of all rows. False where another thread is doing it, or they cannot be written."""
+        """Store the lifetimes of all rows. False for an insert-only edge, and if they cannot be written.
+
+        wait: for another thread that is storing lifetimes; else False is returned at once.
+        """
         if edge.is_insert_only or not self._lock.acquire(blocking=wait):
             return False
         try:
@@ -134,7 +138,7 @@ _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id =
 
 
 def _extend(cursor: Cursor, edge: Edge) -> None:
-    """Store the lifetimes of the rows that came since the last time."""
+    """Store the lifetimes of the rows added since the last call, and end those of older rows."""
     owner = [edge.run_id, edge.lifetimes_owner]
     known = cursor.execute(_KNOWN, owner).fetchone()
     first = int(known[0]) if known else 0
@@ -165,7 +169,7 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
     elif cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
         ended = _by_whole_row(_without_ignored(candidates, by), by)
     else:
-        # The rule; half of the time of the other way.
+        # The usual case. It takes half of the time of the other one.
         ended = _by_whole_row(candidates, by)
     if not first:
         cursor.execute(
@@ -190,14 +194,14 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
 
 
 def _fold(edge: Edge, where: str) -> str:
-    """The lifetimes of the rows of the edge's first records, made out of these records (alias c) alone."""
+    """The lifetimes of the rows of the edge's first records, computed from these records (alias c) only."""
     candidates, by = _candidates(edge, where), _by(edge)
     ended = _by_key(candidates, by) if edge.upsert_key else _by_whole_row(_without_ignored(candidates, by), by)
     return f"SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq"
 
 
 def alive(edge: Edge, seq: int) -> str:
-    """The records (opened) whose rows are in the edge's table after an event, found without stored lifetimes."""
+    """The records (opened) whose rows are in the edge's table after an event, without stored lifetimes."""
     return f"SELECT opened FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq = {FOREVER}"
 
 
@@ -230,7 +234,7 @@ def _by_key(candidates: str, by: str) -> str:
 
 
 def _by_whole_row(candidates: str, by: str) -> str:
-    """The nth time that a row is taken out ends the nth time that it was put in."""
+    """The nth removal of a row ends its nth addition."""
     return f"""
         WITH numbered AS (
             SELECT *, row_number() OVER (PARTITION BY {by}, puts ORDER BY opened) AS nth FROM ({candidates}))
@@ -243,7 +247,7 @@ def _by_whole_row(candidates: str, by: str) -> str:
 
 
 def _present(candidates: str, by: str) -> str:
-    """How often each row is in the table after each of its records, below zero where it was not there."""
+    """The number of copies of a row after each of its records; negative after retractions of an absent row."""
     return f"""
         SELECT *, sum(CASE WHEN puts THEN 1 ELSE -1 END) OVER
             (PARTITION BY {by} ORDER BY opened ROWS UNBOUNDED PRECEDING) AS present
@@ -256,7 +260,7 @@ def _retracts_the_missing(candidates: str, by: str) -> str:
 
 
 def _without_ignored(candidates: str, by: str) -> str:
-    """The candidates without the retractions of rows that are not there: those that set a new low below zero."""
+    """The candidates without retractions of absent rows: those at which `present` reaches a new minimum below zero."""
     return f"""
         SELECT * FROM (
             SELECT *, least(0, min(present) OVER w) AS low,

@@ -1,7 +1,7 @@
-"""An epoch that is being written: one transaction in its own thread, so that it is loaded while Spark works.
+"""An epoch that is being written: one transaction in its own thread, so that loading overlaps with Spark's work.
 
-Nothing of it is visible before it is committed, and nothing remains of one that is abandoned. Its last piece of work
-writes the rows of the catalog, since other sessions write to the catalog meanwhile.
+The epoch is invisible before its commit, and leaves nothing behind if abandoned. The catalog's rows are written last,
+since other transactions write to the catalog meanwhile.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Work = Callable[[Cursor], None]
 
 
 class _AbandonedError(Exception):
-    """Ends the transaction without a trace."""
+    """Rolls the transaction back."""
 
 
 class OpenEpoch:
-    """The transaction of one epoch. Pieces of work run one after the other, in the order in which they were given."""
+    """The transaction of one epoch. Its pieces of work run one after the other, in order of `do`."""
 
     def __init__(self, database: Database, epoch: int) -> None:
         self.epoch = epoch
@@ -32,25 +32,25 @@ class OpenEpoch:
         self._thread.start()
 
     def do(self, work: Work) -> None:
-        """Run this in the transaction, in the background."""
+        """Run a piece of work in the transaction, in the background."""
         self._works.put(work)
 
     def wait(self) -> None:
-        """Wait until all work so far is done, or some of it failed."""
+        """Wait until all work so far is done, or a piece of it failed."""
         done = threading.Event()
         self.do(lambda _: done.set())
         while not done.wait(0.01) and self._thread.is_alive():
             pass
 
     def commit(self) -> None:
-        """Wait until all work is done, and commit. If any of it failed, raise its error and store nothing."""
+        """Wait until all work is done, and commit. If a piece of it failed, raise its error and store nothing."""
         self._works.put(None)
         self._thread.join()
         if self._error is not None:
             raise self._error
 
     def abandon(self) -> None:
-        """Roll back. The statement that is running is interrupted."""
+        """Roll back, and interrupt the running statement."""
         self._abandoned = True
         self._works.put(None)
         self._database.interrupt(self._thread.ident)

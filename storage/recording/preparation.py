@@ -1,4 +1,4 @@
-"""Computes slow answers about runs that have ended, in the background, so that no page waits for them."""
+"""Computes slow answers about ended runs in the background, so that no page waits for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage.errors import StoreError
 
 
 class Preparation:
-    """Prepares one run after the other, in one thread. What fails is computed again by the page that needs it."""
+    """Prepares one run after the other, in one thread. If a step fails, the page that needs its answer computes it."""
 
     def __init__(self, database: Database, steps: Callable[[int], Iterator[None]]) -> None:
         self._database = database
@@ -37,7 +37,7 @@ class Preparation:
         self._asked.join()
 
     def stop(self) -> None:
-        """Stop, and interrupt the query that is running."""
+        """Stop, and interrupt the running query."""
         self._stopped = True
         self._asked.put(None)
         if self._thread is not None:
@@ -46,7 +46,7 @@ class Preparation:
 
     def _work(self) -> None:
         while (run_id := self._asked.get()) is not None:
-            # It may run out of memory, or the run may be deleted meanwhile.
+            # A step may run out of memory, or the run may be deleted meanwhile.
             with contextlib.suppress(duckdb.Error, StoreError):
                 for _ in self._steps(run_id):
                     if self._stopped:

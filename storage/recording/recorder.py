@@ -32,8 +32,8 @@ Output = tuple[str, str]
 class Recording:
     """The recorder of one run.
 
-    Raises: UnknownRun; EpochRefused for records that come before those already stored; StoreWriteFailed, after
-    which the epoch is not there and can be committed again.
+    Raises: UnknownRun; EpochRefused for records that precede stored ones; StoreWriteFailed, after which the epoch is
+    rolled back and can be committed again.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Recording:
         self._open: _Loading | None = None
 
     def begin(self, plan: RunPlan) -> None:
-        """Create the run's tables and store its plan. A run with committed epochs is resumed where it stopped."""
+        """Create the run's tables and store its plan. A run with committed epochs resumes after the last one."""
         self.abandon()
         edges = _edges(self.run_id, plan.edges)
         stored = read_edges(self._database, self.run_id)
@@ -71,7 +71,7 @@ class Recording:
             for statement in create_run(self._tables):
                 cursor.execute(statement)
             for place, edge in enumerate(edges):
-                # A run that an older version started gets the macros of this one.
+                # A run that an older version started gets the macros of this version.
                 for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
@@ -83,7 +83,7 @@ class Recording:
             self._loading(epoch).load((node, port), files)
 
     def wait(self) -> None:
-        """Wait until everything so far is loaded."""
+        """Wait until all edges so far are loaded."""
         if self._open is not None:
             self._open.transaction.wait()
 
@@ -106,22 +106,22 @@ class Recording:
             self._let_go(self.run_id)
 
     def pause(self, *, paused: bool) -> None:
-        """A live run holds, or goes on."""
+        """Note that a live run was paused or continued."""
         self._runs.pause(self.run_id, paused=paused)
 
     def stop(self) -> None:
-        """Somebody stopped a live run; what was committed stays."""
+        """Note that a live run was stopped. Its committed epochs stay."""
         self.abandon()
         self._runs.stop(self.run_id)
 
     def finish(self) -> None:
-        """The run ended well. Slow answers about it are computed in the background."""
+        """Note that the run finished without an error. If it is large, slow answers are computed in the background."""
         self.abandon()
         self._runs.finish(self.run_id)
         self._prepare(self.run_id)
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """The run ended badly; what was committed stays."""
+        """Note that the run failed or was cancelled. Its committed epochs stay."""
         self.abandon()
         self._runs.fail(self.run_id, sentence, node, cancelled=cancelled)
 
@@ -140,7 +140,7 @@ class Recording:
         return self._database.row(sql, [self.run_id, epoch]) is not None
 
     def _loading(self, epoch: int) -> _Loading:
-        """The open epoch. Another one that was left open is abandoned."""
+        """The open epoch, opened if necessary. Another epoch that is still open is abandoned."""
         if self._open is None or self._open.transaction.epoch != epoch:
             self.abandon()
             edges = self._runs.edges(self.run_id)
@@ -150,7 +150,7 @@ class Recording:
         return self._open
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
-        """Write an epoch without its edges. The catalog comes last: its rows must not be locked for long."""
+        """Write the parts of an epoch besides its edges. The catalog is last: its rows must not be locked for long."""
         append_events(cursor, self._tables, output)
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
@@ -174,14 +174,14 @@ class Recording:
         if output.checkpoint:
             cursor.execute("UPDATE run_live SET checkpoint = ? WHERE run_id = ?", [output.checkpoint, self.run_id])
         if output.is_last:
-            # Without a requested number, the engine chose one when it knew the size of the input.
+            # If no number of epochs was requested, the engine chose one once it knew the size of the input.
             cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
         if not files:
             return
-        # The bound that the watermark had reached is watermark - lateness: the last moment of the window (plus the
-        # allowed lateness), or the row's own time. A record is kept while the watermark stays below it.
+        # The bound that the watermark had reached is watermark - lateness: the last millisecond of the window (plus the
+        # allowed lateness), or the row's own time. A record is kept while the watermark is below its bound.
         cursor.execute(
             f"""
             INSERT INTO {self._tables.late}
@@ -246,7 +246,7 @@ class _Loading:
             self.transaction.do(lambda cursor: self._load(cursor, edge, files))
 
     def counts_of(self, edge: Edge) -> Counts:
-        """The epoch's records of an edge by kind, {} where there are none. A view has those of its table."""
+        """The epoch's records of an edge by kind, {} without records. A view has those of its table."""
         return self._counts.get(edge.view.table if edge.view else edge.table, {})
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:

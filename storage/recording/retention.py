@@ -1,18 +1,18 @@
-"""A run without end in a store with one: what is older than somebody wants to keep is let go.
+"""Retention: the older part of an endless run is removed, so that the store stays within bounds.
 
     events    1 ... cut | cut + 1 ... last        cut: the last event of an epoch
-    kept      of up to the cut, the records whose rows are still in their tables; all after it
+    kept      up to the cut: the records whose rows are still in their tables; after it: all records
 
-Those records are the base: with them the table as of any kept event is what it was, and an edge's changelog begins with
-them. An edge that only inserts has no such rows: of it nothing is kept but what came after the cut.
+The kept records up to the cut are the base. With the base, the table as of any kept event is unchanged; an edge's
+changelog begins with it. An insert-only edge has no base: only its records after the cut are kept.
 
-What was received for an epoch goes with it (`engine.reading.servers.kept_messages`): nothing reads it any more.
+Received messages (`engine.reading.servers.kept_messages`) are removed with their epoch: nothing reads them any more.
 
-An edge may keep less than the run, and then has a cut of its own. The sources may not: what they emitted is what a run
-is recorded, checked and replayed from, and has to begin with one event for all of them.
+An edge may keep less than the run, with a cut of its own. Sources may not: recordings, checks and replays read their
+output, which must begin at the same event for all of them.
 
-Records are counted by their place, which is DuckDB's rowid: tables are written anew, and lifetimes with them. That
-costs what is kept, so it is done once half as much again has come. DuckDB uses the freed blocks for what comes next.
+A record's index is DuckDB's rowid, so tables and lifetimes are rewritten. The cost is that of the kept records, so it
+is done only once there is half as much again as requested. DuckDB reuses the freed blocks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from storage.library.edge_rows import read_edges
 from storage.model import Edge
 from storage.recording import lifetimes
 
-# So much more than is wanted may be there.
+# Up to this many times the requested amount is tolerated.
 _SLACK: Final = 1.5
 _REJECTED: Final = 100_000
 _SLOWEST: Final = 1_000
@@ -43,7 +43,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Keep:
-    """How much of a run is kept: its last events, those of the last hours; None for no limit."""
+    """How much of a run is kept: its last events, and those of the last hours; None for no limit."""
 
     events: int | None = None
     hours: float | None = None
@@ -51,30 +51,30 @@ class Keep:
 
 @dataclass(frozen=True)
 class KeepOfEdge:
-    """How much of an edge is kept: its last records, those of the last hours; None for as much as of the run."""
+    """How much of an edge is kept: its last records, and those of the last hours; None for as much as of the run."""
 
     records: int | None = None
     hours: float | None = None
 
 
 def can_keep_less(edge: Edge) -> bool:
-    """Whether an edge can have a cut of its own: it is no source, and the records are its own."""
+    """Whether an edge can have a cut of its own: it is neither a source nor a view."""
     return edge.view is None and edge.role != "source"
 
 
 class Retention:
-    """How much is kept of each run."""
+    """The retention of all runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of(self, run_id: int) -> Keep:
-        """What was asked for."""
+        """The requested retention of a run."""
         row = self._database.row("SELECT events, hours FROM run_retention WHERE run_id = ?", [run_id])
         return Keep() if row is None else Keep(*row)
 
     def set(self, run_id: int, keep: Keep) -> None:
-        """Ask for it. What is too much goes with one of the next epochs."""
+        """Request a retention. One of the next epochs removes the older part."""
         with self._database.catalog_transaction() as cursor:
             values = [keep.events, keep.hours, run_id]
             changed = "UPDATE run_retention SET events = ?, hours = ? WHERE run_id = ? RETURNING 1"
@@ -82,13 +82,13 @@ class Retention:
                 cursor.execute("INSERT INTO run_retention (events, hours, run_id) VALUES (?, ?, ?)", values)
 
     def of_edge(self, edge: Edge) -> KeepOfEdge:
-        """What was asked for of an edge."""
+        """The requested retention of an edge."""
         sql = "SELECT records, hours FROM run_edge_retention WHERE run_id = ? AND table_name = ?"
         row = self._database.row(sql, [edge.run_id, edge.table])
         return KeepOfEdge() if row is None else KeepOfEdge(*row)
 
     def set_edge(self, edge: Edge, keep: KeepOfEdge) -> None:
-        """Ask for it, of an edge that can keep less."""
+        """Request a retention for an edge. The edge must be one that `can_keep_less`."""
         assert can_keep_less(edge)
         with self._database.catalog_transaction() as cursor:
             values = [keep.records, keep.hours, edge.run_id, edge.table]
@@ -100,7 +100,7 @@ class Retention:
                 cursor.execute(f"INSERT INTO run_edge_retention ({columns}) VALUES (?, ?, ?, ?)", values)
 
     def enforce(self, run_id: int) -> bool:
-        """Let go of what is too much. False where nothing is, or it cannot be written now: it is tried again."""
+        """Remove the older part. False for nothing to remove, or if writing fails; a later epoch tries again."""
         cut = self._cut(run_id)
         rules = self._database.rows(
             "SELECT table_name, records, hours FROM run_edge_retention "
@@ -137,7 +137,7 @@ class Retention:
         return True
 
     def _let_messages_go(self, run_id: int) -> None:
-        """Remove what was received for epochs that are gone. What stays for now goes with the next ones."""
+        """Remove the messages of removed epochs. After an error, a later epoch tries again."""
         begun = self._database.row("SELECT folder FROM run_live WHERE run_id = ?", [run_id])
         if begun is None:
             return
@@ -145,7 +145,7 @@ class Retention:
         decisions = [str(row[0]) for row in self._database.rows(f"{_DECISIONS} WHERE run_id = ?", [run_id])]
 
         def of_others() -> list[str]:
-            # Those of runs in the same folder: rows that are posted there are there for all of them.
+            # The decisions of the other runs in the same folder, which share the rows posted to it.
             sql = f"{_DECISIONS} WHERE run_id <> ? AND run_id IN (SELECT run_id FROM run_live WHERE folder = ?)"
             return [str(row[0]) for row in self._database.rows(sql, [run_id, begun[0]])]
 
@@ -156,7 +156,7 @@ class Retention:
             _LOG.warning("run %s: messages that it does not need stay for now: %s", run_id, error)
 
     def _cut(self, run_id: int) -> int | None:
-        """The last event that goes; None where none does."""
+        """The last event to remove; None for nothing to remove."""
         row = self._database.row(
             "SELECT events, hours, kept_from, (SELECT max(last_seq) FROM run_epochs e WHERE e.run_id = r.run_id) "
             "FROM run_retention r WHERE run_id = ?",
@@ -173,9 +173,9 @@ class Retention:
         return cut if cut >= kept_from else None
 
     def _cut_of(self, edge: Edge, keep: KeepOfEdge) -> int | None:
-        """The last event of which an edge's records go, by its own rule; None where none do."""
+        """The last event whose records are to be removed from an edge, by its own rule; None for nothing to remove."""
         cut, table = 0, edge.tables.named(edge.table)
-        # What is before is the base, of which nobody can have less.
+        # Records before kept_from are the base, which cannot be reduced.
         if keep.records is not None and edge.total > keep.records * _SLACK:
             row = self._database.row(f"SELECT count(*) FROM {table} WHERE seq >= ?", [edge.kept_from])
             if row and row[0] > keep.records * _SLACK:
@@ -188,13 +188,13 @@ class Retention:
         return cut if cut >= edge.kept_from else None
 
     def _end_of_epoch(self, run_id: int, seq: int) -> int:
-        """The last event up to this one that ends an epoch; 0 for none."""
+        """The last event up to this one that ends an epoch; 0 for no such event."""
         sql = "SELECT max(last_seq) FROM run_epochs WHERE run_id = ? AND last_seq <= ?"
         row = self._database.row(sql, [run_id, seq])
         return int(row[0]) if row and row[0] is not None else 0
 
     def _older_than(self, run_id: int, hours: float, kept_from: int) -> int:
-        """The last event that is too old, but for the last epoch; 0 where that is not yet worth it."""
+        """The last event that is too old, without the last epoch; 0 until the oldest is _SLACK times the limit old."""
         ms = hours * 3.6e6
         row = self._database.row(
             "SELECT max(last_seq) FILTER (committed_at < "
@@ -207,7 +207,7 @@ class Retention:
 
 
 def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, int]) -> None:
-    """Write edges anew with what is kept. cuts: by table the last event that goes."""
+    """Rewrite edges with their kept records. cuts: by table, the last event to remove."""
     for edge in edges:
         if edge.table in cuts:
             _write_anew(cursor, edge, cuts[edge.table])
@@ -233,7 +233,7 @@ def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, in
 
 
 def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
-    """An edge's table with what is kept, from rowid 0 on."""
+    """Rewrite an edge's table with its kept records, from rowid 0 on."""
     table = edge.tables.named(edge.table)
     kept = f"c.seq > {cut}"
     if not edge.is_insert_only:
@@ -247,8 +247,9 @@ def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
 
 
 def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int) -> None:
-    """The events of the sources up to the cut, and what was said of them. How far each source had come stays."""
-    # What an epoch took is of no use without those before it; the last one that goes says where the next one begins.
+    """Remove the sources' events up to the cut, with their late records and fires. The overview keeps a summary."""
+    # The decision of an epoch is useless without those before it. The epoch that ends at the cut stays in the
+    # catalog: it shows where the next one begins.
     cursor.execute("DELETE FROM run_epochs WHERE run_id = ? AND last_seq < ?", [run_id, cut])
     cursor.execute("UPDATE run_retention SET kept_from = ? WHERE run_id = ?", [cut + 1, run_id])
     run = edge.tables
