@@ -1,1 +1,1 @@
-"""Flink's own answers: jobs that Flink ran, run here, record by record."""
+"""Conformance with Flink: jobs that Flink ran are run here, and compared record by record."""

@@ -1,6 +1,6 @@
-"""A case: sources as rows in order of arrival, a query in Flink SQL, and what Flink made of it.
+"""A case: sources as rows in order of arrival, a query in Flink SQL, and Flink's output and plan.
 
-NAME.json             sources, sql; maybe views, arrival, config, sink, functions in Python by name
+NAME.json             sources, sql; optionally views, arrival, config, sink, functions in Python by name
 NAME.expected.json    changelog, columns, plan with changelog modes, order, warnings
 """
 
@@ -24,7 +24,7 @@ DUPLICATES = "table.exec.source.cdc-events-duplicate"
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a changelog. after: the number of the arrival that caused it, "end", or None: not known."""
+    """One record of a changelog. after: the number of the arrival that caused it, "end", or None if unknown."""
 
     kind: str
     row: tuple[Any, ...]
@@ -37,7 +37,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Case:
-    """A case as it lies in its two files."""
+    """A case, with the content of its two files."""
 
     name: str
     job: Mapping[str, Any]
@@ -51,22 +51,22 @@ class Case:
 
     @property
     def changelog(self) -> list[Record]:
-        """What Flink emitted."""
+        """Flink's changelog."""
         return records(self.expected["changelog"])
 
     @property
     def is_mini_batch(self) -> bool:
-        """Whether records are put together in bundles."""
+        """Whether mini-batch is enabled."""
         return str(self.job.get("config", {}).get(MINI_BATCH, "false")).lower() == "true"
 
     @cached_property
     def arrival(self) -> Sequence[str]:
-        """The source of every event: as listed, or all of the first source, then of the second."""
+        """The source of every event, in order: as listed, else all events of the first source, then of the second."""
         sources = self.job["sources"]
         return self.job.get("arrival") or [name for name, source in sources.items() for _ in source["rows"]]
 
     def pipeline(self, analyzer: Analyzer) -> Pipeline:
-        """The query as a pipeline over sources of typed rows. Raises SqlRejected where it cannot be read."""
+        """The query as a pipeline over sources of typed rows. Raises SqlRejected for unsupported SQL."""
         sink = self.job.get("sink")
         tables = [self._table(name, source) for name, source in self.job["sources"].items()]
         made = pipeline_of(
@@ -87,14 +87,14 @@ class Case:
         return made.model_copy(update={"arrival": Arrival(mode="listed", order=order, ends="together")})
 
     def after(self, seq: int, pipeline: Pipeline) -> int | str:
-        """The arrival that has this number in the run, which leaves out sources that the query does not name."""
+        """The arrival of an event of the run, whose numbers skip sources that the query does not use."""
         used = {node.id for node in pipeline.nodes}
         arrivals = [0 for _ in self._constants(pipeline)]
         arrivals += [at for at, name in enumerate(self.arrival, start=1) if name in used]
         return arrivals[seq - 1] if seq <= len(arrivals) else "end"
 
     def _constants(self, pipeline: Pipeline) -> Sequence[str]:
-        """For each row of VALUES in the query its source. They are there before the first arrival."""
+        """The source of each row of VALUES in the query. These rows precede the first arrival."""
         return [
             node.id
             for node in pipeline.nodes
@@ -113,7 +113,7 @@ class Case:
             "watermark_delay_ms": source.get("watermark_delay_ms"),
         }
         if "arrived" in source:
-            # What Flink's clock showed.
+            # The processing time of Flink's run.
             parameters |= {"event_time": source["arrived"], "processing_time": True, "watermark_delay_ms": 1}
         if is_changelog and source.get("changelog_mode") == "upsert":
             parameters["updates_by_key"] = True
@@ -123,17 +123,17 @@ class Case:
 
 
 def _sink_keys(sink: Mapping[str, Any]) -> Sequence[str]:
-    """An upsert sink's key; any other writes what comes, whatever its primary key."""
+    """The key of an upsert sink; none for other sinks, which ignore their primary key."""
     return (sink.get("primary_key") or ()) if sink["mode"] == "upsert" else ()
 
 
 def records(items: Sequence[Mapping[str, Any]]) -> list[Record]:
-    """A changelog as it stands in a file."""
+    """A changelog from a file."""
     return [Record(item["kind"], tuple(item["row"]), item.get("after")) for item in items]
 
 
 def cases_in(folder: Path) -> list[Path]:
-    """All cases of a folder, by name."""
+    """The files of all cases of a folder, sorted by name."""
     return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".expected.json"))
 
 

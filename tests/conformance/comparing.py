@@ -1,4 +1,4 @@
-"""Where two changelogs differ, given how far Flink itself fixes their order."""
+"""The comparison of two changelogs, as strict about their order as Flink's guarantees."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests.conformance.case import Case, Record
 
 
 def first_difference(case: Case, expected: Sequence[Record], got: Sequence[Record], key: Sequence[int] = ()) -> str:
-    """What differs first, in words; empty where nothing does. key: the places of the columns that identify a row.
+    """The first difference as a text; empty if there is none. key: the indexes of the columns that identify a row.
 
-    Records of a mini-batch have no arrival, and are compared in order within a key.
+    In mini-batch, records have no arrival, and are compared in order within a key.
     """
     if any(record.after is None for record in expected):
         got = [Record(record.kind, record.row, None) for record in got]

@@ -1,4 +1,4 @@
-"""`pytest tests/conformance --cases DIR` runs the cases of any folder; without it, those beside this file."""
+"""`pytest tests/conformance --cases DIR` runs the cases of a folder; without the option, those beside this file."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _marks(reason: str | None) -> list[pytest.MarkDecorator]:
-    """A case that cannot pass yet. One that begins to pass fails, until it is taken off the list."""
+    """The mark of a case that cannot pass yet. If it passes, it fails until it is removed from the list."""
     return [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def trusted() -> Iterator[None]:
-    """The code in Python of all cases may run."""
+    """Allows the Python code of all cases to run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENVIRONMENT, ALL)
         yield
@@ -66,12 +66,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 def verdicts(
     spark: SparkSession, trusted: None, request: pytest.FixtureRequest
 ) -> Iterator[dict[str, Future[Verdict]]]:
-    """All cases that were asked for, a few at a time: a small job spends most of its time waiting.
+    """The verdicts of all collected cases, run a few at a time: a small job spends most of its time waiting.
 
-    Those of another folder run on Spark, in one epoch and in several. Of the suite's own, which all run locally, it is
-    some that have each step of a plan twice. Half of them run on Spark; the tasks of the others, pickled as for Spark,
-    run in this process, as handing them out is what takes a small run its time. They run in one epoch and in two by
-    turns: that both give the same, the golden traces and the operators' own cases hold.
+    Cases of another folder run on Spark, in one epoch and in several. All of the suite's own cases run locally in
+    another test; here a selection runs in which each kind of step of a plan occurs twice. About half of the selection
+    runs on Spark. The tasks of the others are pickled as for Spark but run in this process, since the scheduling of
+    tasks takes most of the time of a small run. The number of epochs alternates between one and two: the golden traces
+    and the operators' own cases test that both have the same output.
     """
     paths = {
         item.callspec.params["case"]
@@ -95,14 +96,14 @@ def _judged(case: Case, spark: SparkSession, epochs: tuple[int, ...], in_this_pr
 
 @pytest.fixture
 def verdict(case: Case, verdicts: dict[str, Future[Verdict]], request: pytest.FixtureRequest) -> Verdict:
-    """How this case went; noted for the summary."""
+    """The verdict of this case, noted for the summary."""
     found = verdicts[case.name].result()
     request.config.stash[_VERDICTS][case.name] = found.text
     return found
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Per case pass or the first difference, and how many are equal, below everything else."""
+    """Write "pass" or the first difference per case, and the number of equal cases, at the end of the output."""
     verdicts = config.stash.get(_VERDICTS, {})
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     if not verdicts or reporter is None:

@@ -1,4 +1,4 @@
-"""Which cases stand for the others where each of them would take seconds."""
+"""A selection of cases that covers all kinds of steps, where running every case would take too long."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-# A line of Flink's plan, and what tells one use of an operator from another.
+# An operator in a line of Flink's plan, and the properties that distinguish its uses.
 _OPERATOR: Final = re.compile(r"[\s:+-]*(\w+)\(")
 _KIND: Final = re.compile(r"(joinType|strategy|rankType|window)=\[(\w+)")
 
 
 def covering(paths: Sequence[Path], times: int = 1) -> list[Path]:
-    """Few cases in which everything that Flink's plans have is there so many times, or as often as in all of them.
+    """Few cases that contain every kind of step of Flink's plans `times` times, or as often as all cases do.
 
-    Whichever cover the most of what is missing, one after the other; of equal ones the first.
+    Greedy: the next case is always the one with the most missing steps; on a tie, the first.
     """
     steps = {path: steps_of(path) for path in paths}
     left = list(paths)
@@ -35,7 +35,7 @@ def covering(paths: Sequence[Path], times: int = 1) -> list[Path]:
 
 
 def steps_of(path: Path) -> frozenset[str]:
-    """What Flink's plan of a case consists of: `Join`, `Join joinType=LeftOuterJoin`, and so on."""
+    """The kinds of steps in Flink's plan of a case: `Join`, `Join joinType=LeftOuterJoin`, and so on."""
     plan = json.loads(path.with_suffix(".expected.json").read_text())["exec_plan"]
     found: set[str] = set()
     for line in plan:

@@ -1,4 +1,4 @@
-"""What becomes of a case: equal to Flink, different where Flink is wrong and we say so, or different."""
+"""The verdict on a case: equal to Flink, different on purpose because Flink is known to be wrong, or different."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MISSING_BEFORE = ("FLINK-39966", "FLINK-40368")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found. Empty texts: nothing differs. known: why the expected changelog is not Flink's."""
+    """The result of a case. text: the difference, empty if equal. known: why the expected changelog is not Flink's."""
 
     text: str
     known: str = ""
 
 
 def judge(case: Case, spark: SparkSession, numbers_of_epochs: Sequence[int]) -> Verdict:
-    """Run a case in so many epochs, or without any by the local executor, and compare changelogs and plan."""
+    """Run a case once per number of epochs, or locally if there is none, and compare its changelogs and its plan."""
     expected, known = right_answer(case)
     try:
         job = planned(case, spark)
@@ -57,21 +57,21 @@ def _changelogs(
 
 
 def _only_lacks_update_before(case: Case, got: Sequence[Record]) -> bool:
-    """Whether a case warns of the Top 1 that is taken for insert-only, and differs in just the missing -U."""
+    """Whether the case warns of Flink's bug that treats a Top 1 as insert-only, and only the -U records differ."""
     warned = any(bug in warning for warning in case.expected.get("warnings", ()) for bug in MISSING_BEFORE)
     return warned and [one for one in got if one.kind != "-U"] == case.changelog
 
 
 def right_answer(case: Case) -> tuple[Sequence[Record], str]:
-    """Flink's changelog, or ours where Flink's is known to be wrong, with the reason."""
+    """Flink's changelog, or ours with the reason if Flink's is known to be wrong."""
     found = stated(case)
     return (records(found["changelog"]), found["reason"]) if "changelog" in found else (case.changelog, "")
 
 
 def stated(case: Case) -> Mapping[str, Any]:
-    """What is said of a case that differs: the reason, Flink's changelog, ours, or what differs in the plan.
+    """The stated difference of a case: the reason, Flink's changelog, and our changelog or the difference in the plan.
 
-    Of another case of the same name it does not hold.
+    It does not apply to another case of the same name.
     """
     path = DIFFERENCES / f"{case.name}.json"
     found: Mapping[str, Any] = json.loads(path.read_text()) if path.exists() else {}

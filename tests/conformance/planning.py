@@ -1,4 +1,4 @@
-"""Where a plan differs from Flink's: columns, changelog modes and strategies of the nodes that both have."""
+"""The comparison of a plan with Flink's: columns, changelog modes and strategies of the nodes that both have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OUR_SIDES = re.compile(r"\[(\w+), (\w+)\]")
 
 
 def plan_difference(job: Planned) -> str:
-    """What differs first, in words; empty where nothing does."""
+    """The first difference as a text; empty if there is none."""
     return _columns(job) or _root(job) or _modes(job) or _strategies(job) or _join_sides(job)
 
 
@@ -42,11 +42,11 @@ def _columns(job: Planned) -> str:
 
 
 def _root(job: Planned) -> str:
-    """The mode of what the sink is given. Of a deduplication Flink shows all kinds, though it emits fewer."""
+    """The mode of the sink's input. For a deduplication, Flink shows all kinds, although it emits fewer."""
     lines = [line for line in job.case.expected["plan"] if "Exchange(" not in line]
     expected = _mode_of(lines[1])
     sink = job.plan.node(job.sink)
-    # Where -U is dropped Flink has a node of its own; here the sink does it.
+    # Flink drops -U in a separate node; here the sink does it.
     mode = sink.mode if _node_of(lines[1]) == "DropUpdateBefore" else sink.inputs[0].mode
     got = str(mode)[1:-1]
     if expected == got or (_is_deduplicated(job) and set(got.split(",")) <= set(expected.split(","))):
@@ -74,13 +74,13 @@ def _strategies(job: Planned) -> str:
     found = (_STRATEGY.search(line) for line in job.case.expected["plan"])
     expected = sorted(match[1] for match in found if match)
     ranked = (node for node in job.plan.nodes if node.operator.operator == "topn")
-    # Flink's Limit is a node of its own, which names no strategy.
+    # Flink's Limit is a separate node without a strategy.
     got = sorted(name for node in ranked if (name := _strategy(node)) != "Limit")
     return "" if expected == got else f"strategies: expected {expected}, got {got}"
 
 
 def _join_sides(job: Planned) -> str:
-    """How a regular join keeps the rows of its inputs."""
+    """The state types of a regular join's inputs."""
     found = (_SIDES.search(_bare_line(line)) for line in job.case.expected["plan"])
     expected = sorted(match.groups() for match in found if match)
     ours = (_OUR_SIDES.search(node.strategy.name) for node in job.plan.nodes if node.operator.operator == "join")
@@ -97,7 +97,7 @@ def _strategy(node: NodePlan) -> str:
 
 
 def _is_deduplicated(job: Planned) -> bool:
-    """Flink's physical plan still says Rank where its execution has Deduplicate."""
+    """Whether Flink executes a Deduplicate; its physical plan shows a Rank for it."""
     return any("Deduplicate(" in line for line in job.case.expected.get("exec_plan", ()))
 
 

@@ -1,4 +1,4 @@
-"""A case on Spark: its changelog as Flink's is written down, and its plan."""
+"""Runs a case on Spark or locally: its plan, and its changelog in the form of Flink's."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ class Planned:
 
     @property
     def key(self) -> Sequence[int]:
-        """The places of the columns that identify a row of the result."""
+        """The indexes of the columns that identify a row of the result."""
         node = self.plan.node(self.sink)
         key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=frozenset())
         return [node.schema.index(name) for name in sorted(key)]
 
 
 def planned(case: Case, spark: SparkSession) -> Planned:
-    """Read the query and plan it. Raises StudioError where either is refused."""
+    """Read the query and plan it. Raises StudioError if either is rejected."""
     analyzer = analyzer_of(spark)
     pipeline = case.pipeline(analyzer)
     return Planned(case, pipeline, plan(pipeline, analyzer, Path()))
 
 
 def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]:
-    """Run the job and give what its sink received."""
+    """Run the job and return the changelog that its sink received."""
     recorder = TraceRecorder()
     with temporary_files(engine_of(spark), spark) as files:
         run(job.plan, spark=spark, recorder=recorder, folder=Path(), files=files, epochs=epochs, partitions=1)
@@ -65,7 +65,7 @@ def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]
 
 
 def local_changelog(job: Planned, spark: SparkSession) -> list[Record]:
-    """The same by the local executor; Spark reads the rows, and computes what is more than plain."""
+    """The same with the local executor. Spark reads the rows and computes expressions that are not plain."""
     found = LocalRun(job.plan, read(job.plan, lambda: spark, Path()), lambda: spark)
     return _as_written(job, printed(found.records(job.sink)))
 
@@ -82,7 +82,7 @@ def _as_written(job: Planned, records: Iterable[Printed]) -> list[Record]:
 
 
 def plain(value: Any) -> Any:
-    """A value as the cases write it: times in epoch ms, decimals as text, maps as sorted pairs."""
+    """A value in the form of the case files: times in epoch ms, decimals as text, maps as sorted pairs."""
     match value:
         case datetime():
             aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Every case by the local executor: the same rules as on Spark, in a fraction of the time."""
+"""Runs every case with the local executor: the same rules as on Spark, in a fraction of the time."""
 
 from __future__ import annotations
 
