@@ -1,1 +1,1 @@
-"""Our engine and Flink on the same random pipelines."""
+"""Differential tests: our engine and Flink on the same random pipelines."""

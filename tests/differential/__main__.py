@@ -2,8 +2,8 @@
 
     CHANGELOG_STUDIO_FLINK=<python with apache-flink>  python -m tests.differential --seconds 600 --seed 7
 
-What differs is shrunk and printed. --record FILE writes up to --most queries whose changelogs are equal record for
-record, with Flink's answers, for `test_recorded.py`, which needs no Flink.
+Pipelines that differ are shrunk and printed. --record FILE writes up to --most queries whose changelogs are equal
+record for record, with Flink's answers, for `test_recorded.py`, which needs no Flink.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _AT_ONCE = 12
 
 
 def main(arguments: list[str]) -> int:
-    """Give 1 where anything differs."""
+    """Run the command. Returns 1 if a pipeline differs, 2 without Flink."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Counts:
-    """How many there were, by outcome, operator and step of a query."""
+    """The number of pipelines by outcome, by operator and by step of a query."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[Outcome] = Counter()
@@ -102,7 +102,7 @@ class Counts:
             self.operators.update({f"SQL: {step}" for step in ours.job.steps})
 
     def refused_here(self, error: StudioError) -> None:
-        """Count a job that cannot run here."""
+        """Count a job that our engine rejects."""
         self.refusals[str(error).partition(": ")[2][:160] or str(error)[:160]] += 1
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Random pipelines with their rows: as a pipeline that anybody can run, or run by the local executor at once."""
+"""Random pipelines with their rows: as a complete pipeline, or run by the local executor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyJob = Job | JoinJob
 
 
 class Conditions(KnownTypes):
-    """Takes every comparison for a condition."""
+    """Types every comparison as a condition."""
 
     def type_of(self, expression: str, schema: Any, node: str, field: str) -> str:
         """The type of a column, or BOOLEAN."""
@@ -35,7 +35,7 @@ def plan_of(job: AnyJob) -> Plan:
 
 
 def with_rows(job: AnyJob) -> Pipeline:
-    """The job's pipeline with its rows in the sources, which arrive as they are listed."""
+    """The job's pipeline with its rows in the sources. They arrive in listed order."""
     pipeline = job.pipeline
     nodes = [_with_rows(node, job.arrivals) if node.operator == "rows" else node for node in pipeline.nodes]
     order = tuple(table for table, *_ in job.arrivals)
@@ -44,7 +44,7 @@ def with_rows(job: AnyJob) -> Pipeline:
 
 
 def run_locally(planned: Plan, arrivals: Sequence[Arrived]) -> LocalRun:
-    """The run of a job's plan over its rows. All that random pipelines compute is plain: there is no Spark."""
+    """Run a job's plan over its rows. The expressions of random pipelines are all plain, so Spark is not needed."""
 
     def spark() -> Any:
         raise AssertionError

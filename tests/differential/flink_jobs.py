@@ -1,14 +1,14 @@
-"""Runs jobs on Flink, a batch of them per line of stdin, and prints a line for each batch. Runs in Flink's interpreter.
+"""Runs jobs on Flink: one batch per line of stdin, with one line of answers each. Runs in Flink's interpreter.
 
     [{"tables": [{"name": "t", "columns": [["k", "STRING"], ["rt", "TIMESTAMP_LTZ(3)"]], "time": "rt", "delay_ms": 0,
                   "processing_time": null, "mode": "insert", "key": []}],
       "arrivals": [["t", "+I", "a", 1000]], "rows_per_second": null,
       "views": [["n", "SELECT ... FROM t"]], "sql": "SELECT * FROM n", "options": {}}, ...]
 
-The queries of a batch share no table, so they run side by side as one job of Flink: to start one costs more than to
-run a few rows. One parallel task, a watermark after every record. `time` is a column that becomes an event time;
-mode is insert, all or upsert. Times go in and come back in epoch ms. The tables of a query are cut out of one stream:
-so many rows per second of it arrive one by one, which keeps their order where two tables meet; null: all at once.
+The queries of a batch share no table, so they run side by side as one Flink job: the start of a job costs more than a
+few rows. Parallelism 1, a watermark after every record. `time` is the column with the event time; mode is insert, all
+or upsert. Times are epoch ms in both directions. All tables of a query are views of one stream. Its rows arrive one by
+one with `rows_per_second`, which keeps their order for operators with two inputs; null: all at once.
 The answers: [{"changelog": [["+I", ...], ...]} or {"error": "..."}, ...].
 """
 
@@ -28,7 +28,7 @@ from pyflink.table import Schema, StreamTableEnvironment
 from pyflink.table.changelog_mode import ChangelogMode
 
 _KINDS = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELETE"}
-# Options outlive a job within one JVM, so all that a job may set are set.
+# Options outlive a job within one JVM, so every job sets all options.
 _DEFAULTS = {
     "table.exec.state.ttl": "0 ms",
     "table.exec.mini-batch.enabled": "false",
@@ -41,7 +41,7 @@ Answer = dict[str, Any]
 
 
 def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
-    """What becomes of each job. Where one fails while it runs, those of its batch run again one by one."""
+    """The answer to each job. If a job fails at run time, all jobs of its batch run again one by one."""
     environment = _environment()
     planned = [_planned(environment, job) for job in jobs]
     going = [results for results in planned if not isinstance(results, str)]
@@ -69,7 +69,7 @@ def _environment() -> StreamExecutionEnvironment:
 
 
 def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> Any:
-    """The iterator over a job's records, once the environment runs; a text where Flink refuses the job."""
+    """The iterator over a job's records, to be read once the environment runs; the error if Flink rejects the job."""
     try:
         tables = StreamTableEnvironment.create(environment)
         tables.get_config().set("table.local-time-zone", "UTC")
@@ -85,14 +85,14 @@ def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> An
 
 
 def _with_one_time(tables: StreamTableEnvironment, query: Any) -> Any:
-    """The query, its event times as plain columns where it has several, which a stream cannot have."""
+    """The query. Several event times become plain columns, since a stream can have only one."""
     columns = [
         (column.getName(), str(column.getDataType().toString()))
         for column in query._j_table.getResolvedSchema().getColumns()
     ]
     if sum("*ROWTIME*" in type_ for _, type_ in columns) < 2:
         return query
-    # TIMESTAMP(3) NOT NULL *ROWTIME*: a CAST takes the first word.
+    # Of TIMESTAMP(3) NOT NULL *ROWTIME*, a CAST accepts the first word only.
     items = [
         f"CAST(`{name}` AS {type_.partition(' ')[0]}) AS `{name}`" if "*ROWTIME*" in type_ else f"`{name}`"
         for name, type_ in columns
@@ -102,7 +102,7 @@ def _with_one_time(tables: StreamTableEnvironment, query: Any) -> Any:
 
 
 def _records(results: Any) -> list[list[Any]]:
-    """The changelog of a job, in the order in which Flink gave it."""
+    """The changelog of a job, in Flink's order."""
     found = []
     try:
         while results.hasNext():
@@ -129,7 +129,7 @@ def _create_tables(
 
 
 def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: list[str]) -> DataStream:
-    """All rows in order of arrival as texts: a table's name, then the columns of all tables, those of others NULL."""
+    """All rows as texts, in order of arrival: the table's name, then the columns of all tables; others' are NULL."""
     jvm = get_gateway().jvm
     kinds = {symbol: getattr(jvm.org.apache.flink.types.RowKind, kind) for symbol, kind in _KINDS.items()}
     rows = jvm.java.util.ArrayList()
@@ -177,7 +177,7 @@ def _create(tables: StreamTableEnvironment, table: dict[str, Any]) -> None:
 
 
 def _typed(text: str, type_: str) -> str:
-    """A text as a value of its type; times are epoch ms."""
+    """The SQL that converts a text to its type; times are epoch ms."""
     if not type_.startswith("TIMESTAMP"):
         return f"CAST({text} AS {type_})"
     instant = f"TO_TIMESTAMP_LTZ(CAST({text} AS BIGINT), 3)"
@@ -186,13 +186,13 @@ def _typed(text: str, type_: str) -> str:
 
 def _mode(name: str) -> ChangelogMode:
     if name == "upsert":
-        # With whole rows in deletes, as ours have them.
+        # With whole rows in deletes, as in our sources.
         return ChangelogMode(get_gateway().jvm.org.apache.flink.table.connector.ChangelogMode.upsert(False))
     return ChangelogMode.all() if name == "all" else ChangelogMode.insert_only()
 
 
 def _plain(value: Any) -> Any:
-    """A value of Java as the conformance cases write it: times in epoch ms, decimals as text, maps as sorted pairs."""
+    """A Java value in the form of the conformance cases: times in epoch ms, decimals as text, maps as sorted pairs."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -203,7 +203,7 @@ def _plain(value: Any) -> Any:
         case bytes() | bytearray():
             return value.hex()
         case Mapping():
-            # By entry: a key that came over as an int would be looked for as an Integer, not as a Long.
+            # By entry: a lookup by key would convert an int to an Integer, not to a Long.
             pairs = [[_plain(entry.getKey()), _plain(entry.getValue())] for entry in value.entrySet()]
             return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
         case Sequence():

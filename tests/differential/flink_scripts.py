@@ -1,7 +1,7 @@
-"""Runs scripts in Flink as they are written, one file name per argument. Runs in Flink's own interpreter.
+"""Runs scripts in Flink unchanged, one file name per argument. Runs in Flink's own interpreter.
 
-What print sinks print goes to standard output, after a line `## NAME` for each script. Only relative paths are
-changed: they lie in an empty folder.
+The output of print sinks goes to standard output, after a line `## NAME` for each script. Only relative paths are
+changed: they refer to an empty folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyflink.table import StreamTableEnvironment
 
 
 def run(text: str) -> None:
-    """Execute every statement and wait for what it inserts."""
+    """Execute every statement, and wait for each insert to finish."""
     settings = Configuration()
     settings.set_string("parallelism.default", "1")
     settings.set_string("pipeline.auto-watermark-interval", "0 ms")
@@ -37,7 +37,7 @@ def run(text: str) -> None:
 
 
 def statements(text: str) -> Iterator[str]:
-    """The statements of a script that the studio wrote: a semicolon ends a line, a statement set ends in END."""
+    """The statements of a script that the studio wrote: each ends with a semicolon at a line end, a set with END."""
     current = ""
     for line in text.splitlines():
         current += "" if line.startswith("--") else f"{line}\n"

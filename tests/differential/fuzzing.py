@@ -1,7 +1,7 @@
-"""Random jobs on both engines: Flink in a process of its own, many jobs at once; ours by the local executor.
+"""Random jobs on both engines: Flink in a process of its own, many jobs at once; ours with the local executor.
 
-Flink promises no order of records of several keys, of joins and of timers; there records are compared as a set, or
-the tables that they make.
+Flink guarantees no order for records of several keys, of joins and of timers. Those changelogs are compared as a
+multiset of records, or by the resulting tables.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 Records = list[tuple[Any, ...]]
 RandomJob = AnyJob | QueryJob
 SLOW = 4
-"""Rows per second where a job's rows overtook each other before."""
+"""Rows per second for the second run of a job, in case its rows overtook each other in the first."""
 
 
 class Outcome(Enum):
-    """What a job came to."""
+    """The outcome of a job."""
 
     EQUAL = "equal, record for record"
     OTHER_ORDER = "equal, but for an order that Flink does not promise"
@@ -62,12 +62,12 @@ class Ours:
 
     @property
     def for_flink(self) -> dict[str, Any]:
-        """The job as `flink_jobs` takes it."""
+        """The job in the form that `flink_jobs` reads."""
         return self.job.for_flink if isinstance(self.job, QueryJob) else _views_of(self.job, self.planned)
 
 
 class Flink:
-    """A process that answers jobs. C1 alone and one thread for garbage: it runs few rows, and shares the machine."""
+    """A process that runs jobs, with C1 and the serial collector only: rows are few, and the machine is shared."""
 
     def __init__(self, python: str) -> None:
         script = Path(__file__).parent / "flink_jobs.py"
@@ -81,14 +81,14 @@ class Flink:
         )
 
     def answers(self, jobs: Sequence[dict[str, Any]]) -> list[Records | str]:
-        """Of each job the changelog, or what Flink says where it refuses it."""
+        """The changelog of each job, or Flink's error if it rejects the job."""
         if not jobs:
             return []
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(list(jobs)) + "\n")
         self.process.stdin.flush()
-        # Java's own lines may begin with a bracket, too.
+        # Java's own output may begin with a bracket, too.
         while not (line := self.process.stdout.readline()).startswith('[{"'):
             assert line, "Flink has gone away"
         return [
@@ -97,7 +97,7 @@ class Flink:
         ]
 
     def close(self) -> None:
-        """Let it end."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         assert self.process.stdout is not None
@@ -106,7 +106,7 @@ class Flink:
 
 
 class Fuzzing:
-    """Both engines. spark: asked for what the local executor cannot compute by itself."""
+    """Both engines. spark: for expressions that the local executor cannot compute."""
 
     def __init__(self, flink: Flink, analyzer: Analyzer, spark: Callable[[], SparkSession]) -> None:
         self.flink = flink
@@ -114,7 +114,7 @@ class Fuzzing:
         self._spark = spark
 
     def ours(self, job: RandomJob) -> Ours:
-        """The job planned and run here. Raises StudioError where it is refused."""
+        """Plan and run the job here. Raises StudioError if it is rejected."""
         if not isinstance(job, QueryJob):
             planned = plan_of(job)
             return Ours(job, planned, records_of(run_locally(planned, job.arrivals).records(planned.nodes[-1].id)))
@@ -124,9 +124,9 @@ class Fuzzing:
         return Ours(job, planned, records_of(run.records(pipeline.nodes[-1].id)))
 
     def judged(self, jobs: Sequence[Ours]) -> list[tuple[Outcome, str]]:
-        """What became of each job, with what differs in words."""
+        """The outcome of each job, with the difference as a text."""
         found = [_judged(ours, theirs) for ours, theirs in zip(jobs, self._answers(jobs), strict=True)]
-        # One row may have overtaken another: once more, slowly.
+        # One row may have overtaken another: run the job again, slowly.
         again = [at for at, ours in enumerate(jobs) if found[at][0] is Outcome.DIFFERENT and ours.job.rows_per_second]
         slowly = [replace(jobs[at], job=replace(jobs[at].job, rows_per_second=SLOW)) for at in again]
         for at, ours, theirs in zip(again, slowly, self._answers(slowly), strict=True):
@@ -134,7 +134,7 @@ class Fuzzing:
         return found
 
     def shrunk(self, ours: Ours, told: str) -> tuple[Ours, str]:
-        """A smaller job that still differs, and how; so many are tried at once."""
+        """A smaller job that still differs, with its difference. Up to 12 smaller jobs are tried at a time."""
         for _ in range(4):
             smaller = []
             for job in ours.job.smaller():
@@ -156,7 +156,7 @@ class Fuzzing:
 
 
 def records_of(changelog: pa.Table) -> Records:
-    """A changelog as `flink_jobs` writes it: times in epoch ms, decimals as text."""
+    """A changelog in the form of `flink_jobs`: times in epoch ms, decimals as text."""
     return [(SYMBOLS[record.kind], *map(plain, record.row)) for record in printed(changelog)]
 
 
@@ -182,18 +182,18 @@ def _judged(ours: Ours, theirs: Records | str) -> tuple[Outcome, str]:
 def _is_any_loose(job: AnyJob) -> bool:
     names = [name for name, _ in job.operators]
     return any(
-        # Of an aggregate below another one Flink leaves out what is not used, and so updates that show nothing.
+        # Flink leaves out unused results of an aggregate below another one, and so updates that show no change.
         _is_loose(name, given, job) or (name == "aggregate" and "aggregate" in names[at + 1 :])
         for at, (name, given) in enumerate(job.operators)
     )
 
 
 def _same_as_far_as_said(ours: Ours, theirs: Records) -> bool:
-    """Whether the order within each key is the same, where Flink promises as much."""
+    """Whether the order within each key is the same, if Flink guarantees it."""
     job = ours.job
     assert not isinstance(job, QueryJob)
     below = job.operators[:-1]
-    # Of an aggregate below another one Flink leaves out what is not used, and so updates that show nothing.
+    # Flink leaves out unused results of an aggregate below another one, and so updates that show no change.
     is_hiding = job.hides_updates or any(name == "aggregate" for name, _ in below)
     if is_hiding or any(_is_loose(name, given, job) for name, given in below):
         return True
@@ -229,7 +229,7 @@ def _table(records: Records) -> Counter[str]:
 
 
 def _views_of(job: AnyJob, planned: Plan) -> dict[str, Any]:
-    """One view per node, as the operators write themselves in Flink SQL."""
+    """The job for Flink: one view per node, with the operator's own Flink SQL."""
     views = [
         [node.id, node.operator.flink_sql([(given.node, given.schema) for given in node.inputs])]
         for node in planned.nodes

@@ -1,4 +1,4 @@
-"""Random scalar expressions and conditions in Flink SQL, over columns whose types are known."""
+"""Random scalar expressions and conditions in Flink SQL, over columns with known types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 Column = tuple[str, str]
-"""A name and a type of Flink: STRING, INT, BIGINT, DECIMAL(10, 2), BOOLEAN, TIMESTAMP(3), ARRAY<BIGINT>, ..."""
+"""A name and a Flink type: STRING, INT, BIGINT, DECIMAL(10, 2), BOOLEAN, TIMESTAMP(3), ARRAY<BIGINT>, ..."""
 
 WHOLE = ("INT", "BIGINT")
 
@@ -17,7 +17,7 @@ def is_number(type_: str) -> bool:
 
 
 def is_plain(type_: str) -> bool:
-    """Whether a type is neither a list nor a map, so that values can be compared and sorted by."""
+    """Whether a type is neither an array nor a multiset, so that its values can be compared and sorted."""
     return not type_.startswith(("ARRAY", "MULTISET"))
 
 
@@ -27,11 +27,11 @@ def is_time(type_: str) -> bool:
 
 
 def some(columns: Sequence[Column], *types: str) -> list[str]:
-    """The names of the columns that are of one of these types; a bare DECIMAL or TIMESTAMP stands for all of them."""
+    """The names of the columns with one of these types; DECIMAL or TIMESTAMP alone matches every precision."""
     return [name for name, type_ in columns if type_ in types or type_.partition("(")[0] in types]
 
 
-# By the type of a column: expressions of it, `{}`, and their types. No value of the sources makes them fail.
+# By a column's type: expressions over the column, `{}`, and their types. They fail for no value of the sources.
 _OF_ONE: dict[str, tuple[tuple[str, str], ...]] = {
     "STRING": (
         ("UPPER({})", "STRING"),
@@ -134,7 +134,7 @@ def expression(random: Random, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def condition(random: Random, columns: Sequence[Column]) -> str:
-    """A condition that some rows meet."""
+    """A random condition."""
     if random.random() < 0.2:
         sign = random.choice(("AND", "OR"))
         return f"({_comparison(random, columns)}) {sign} {_comparison(random, columns)}"

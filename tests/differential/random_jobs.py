@@ -1,4 +1,4 @@
-"""Random pipelines and data, from a seed: one source, up to three operators, options of Flink."""
+"""Random pipelines and data, from a seed: one source, up to three operators, Flink options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Arrived = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Job:
-    """A pipeline in a chain, and its rows: with kinds where `kinds`; times in ms at TIME_AT."""
+    """A chain of operators over one source, and its rows. kinds: whether rows begin with their kind. Times in ms.
+
+    hides_updates: whether Flink leaves out updates that show no change.
+    """
 
     operators: tuple[tuple[str, dict[str, Any]], ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -39,7 +42,7 @@ class Job:
 
     @property
     def arrivals(self) -> list[Arrived]:
-        """The rows with the name of their table and their kind."""
+        """The rows with their table's name and their kind."""
         return [("t", *(row if self.kinds else ("+I", *row))) for row in self.rows]
 
     @property
@@ -68,7 +71,7 @@ class Job:
         )
 
     def smaller(self) -> Iterator[Job]:
-        """Jobs with less of something, for shrinking."""
+        """Smaller jobs, for shrinking."""
         yield from (job for job in self._smaller() if not job.kinds or is_changelog(job.rows))
 
     def _smaller(self) -> Iterator[Job]:
@@ -89,7 +92,7 @@ class Job:
 
 
 def random_job(random: Random) -> Job:
-    """A job; the planner may refuse it."""
+    """A random job; the planner may reject it."""
     kinds = random.random() < 0.4
     rows = changes(random, 18) if kinds else [random_row(random) for _ in range(random.randint(3, 24))]
     options: dict[str, str] = {}
@@ -104,7 +107,7 @@ def random_job(random: Random) -> Job:
         if operators and _is_another_query(name, [above for above, _ in operators]):
             continue
         if name == "deduplicate" and kinds:
-            # Over a changelog Flink SQL has no deduplication: it is a Top N by processing time there.
+            # Flink SQL has no deduplication over a changelog: it would be a Top N by processing time.
             name, given, after = "filter", {"condition": "w > 0"}, columns
         if name == "deduplicate" and MINI_BATCH.items() <= options.items() and given["order"] == "event_time":
             given["first_row"] = "at_once"
@@ -114,7 +117,7 @@ def random_job(random: Random) -> Job:
 
 
 def is_changelog(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether nothing is taken back that is not there, and every -U has its +U."""
+    """Whether only present rows are retracted, and every -U is followed by its +U."""
     there: Counter[tuple[Any, ...]] = Counter()
     for at, (kind, *row) in enumerate(rows):
         follows = at + 1 < len(rows) and rows[at + 1][0] == "+U"
@@ -127,10 +130,10 @@ def is_changelog(rows: Sequence[Sequence[Any]]) -> bool:
 
 
 def _is_another_query(name: str, above: list[str]) -> bool:
-    """Whether Flink makes something else of these operators as one query than they are one by one.
+    """Whether Flink treats these operators differently in one query than one by one.
 
-    Over a changelog there is no deduplication in Flink SQL. Of two Top N the inner keeps its rank number. Columns
-    that nobody uses are left out: a deduplication sees more rows as equal, a Top N emits no ranks.
+    Flink SQL has no deduplication over a changelog. Of two Top N, the inner one keeps its rank number. Unused columns
+    are left out, so a deduplication treats more rows as equal, and a Top N emits no ranks.
     """
     match name:
         case "deduplicate":
@@ -150,7 +153,7 @@ def random_row(random: Random) -> tuple[Any, ...]:
 
 
 def changes(random: Random, most: int) -> list[tuple[Any, ...]]:
-    """Inserts, updates and deletes of rows that are there."""
+    """Inserts, and updates and deletes of present rows."""
     there: list[tuple[Any, ...]] = []
     found: list[tuple[Any, ...]] = []
     for _ in range(random.randint(3, most)):
@@ -185,7 +188,7 @@ def _operator(random: Random, columns: list[str], *, timed: bool) -> tuple[str, 
             group = some_keys if random.random() < 0.85 else []
             return name, {"group_by": group, "aggregates": calls}, [*group, *(call["name"] for call in calls)]
         case "window_aggregate":
-            # Flink cannot merge the slices of FIRST_VALUE and LAST_VALUE, and refuses what we can do.
+            # Flink cannot merge the slices of FIRST_VALUE and LAST_VALUE, and rejects them; we support them.
             calls = [call for call in random_calls(random, numbers) if "_VALUE" not in call["function"]]
             calls = calls or [{"function": "COUNT", "name": "c9"}]
             kind = random.choice(("tumble", "hop", "cumulate", "session"))
@@ -209,7 +212,7 @@ def _operator(random: Random, columns: list[str], *, timed: bool) -> tuple[str, 
             order = random.choice(("event_time", "arrival")) if timed else "arrival"
             return name, {"keys": some_keys, "order": order, "keep": random.choice(("first", "last"))}, columns
         case _:
-            # A rank range of one row is left out: Flink 2.3 takes Top 1 by other columns than time for insert-only
+            # Without rank ranges of one row: Flink 2.3 treats a Top 1 by columns other than time as insert-only
             # (FLINK-39966, FLINK-40368).
             start = random.choice((1, 1, 1, 2))
             order_by = [
@@ -231,7 +234,7 @@ def _operator(random: Random, columns: list[str], *, timed: bool) -> tuple[str, 
 def random_calls(random: Random, numbers: list[str], *, ordered: bool = True) -> list[dict[str, Any]]:
     calls = []
     for at in range(random.randint(1, 3)):
-        # What is first or last depends on an order that joins do not have.
+        # The first and last values depend on an order that joins do not have.
         function = random.choice(_FUNCTIONS if ordered else _FUNCTIONS[:-2])
         argument = None if function == "COUNT" and random.random() < 0.5 else random.choice(numbers)
         name = f"{function[0].lower()}{at}_{random.randint(10, 99)}"

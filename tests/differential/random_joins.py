@@ -13,7 +13,7 @@ from tests.differential.random_jobs import COLUMNS, Arrived, Operation, changes,
 
 NAMES = [name for name, _ in COLUMNS]
 PACE = 20
-"""Rows per second: Flink reads two inputs of an operator in no order of its own."""
+"""Rows per second: Flink guarantees no order between two inputs of an operator."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Side:
 
 @dataclass(frozen=True)
 class JoinJob:
-    """Two sides, their join, and what stands above it."""
+    """Two sides, their join, and the operators above it."""
 
     left: Side
     right: Side
@@ -54,12 +54,12 @@ class JoinJob:
 
     @property
     def operators(self) -> tuple[Operation, ...]:
-        """The join and what stands above it; what is below gives its records in an order of its own."""
+        """The join and the operators above it, without those below, whose order of records is not compared."""
         return self.join, *self.above
 
     @property
     def hides_updates(self) -> bool:
-        """Whether Flink leaves out columns below the join that nobody sees, and so updates that show nothing."""
+        """Whether Flink leaves out unused columns below the join, and so updates that show no change."""
         normalised = any(side.mode == "upsert" and side.operators for side in (self.left, self.right))
         return normalised or (self.join[1]["kind"] in ("semi", "anti") and bool(self.right.operators))
 
@@ -95,7 +95,7 @@ class JoinJob:
         )
 
     def smaller(self) -> Iterator[JoinJob]:
-        """Jobs with less of something, for shrinking."""
+        """Smaller jobs, for shrinking."""
         if self.above:
             yield replace(self, above=())
         half = len(self.arrivals) // 2
@@ -112,7 +112,7 @@ class JoinJob:
 
 
 def random_join(random: Random) -> JoinJob:
-    """A job; the planner may refuse it."""
+    """A random job; the planner may reject it."""
     name = random.choice(("join", "join", "join", "interval_join", "temporal_join", "temporal_join", "window_join"))
     left = _side(random, name, "left")
     right = _side(random, name, "right")

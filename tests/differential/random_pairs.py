@@ -13,7 +13,7 @@ _OUTER = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 
 
 def of_two(random: Random, left: Relation, right: Relation) -> tuple[str, Step]:
-    """A step over two relations, with its name."""
+    """A random step over two relations, with its name."""
     able: list[Callable[[Random, Relation, Relation], Step]] = [join, join, sub_query, set_operation]
     if left.time and right.time and left.is_append and right.is_append:
         able += [interval_join, interval_join, window_join, window_join]
@@ -22,7 +22,7 @@ def of_two(random: Random, left: Relation, right: Relation) -> tuple[str, Step]:
 
 
 def join(random: Random, left: Relation, right: Relation) -> Step:
-    """A join of all rows."""
+    """A regular join."""
     on = _equal(random, left, right)
     if on is None:
         return None
@@ -35,7 +35,7 @@ def join(random: Random, left: Relation, right: Relation) -> Step:
 
 
 def sub_query(random: Random, left: Relation, right: Relation) -> Step:
-    """IN, EXISTS and their opposites."""
+    """A sub-query: IN, EXISTS, NOT EXISTS, or a scalar one."""
     pairs = _pairs(left, right)
     if not pairs:
         return None
@@ -76,7 +76,7 @@ def set_operation(random: Random, left: Relation, right: Relation) -> Step:
 
 
 def interval_join(random: Random, left: Relation, right: Relation) -> Step:
-    """A join of rows whose times are near."""
+    """An interval join."""
     on = _equal(random, left, right)
     if on is None or dict(left.columns)[str(left.time)] != dict(right.columns)[str(right.time)]:
         return None
@@ -90,7 +90,7 @@ def interval_join(random: Random, left: Relation, right: Relation) -> Step:
 
 
 def window_join(random: Random, left: Relation, right: Relation) -> Step:
-    """A join of rows of the same window."""
+    """A window join: inner, outer, semi or anti."""
     on = _equal(random, left, right)
     if on is None or any(name in dict(WINDOW) for name in (*left.names, *right.names)):
         return None
@@ -114,7 +114,7 @@ def window_join(random: Random, left: Relation, right: Relation) -> Step:
 
 
 def temporal_join(random: Random, left: Relation, right: Relation) -> Step:
-    """A join with the version of a row at a time. The right side is keyed by k."""
+    """A temporal join. The right side is keyed by k."""
     kind = random.choice(("JOIN", "LEFT JOIN"))
     items, columns = _both(left, right)
     sql = f"SELECT {items} FROM {left.name} AS l {kind} {right.name} FOR SYSTEM_TIME AS OF l.{left.time} AS r "
@@ -123,7 +123,7 @@ def temporal_join(random: Random, left: Relation, right: Relation) -> Step:
 
 
 def _pairs(left: Relation, right: Relation) -> list[tuple[str, str]]:
-    """Columns of one type on both sides."""
+    """The pairs of columns with equal types, one of each side."""
     return [(a, b) for a, one in left.columns for b, other in right.columns if one == other]
 
 

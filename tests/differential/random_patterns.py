@@ -1,4 +1,4 @@
-"""A random step of a query that finds patterns among rows: MATCH_RECOGNIZE."""
+"""A random step of a query with a pattern: MATCH_RECOGNIZE."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from tests.differential.random_expressions import Column, some
 from tests.differential.random_relations import Relation, Step
 
 _NAMES = ("A", "B", "C", "D")
-# Of a variable. Flink takes no greedy one at the end.
+# The quantifiers of a variable. Flink rejects a greedy quantifier of the last variable.
 _GREEDY = ("", "", "", "?", "*", "+", "{2}", "{1,}", "{0,2}", "{1,3}")
 _RELUCTANT = ("*?", "+?", "{1,}?", "{0,2}?", "{2,3}?")
 _LAST = ("", "", "", "?", "+?", "{2}", "{1,2}?", "*?")
 
 
 def pattern(random: Random, below: Relation) -> Step:
-    """Measures of the matches of two to four variables, in partitions or without."""
+    """Measures of the matches of a pattern with two to four variables, with or without partitions."""
     numbers = some(below.columns, "BIGINT", "INT")
     if below.is_loose or not numbers:
         return None
     keys = random.sample(below.keys, random.choice((0, 1, 1, 2)) if len(below.keys) > 1 else 1)
-    # In any other order than that of the table Flink takes one for another.
+    # Flink confuses partition columns in an order other than the table's.
     keys.sort(key=below.names.index)
     values = [name for name in numbers if name not in keys] or numbers
     names = _NAMES[: random.choice((2, 2, 3, 3, 4))]
     terms = [name + random.choice(random.choice((_GREEDY, _GREEDY, _RELUCTANT))) for name in names[:-1]]
     terms.append(names[-1] + random.choice(_LAST))
     if all(term[1:2] in ("?", "*") or term[1:] in ("{0,2}", "{0,2}?") for term in terms):
-        # A pattern that matches nothing is no pattern.
+        # A pattern that can match no rows at all is not allowed.
         terms[0] = names[0]
     measures, made = _measures(random, below, names, values)
     within = f" WITHIN INTERVAL '{random.choice((1, 2, 4))}' SECOND" if random.random() < 0.35 else ""
@@ -48,7 +48,7 @@ def pattern(random: Random, below: Relation) -> Step:
 
 
 def _skip(random: Random, names: tuple[str, ...], terms: list[str]) -> str:
-    """Where the search goes on. To the first row of the match itself it must not: the job fails there."""
+    """The AFTER MATCH SKIP clause. It must not skip to the first row of the match: the job would fail."""
     certain = [name for name in names[1:] if name in terms and terms[0] in (names[0], f"{names[0]}+")]
     chosen = random.choice(("", "PAST LAST ROW", "PAST LAST ROW", "TO NEXT ROW", "TO NEXT ROW", "variable"))
     if chosen == "variable":

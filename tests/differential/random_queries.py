@@ -1,4 +1,4 @@
-"""Random queries in Flink SQL: one table or two with their rows, and up to eight views, each over those before it."""
+"""Random queries in Flink SQL: one or two tables with their rows, and up to eight views, each over previous ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.differential.random_sources import RandomSource, random_rows, random_
 from tests.differential.random_steps import filtered, of_one, project
 
 View = tuple[str, str, Relation]
-"""A name, a SELECT, and what is known of it."""
+"""A name, a SELECT, and its relation."""
 
 
 @dataclass(frozen=True)
 class QueryJob:
-    """Tables, their rows in order of arrival, and views of which the last one is asked for."""
+    """Tables, their rows in order of arrival, and views. The query reads the last view."""
 
     sources: tuple[RandomSource, ...]
     arrivals: tuple[Arrived, ...]
@@ -35,18 +35,18 @@ class QueryJob:
 
     @property
     def is_loose(self) -> bool:
-        """Whether Flink promises no order of the records."""
+        """Whether Flink guarantees no order of the records."""
         return self.views[-1][2].is_loose or bool(self.options)
 
     @property
     def sql(self) -> str:
-        """The last view."""
+        """The query of the last view."""
         name, _, relation = self.views[-1]
         return f"SELECT {', '.join(relation.names)} FROM {name}"
 
     @property
     def job(self) -> dict[str, Any]:
-        """As a case of `tests/conformance`."""
+        """The job as a case file of `tests/conformance`."""
         rows = {source.name: [row for table, *row in self.arrivals if table == source.name] for source in self.sources}
         return {
             "sources": {
@@ -60,12 +60,12 @@ class QueryJob:
 
     @property
     def case(self) -> Case:
-        """The same, to be read and run here."""
+        """The same as a case, to run it here."""
         return Case("query", self.job, {})
 
     @property
     def for_flink(self) -> dict[str, Any]:
-        """The same, as `flink_jobs` takes it."""
+        """The same in the form that `flink_jobs` reads."""
         return {
             "tables": [source.for_flink() for source in self.sources],
             "arrivals": self.arrivals,
@@ -76,7 +76,7 @@ class QueryJob:
         }
 
     def smaller(self) -> Iterator[QueryJob]:
-        """Jobs with less of something, for shrinking."""
+        """Smaller jobs, for shrinking."""
         for at in range(1, len(self.views)):
             yield replace(self, views=self.views[:at], steps=self.steps[:at])
         half = len(self.arrivals) // 2
@@ -96,7 +96,7 @@ class QueryJob:
 
 
 def _is_valid(source: RandomSource, arrivals: Sequence[Arrived]) -> bool:
-    """Whether a table's rows are a changelog still; by key, a +U needs no -U before it."""
+    """Whether a table's rows are still a valid changelog. For upserts, a +U needs no -U before it."""
     rows = [row for table, *row in arrivals if table == source.name]
     kinds = [row[0] for row in rows]
     is_alone = any(kind == "+U" and before != "-U" for before, kind in pairwise(["", *kinds]))
@@ -104,12 +104,12 @@ def _is_valid(source: RandomSource, arrivals: Sequence[Arrived]) -> bool:
 
 
 def random_query(random: Random) -> QueryJob:
-    """A query over one table; or over two, with a join or the like among its steps."""
+    """A random query over one table, or over two with a join or another step of two relations."""
     return _of_two_tables(random) if random.random() < 0.45 else _of_one_table(random)
 
 
 def random_match(random: Random) -> QueryJob:
-    """Patterns among the rows of a table that is filtered or projected, maybe; and what is made of the matches."""
+    """A random query with a pattern, over a table that may be filtered or projected, with further steps above it."""
     source = random_source(random, "t", "insert", ())
     chain = _Chain(random)
     below = _relation(source)
@@ -178,7 +178,7 @@ def _relation(source: RandomSource) -> Relation:
 
 
 class _Chain:
-    """Views, one after the other."""
+    """A growing list of views."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -186,14 +186,14 @@ class _Chain:
         self.steps: list[str] = []
 
     def grown(self, below: Relation, steps: int) -> Relation:
-        """What so many steps make of a relation."""
+        """Add up to `steps` random steps above a relation, and return the last relation."""
         for _ in range(steps):
             if self.take(*of_one(self.random, below)):
                 below = self.views[-1][2]
         return below
 
     def take(self, name: str, made: Step) -> bool:
-        """Put a step on top, where there is one."""
+        """Add a step as a view. False if there is no step."""
         if made is None or re.search(r"\bFROM \W*$", made[0]):
             return False
         view = f"v{len(self.views)}"

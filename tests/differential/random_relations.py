@@ -1,4 +1,4 @@
-"""What is known of a table or of a view, and the aggregates that can be computed of it."""
+"""The known properties of a table or view, and random aggregates over it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WINDOW: tuple[Column, ...] = (("window_start", "TIMESTAMP(3)"), ("window_end", "
 class Relation:
     """A table or a view.
 
-    time: its event time. is_loose: Flink gives its records in no order that it promises, so that nothing above may
-    depend on it. has_windows: it has the bounds of windows as Flink knows them.
+    time: its event time. is_loose: Flink guarantees no order of its records, so that no step above it may depend on
+    their order. has_windows: it has window bounds that Flink recognises.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Relation:
 
 
 Step = tuple[str, Relation] | None
-"""A SELECT and what it makes; None where the step cannot be taken."""
+"""A SELECT and its relation; None if the step is not possible."""
 
 
 _ANY = ("COUNT", "MIN", "MAX")
@@ -61,9 +61,9 @@ _GIVES = {
 def aggregates(
     random: Random, below: Relation, *, mergeable: bool = False, plain: bool = False, suffix: str = ""
 ) -> tuple[list[str], list[Column]]:
-    """Calls with their names, and the columns that they give.
+    """Random aggregate calls with their names, and the resulting columns.
 
-    mergeable: of windows. plain: without DISTINCT and FILTER. suffix: what follows each call.
+    mergeable: only those that windows can merge. plain: without DISTINCT and FILTER. suffix: the text after each call.
     """
     calls, columns = [], []
     for at in range(random.randint(1, 3)):

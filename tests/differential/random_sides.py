@@ -1,4 +1,4 @@
-"""Random steps of a query over one relation and what the query itself adds: constants, a value of all rows."""
+"""Random steps over one relation and additional values: constants, an aggregate of all rows, the watermark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONSTANTS = {"STRING": ("'a'", "'b'", "'d'"), "BIGINT": ("0", "1", "7"), "INT":
 
 
 def with_constants(random: Random, below: Relation) -> Step:
-    """Rows that a list names: a join with VALUES, IN, or a UNION with them."""
+    """A step with constants: a join with VALUES, IN, or a UNION with them."""
     able = [(name, type_) for name, type_ in below.columns if name in below.keys and type_ in _CONSTANTS]
     if not able or "c" in below.names:
         return None
@@ -39,7 +39,7 @@ def with_constants(random: Random, below: Relation) -> Step:
 
 
 def with_whole(random: Random, below: Relation) -> Step:
-    """Beside each row a value of all rows, or of all rows of its key."""
+    """Each row with an aggregate of all rows, or of all rows of its key."""
     numbers = some(below.columns, "BIGINT", "INT")
     if not numbers or "whole" in below.names or not below.is_append:
         return None
@@ -53,7 +53,7 @@ def with_whole(random: Random, below: Relation) -> Step:
 
 
 def watermark(random: Random, below: Relation) -> Step:
-    """The watermark when a row is looked at, as a text, or how late the row is."""
+    """Each row with the current watermark as a text, or with 'late' if it is late."""
     if below.is_loose or "wm" in below.names:
         return None
     text = f"CURRENT_WATERMARK({below.time})"

@@ -1,4 +1,4 @@
-"""Random tables: their columns, and rows that arrive, with updates and deletes of what is there."""
+"""Random tables: their columns, and arriving rows with updates and deletes of present rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MORE: tuple[Column, ...] = (("i", "INT"), ("d", "DECIMAL(10, 2)"), ("b", "BOOLE
 
 @dataclass(frozen=True)
 class RandomSource:
-    """A table as the conformance cases write it. mode: insert, all or upsert."""
+    """A table in the terms of the conformance cases. mode: insert, all or upsert."""
 
     name: str
     columns: tuple[Column, ...]
@@ -25,7 +25,7 @@ class RandomSource:
     processing_time: str | None
 
     def source(self, rows: list[Row]) -> dict[str, Any]:
-        """With its rows, as a source of a case; kinds come first where it is a changelog."""
+        """The table with its rows, as a source of a case. Rows of a changelog begin with their kind."""
         return {
             "columns": [list(column) for column in self.columns],
             "rowtime": self.time,
@@ -38,7 +38,7 @@ class RandomSource:
         }
 
     def for_flink(self) -> dict[str, Any]:
-        """Without its rows, as `flink_jobs` takes it."""
+        """The table without its rows, in the form that `flink_jobs` reads."""
         return {
             "name": self.name,
             "columns": self.columns,
@@ -51,7 +51,7 @@ class RandomSource:
 
 
 def random_source(random: Random, name: str, mode: str, key: tuple[str, ...]) -> RandomSource:
-    """A table with a key, a number, a smaller one, maybe others, and an event time."""
+    """A random table: a key, a number, a smaller number, up to two more columns, and an event time."""
     more = random.sample(_MORE, random.choice((0, 0, 1, 2)))
     time = random.choice(("TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"))
     columns = (("k", "STRING"), ("v", "BIGINT"), ("w", "BIGINT"), *more, ("rt", time))
@@ -60,7 +60,7 @@ def random_source(random: Random, name: str, mode: str, key: tuple[str, ...]) ->
 
 
 def random_rows(random: Random, source: RandomSource, most: int) -> list[Row]:
-    """Rows with their kinds. Event times grow with some disorder."""
+    """Random rows with their kinds. Event times grow with some disorder."""
     found: list[Row] = []
     there: list[Row] = []
     for at in range(random.randint(3, most)):

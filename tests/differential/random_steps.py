@@ -1,4 +1,4 @@
-"""Random steps of a query: each a SELECT over one relation or two, with what is known of the relation that it makes."""
+"""Random steps of a query: each is a SELECT over one relation, with the relation that results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.differential.random_sides import watermark, with_constants, with_whol
 
 
 def of_one(random: Random, below: Relation) -> tuple[str, Step]:
-    """A step over one relation, with its name."""
+    """A random step over one relation, with its name."""
     weighted: list[tuple[Callable[[Random, Relation], Step], int]] = [
         (with_constants, 1),
         (with_whole, 1),
@@ -47,7 +47,7 @@ def of_one(random: Random, below: Relation) -> tuple[str, Step]:
 
 
 def project(random: Random, below: Relation) -> Step:
-    """Some columns and an expression or two."""
+    """Some of the columns, and one or two expressions."""
     kept = [column for column in below.columns if column[0] == below.time or random.random() < 0.8]
     kept += [column for column in WINDOW if below.has_windows and column not in kept]
     kept = kept or list(below.columns[:1])
@@ -65,7 +65,7 @@ def filtered(random: Random, below: Relation) -> Step:
 
 
 def aggregated(random: Random, below: Relation) -> Step:
-    """GROUP BY, or one row for all; with HAVING now and then."""
+    """GROUP BY, or one group of all rows; sometimes with HAVING."""
     keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
     calls, made = aggregates(random, below)
     sql = f"SELECT {', '.join([*keys, *calls])} FROM {below.name}"
@@ -94,15 +94,15 @@ def distinct(random: Random, below: Relation) -> Step:
 
 
 def top_n(random: Random, below: Relation) -> Step:
-    """The first rows of each group by some columns."""
+    """A Top N."""
     partition = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
     able = [name for name, type_ in below.columns if is_plain(type_) and type_ != "BOOLEAN" and not is_time(type_)]
     if not able:
         return None
     order = random.sample(able, len(able) if below.is_loose else random.randint(1, min(2, len(able))))
-    # With an offset Flink loses or delays updates of what is retracted.
+    # With an offset, Flink loses or delays updates after retractions.
     start = random.choice((1, 1, 1, 2)) if below.is_append and not below.is_loose else 1
-    # Flink 2.3 takes a Top 1 by other columns than time for insert-only (FLINK-39966, FLINK-40368).
+    # Flink 2.3 treats a Top 1 by columns other than time as insert-only (FLINK-39966, FLINK-40368).
     end = start + random.randint(1, 2)
     rank = f"rn <= {end}" if start == 1 else f"rn BETWEEN {start} AND {end}"
     with_rank = random.random() < 0.5
@@ -133,7 +133,7 @@ def last_by_time(random: Random, below: Relation) -> Step:
 
 
 def by_arrival(random: Random, below: Relation) -> Step:
-    """The first, last or first few rows of each key in order of arrival."""
+    """The first, last, first two, or second and third rows of each key in order of arrival."""
     keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
     order, rank = random.choice((("", "= 1"), (" DESC", "= 1"), ("", "<= 2"), ("", "BETWEEN 2 AND 3")))
     over = f"({partition_by(keys)}ORDER BY {below.processing_time}{order})"
@@ -143,7 +143,7 @@ def by_arrival(random: Random, below: Relation) -> Step:
 
 
 def over_time(random: Random, below: Relation) -> Step:
-    """Aggregates, ranks or LAG OVER the event time."""
+    """Aggregates, ROW_NUMBER or LAG OVER the event time."""
     partition = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
     frame = random.choice(
         (
@@ -170,7 +170,7 @@ def over_time(random: Random, below: Relation) -> Step:
 
 
 def over_values(random: Random, below: Relation) -> Step:
-    """A sum of all rows so far, by a value."""
+    """A running sum OVER the order of a value."""
     numbers = some(below.columns, "BIGINT", "INT")
     if not numbers or "o" in below.names:
         return None
@@ -197,7 +197,7 @@ def limited(random: Random, below: Relation) -> Step:
 
 
 def sorted_by_time(random: Random, below: Relation) -> Step:
-    """ORDER BY the event time, and by a value among rows of one time."""
+    """ORDER BY the event time, then by a value."""
     number = some(below.columns, "BIGINT", "INT", "STRING")
     if below.processing_time or not number:
         return None
@@ -205,7 +205,7 @@ def sorted_by_time(random: Random, below: Relation) -> Step:
 
 
 def unnested(random: Random, below: Relation) -> Step:
-    """Once per element of an array made of two columns, maybe with its place."""
+    """UNNEST of an array of two columns, sometimes with the ordinality."""
     numbers = some(below.columns, "BIGINT")
     if not numbers or "e" in below.names:
         return None
@@ -220,7 +220,7 @@ def unnested(random: Random, below: Relation) -> Step:
 
 
 def table_function(random: Random, below: Relation, partition: Iterable[str] = ()) -> str:
-    """A windowing table function over a relation."""
+    """A random windowing table function over a relation."""
     size, unit = random.choice((2, 3, 4)), random.choice((500, 1000))
 
     def interval(ms: int) -> str:
@@ -255,7 +255,7 @@ def windowed(random: Random, below: Relation) -> Step:
 
 
 def window_aggregate(random: Random, below: Relation) -> Step:
-    """Aggregates of windows, with the window's own time now and then."""
+    """Window aggregates, sometimes with the window time."""
     if not _unwindowed(below):
         return None
     keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
@@ -271,7 +271,7 @@ def window_aggregate(random: Random, below: Relation) -> Step:
 
 
 def window_again(random: Random, below: Relation) -> Step:
-    """Aggregates of the rows of windows that they have already."""
+    """Window aggregates over rows that already have windows."""
     keys = [name for name in below.keys if random.random() < 0.4]
     calls, made = aggregates(random, below, mergeable=True)
     by = [*keys, "window_start", "window_end"]
@@ -281,7 +281,7 @@ def window_again(random: Random, below: Relation) -> Step:
 
 
 def window_top_n(random: Random, below: Relation) -> Step:
-    """The first rows of each window."""
+    """A window Top N."""
     keys = random.sample(below.keys, random.randint(0, 1))
     able = [name for name, type_ in below.columns if is_number(type_) or type_ == "STRING"]
     if not able or "rn" in below.names:
@@ -299,7 +299,7 @@ def window_top_n(random: Random, below: Relation) -> Step:
 
 
 def group_window(random: Random, below: Relation) -> Step:
-    """Windows as functions in GROUP BY."""
+    """The legacy group windows: functions in GROUP BY."""
     keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
     calls, made = aggregates(random, below, mergeable=True)
     kind = random.choice(("TUMBLE", "HOP", "SESSION"))

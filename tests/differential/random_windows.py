@@ -1,4 +1,4 @@
-"""Random chains of windows: made, given to rows, aggregated again, ranked, filtered, with late rows among them."""
+"""Random chains of window operators: assigned, aggregated, aggregated again, ranked, filtered. Some rows are late."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Operators = list[tuple[str, dict[str, Any]]]
 
 
 def random_windows(random: Random) -> Job:
-    """A chain that begins with windows of the source's event time."""
+    """A random chain that begins with windows over the source's event time."""
     start = random.choice((0, 0, 20_000))
     rows = tuple(
         (
@@ -36,7 +36,7 @@ def _windows(random: Random) -> dict[str, Any]:
         "cumulate": {"size_ms": unit * random.randint(1, 4), "step_ms": unit},
         "session": {"gap_ms": unit},
     }[kind]
-    # Flink refuses an offset of tumbling windows that is not shorter than they are.
+    # Flink rejects an offset of tumbling windows that is not shorter than their size.
     offsets = (0, 0, 250, -250) if kind == "tumble" else (0, 0, 250, 1500)
     offset = {"offset_ms": random.choice(offsets)} if kind != "session" else {}
     return {"kind": kind, **lengths, **offset}
@@ -70,7 +70,7 @@ def _assigned(random: Random) -> Operators:
     partition = {"partition_by": random.choice((["k"], ["k", "w"], []))} if windows["kind"] == "session" else {}
     chain: Operators = [("window_assign", {**windows, **partition})]
     if random.random() < 0.4 and windows["kind"] != "session":
-        # With a condition between sessions and their aggregate Flink makes another query: sessions of what meets it.
+        # Flink would move a condition between sessions and their aggregate below the sessions: another query.
         chain.append(("filter", {"condition": f"{random.choice(('v', 'w'))} > {random.randint(-1, 2)}"}))
     keys = partition.get("partition_by", random.choice((["k"], ["k", "w"], [])))
     match random.choice(("alone", "aggregate", "rank", "rank and aggregate")):

@@ -1,4 +1,4 @@
-"""Queries with Flink's changelogs, kept so that they can be compared without Flink and without Spark."""
+"""Records queries with Flink's changelogs, so that later tests need neither Flink nor Spark."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _ENOUGH = 12  # queries of a step or operator, after which one more adds nothing
 
 
 class Remembering:
-    """An analyzer that remembers what it was asked."""
+    """An analyzer that records its answers."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self.types: dict[str, str] = {}
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """What the other one says."""
+        """The answer of the other analyzer."""
         found = self._analyzer.type_of(expression, schema, node, field)
         self.types[f"{expression} | {schema.ddl()}"] = found
         return found
 
 
 class Remembered:
-    """An analyzer that knows the answers that another one gave."""
+    """An analyzer with recorded answers."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
         self._types = types
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """What the other one said. Raises KeyError where it was not asked."""
+        """The recorded answer. Raises KeyError if there is none."""
         return self._types[f"{expression} | {schema.ddl()}"]
 
 
 class Recording:
-    """The queries of a run that have most to tell, as lines: those whose steps and operators were seen least so far."""
+    """The most informative queries of a run, as lines: those with a step or operator that is still rare in it."""
 
     def __init__(self, most: int, analyzer: Analyzer) -> None:
         self._most = most
@@ -77,7 +77,7 @@ class Recording:
 
 
 def replayed(job: Mapping[str, Any], types: Mapping[str, str]) -> Records | None:
-    """What a recorded query comes to here; None where Spark would be needed."""
+    """Our changelog of a recorded query; None if it needs Spark or is rejected."""
 
     def spark() -> Any:
         raise NotImplementedError

@@ -1,8 +1,8 @@
-"""Random pipelines on Flink and here. Each seed gives the same ones.
+"""Random pipelines on Flink and here. The same seed generates the same pipelines.
 
 CHANGELOG_STUDIO_FLINK=<python with apache-flink>  FUZZ_PIPELINES=100 FUZZ_SEED=7  pytest tests/differential
 
-A sub-process runs all jobs in one JVM. `fuzzing` says how far Flink promises the order of records.
+A sub-process runs all jobs in one JVM. `fuzzing` describes which orders of records Flink guarantees.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random queries whose changelogs Flink gave once (`python -m tests.differential --record`), without Flink or Spark."""
+"""Random queries with recorded changelogs of Flink (`python -m tests.differential --record`). No Flink, no Spark."""
 
 from __future__ import annotations
 

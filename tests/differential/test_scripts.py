@@ -1,4 +1,4 @@
-"""The gallery's scripts in Flink, as they are written: what print sinks print is our changelog.
+"""The gallery's scripts run unchanged in Flink: the output of their print sinks equals our changelog.
 
 CHANGELOG_STUDIO_FLINK=<python with apache-flink>  pytest tests/differential/test_scripts.py
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FLINK: Final = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
-# Of the others the result depends on how sources interleave (06), on mini-batch (07), or needs upserts (09).
+# The results of the others depend on the interleaving of sources (06) or on mini-batch (07), or need upserts (09).
 SAME: Final = (
     "01-word-frequency",
     "02-window-late-record",
@@ -63,12 +63,12 @@ def _ours(name: str, spark: SparkSession) -> list[str]:
 
 
 def _printed(value: Any) -> str:
-    """A value as Java prints it."""
+    """A value in Java's text form."""
     match value:
         case None:
             return "null"
         case datetime():
-            # Spark gives an instant as the local time of this machine.
+            # Spark returns an instant as the local time of this machine.
             instant = value.astimezone(UTC).replace(tzinfo=None)
             return f"{instant.isoformat(timespec='milliseconds' if instant.microsecond else 'seconds')}Z"
         case list():
