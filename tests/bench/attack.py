@@ -1,10 +1,10 @@
-"""Malformed inputs by the thousand through the command line's entry, in one warm process under a memory limit.
+"""Runs thousands of malformed inputs through the command line's entry, in one warm process under a memory limit.
 
     python -m tests.bench.attack [--count 10000] [--seed 1] [--from 0] [--kinds csv parquet ...] [--memory-mib 4096]
 
-Prints each input that is not taken as it should be: a traceback, noise of Spark or Java, more than a minute, a status
-that is not one of those that may be, or an end of the process. `--from N --count 1` gives that one again. Not part of
-the test run, which takes a hundred of them (`tests/engine/test_malformed.py`).
+Prints each input that is handled wrongly: with a traceback, output of Spark or Java, more than a minute, an unexpected
+exit status, or the end of the process. `--from N --count 1` repeats one input. Not part of the test run, which has a
+hundred of the inputs (`tests/engine/test_malformed.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.malformed import KINDS, malformed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Attack, and say what was found. 1 where something was."""
+    """Run all inputs and print the failures. Returns 1 if there is one."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.attack")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     sys.stdout.write(f"{number} after {time.monotonic() - began:.0f} s\n")
                     sys.stdout.flush()
         if worker.returncode and number < end:
-            # The one after the last that was told.
+            # The input after the last reported one.
             _say(args, number, f"the process ended with {worker.returncode}", counts)
             number += 1
     took = time.monotonic() - began
@@ -77,7 +77,7 @@ def _work(args: argparse.Namespace) -> int:
     # The engine starts before anything is timed.
     get_spark(ENGINE)
     for number in range(args.first, args.first + args.count):
-        # What no signal ends is ended by this.
+        # Ends an input that does not react to a signal.
         faulthandler.dump_traceback_later(2 * LIMIT_S, exit=True)
         said = complaint(malformed(args.seed, number, args.kinds))
         sys.stdout.write(f"{number} {' '.join((said or '').split())}\n")

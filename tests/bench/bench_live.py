@@ -1,13 +1,13 @@
-"""Live runs: how many events a second they sustain, how late, and what an epoch of few events costs with much state.
+"""Measures live runs: their sustained rate, their latency, and the cost of a small epoch with a large state.
 
     python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
     python -m tests.bench.bench_live page [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
     python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
 
-`rate` runs the generator without end into a count by key. It prints, for each tenth of the time, the events a second,
-how far apart epochs are kept, how much later than it is due the record in the middle is kept, and the one that waits
-longest, the memory of this process, of the JVM and of its workers, and the bytes of the store, of which the last events
-are kept, and of the files of the run's state. `state` fills a count by key, then commits epochs of 1,000 events each.
+`rate` runs an endless generator into a count by key. For each tenth of the time, it prints the events per second, the
+time between epochs, the median and the longest latency from a record's due time to its commit, the memory of this
+process, of the JVM and of its workers, and the bytes of the store (which keeps the last events) and of the run's state.
+`page` measures the latency up to the browser. `state` fills a count by key, then commits epochs of 1,000 events each.
 Not part of the test run.
 """
 
@@ -46,9 +46,10 @@ _EVENTS = 1000
 
 @dataclass
 class Epochs:
-    """When each epoch was kept, how many events there were by then, and when the first one was due.
+    """The commits of epochs: the time, the number of events so far, and the due time of the first event.
 
-    due: of the first event, as the source's clock has it now: a machine that cannot keep up makes fewer.
+    due: the due time of the first event by the source's current clock, as a machine that cannot keep up generates
+    fewer.
     """
 
     began: float = field(default_factory=time.monotonic)
@@ -56,23 +57,23 @@ class Epochs:
     kept: list[tuple[float, int, float]] = field(default_factory=list)
 
     def note(self, output: EpochOutput) -> None:
-        """One is kept."""
+        """Note the commit of an epoch."""
         self.kept.append((time.monotonic() - self.began, output.last_seq, self.due))
 
 
 class Timed(Following):
-    """A recorder that notes when epochs are kept, and shows nothing."""
+    """A recorder that notes the commits of epochs, and prints nothing."""
 
     epochs: Epochs
 
     def commit(self, output: EpochOutput) -> None:
-        """Hand on, and note."""
+        """Commit the epoch, and note it."""
         self._to.commit(output)
         self.epochs.note(output)
 
 
 def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
-    """Sustain a rate for some time."""
+    """Measure a live run at a rate."""
     pipeline = counting("generator", rows=None, rate=per_second, keys=10_000)
     with tempfile.TemporaryDirectory(prefix="live-") as name:
         folder = Path(name)
@@ -114,7 +115,7 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
 
 
 def state(keys: Sequence[int], count: int, engine: str) -> None:
-    """Compare what epochs of few events cost with state of few keys and of many."""
+    """Compare the cost of small epochs between states of different numbers of keys."""
     medians = []
     for size in keys:
         pipeline = counting("generator", rows=size + _EVENTS * count, keys=size, rate=1_000_000)
@@ -146,7 +147,7 @@ def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Li
 
 
 def _latency(kept: Sequence[tuple[float, int, float]], after: int, per_second: int) -> tuple[float, float]:
-    """The median, and the most, of the seconds from when a record is due until it is kept, of those after an event."""
+    """The median and the longest time in seconds from a record's due time to its commit, for records after an event."""
     waits = []
     longest = 0.0
     for (_, before, _), (at, events, due) in zip(kept, kept[1:], strict=False):
@@ -157,7 +158,7 @@ def _latency(kept: Sequence[tuple[float, int, float]], after: int, per_second: i
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the requested measurement."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_live")
     parser.add_argument("what", choices=["rate", "page", "state"])
     parser.add_argument("--rate", type=int, default=1000)

@@ -1,9 +1,10 @@
-"""Loading a run of the word frequency, and DuckDB reading the same Parquet into plain tables, in turn.
+"""Compares the load of a word frequency run with DuckDB reading the same Parquet files into plain tables, in turn.
 
     python -m tests.bench.bench_loading [EVENTS] [TURNS]
 
-Prints CPU seconds of both, edge by edge and in all, and the ratio, which is to be at most 1.5. Four million events make
-27.4 million records. Then what is found out once the run has ended. Not part of the test run.
+Prints the CPU seconds of both, per edge and in total, and their ratio; the goal is at most 1.5. Four million events
+make 27.4 million records. Then it measures the answers that are computed after the end of the run. Not part of the
+test run.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ OUT = edge("out", COUNTS.schema, COUNTS.mode, ["c"], view=EdgeView("counts", "ou
 
 
 def main(events: int, turns: int) -> None:
-    """Write the files, load them both ways, as often as asked for."""
-    # What is found out at the end is measured by itself.
+    """Write the files, and load them both ways, `turns` times."""
+    # The answers at the end of the run are measured separately.
     store.LARGE = sys.maxsize
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -58,7 +59,7 @@ def main(events: int, turns: int) -> None:
 
 
 def load_plain(path: Path, files: dict[str, list[EdgeFile]]) -> dict[str, float]:
-    """CPU seconds per edge of plain tables."""
+    """The CPU seconds per edge for plain tables."""
     found = {}
     with duckdb.connect(path, config={"memory_limit": f"{memory_limit_mib()}MiB"}) as connection:
         for name, parts in files.items():
@@ -70,7 +71,7 @@ def load_plain(path: Path, files: dict[str, list[EdgeFile]]) -> dict[str, float]
 def load_store(
     path: Path, files: dict[str, list[EdgeFile]], clocks: Sequence[ClockFile], events: int
 ) -> dict[str, float]:
-    """CPU seconds per edge of the store, each waited for, and of what is left for the commit."""
+    """The CPU seconds per edge for the store, one after the other, and for the commit and the end of the run."""
     with Store.open(path) as opened:
         infos: tuple[EdgeInfo, ...] = (EVENTS, WORDS, COUNTS, OUT)
         document = plan(*infos, wires=[("events", "words"), ("words", "counts"), ("counts", "out")])
@@ -92,7 +93,7 @@ def load_store(
 
 
 def ask(path: Path) -> None:
-    """What the store finds out about a large run in the background."""
+    """Measure the answers that the store computes about a large run in the background."""
     with Store.open(path) as opened:
         for each in opened.runs.edges(1):
             if not each.is_insert_only:
@@ -107,7 +108,7 @@ def ask(path: Path) -> None:
 
 
 def write(folder: Path, events: int) -> tuple[dict[str, list[EdgeFile]], list[ClockFile]]:
-    """The files as the engine leaves them: of the source in order of arrival, of the others by key."""
+    """Write files as the engine does: the source's in order of arrival, the others' by key."""
     chance = np.random.default_rng(7)
     seqs = np.arange(1, events + 1)
     keys = chance.integers(0, max(1, events // 20), events)
@@ -143,7 +144,7 @@ Counted = tuple[Longs, NDArray[np.uint8], NDArray[np.int8], Longs, Longs]
 
 
 def counted(keys: Longs, seqs: Longs, paths: NDArray[np.uint8], by: Longs) -> Counted:
-    """COUNT(*) by key of records in any order: seq, step, kind, key, count. by: 1 for a row more, -1 for less."""
+    """COUNT(*) by key over records in any order: seq, step, kind, key, count. by: 1 adds a row, -1 retracts one."""
     order = np.lexsort((*(paths[:, at] for at in reversed(range(paths.shape[1]))), seqs, keys))
     keys, seqs, paths, by = keys[order], seqs[order], paths[order], by[order]
     starts = np.r_[True, keys[1:] != keys[:-1]]
@@ -168,14 +169,14 @@ def steps(paths: NDArray[np.uint8]) -> pa.Array:
 
 
 def write_part(folder: Path, name: str, part: int, rows: dict[str, object]) -> str:
-    """Write one file and say where it is."""
+    """Write one file, and return its path."""
     path = folder / f"{name}-{part}.parquet"
     pq.write_table(pa.table(rows), path)
     return str(path)
 
 
 def timed(work: Callable[[], object]) -> float:
-    """CPU seconds of this process while it is done."""
+    """The CPU seconds of this process for a piece of work."""
     started = os.times()
     work()
     ended = os.times()

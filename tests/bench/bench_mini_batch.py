@@ -1,4 +1,4 @@
-"""Mini-batch of few records, bundled in one task and by Spark in turns: seconds for an epoch, and their ratio.
+"""Compares mini-batch of few records in one task and by Spark, in turn: seconds per epoch, and their ratio.
 
     python -m tests.bench.bench_mini_batch [RECORDS] [TURNS] [--engine local[2]]
 
@@ -28,7 +28,7 @@ _OPTIONS = {
 
 
 def counting(records: int) -> Pipeline:
-    """A count by key, of which there are 50."""
+    """A count by key, over 50 keys."""
     count = {"group_by": ["key"], "aggregates": [{"function": "COUNT", "name": "n"}]}
     nodes = [
         {"id": "made", "operator": "generator", "parameters": {"rows": records, "keys": 50}},
@@ -39,7 +39,7 @@ def counting(records: int) -> Pipeline:
 
 
 def main() -> int:
-    """Run both sides, and print what each epoch took."""
+    """Run both sides, and print the time per epoch."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_mini_batch")
     parser.add_argument("records", nargs="?", type=int, default=1000)
     parser.add_argument("turns", nargs="?", type=int, default=3)

@@ -1,10 +1,11 @@
-"""The app under several browser sessions: pages, runs, cancels, deletes, queries, and an engine that is killed.
+"""Tests the app with several browser sessions: pages, runs, cancels, deletes, queries, and a killed engine.
 
     python -m tests.bench.bench_sessions [--minutes 10] [--sessions 5] [--seed 1]
 
-Each session does one thing after the other at random, on a store with runs that are short, long and failed. Now and
-then the JVM is killed. It prints what was done, and each page that was blank, showed an exception or a traceback; then
-the memory of the app at a third of the time and at the end. 1 where a page was wrong. Not part of the test run.
+Each session performs random actions one after the other, on a store with short, long and failed runs. Now and then the
+JVM is killed. The test prints the number of actions, each page that was blank or showed an exception or a traceback,
+and the largest memory of the app in the second and in the last third of the time. Exits with 1 if a page was wrong.
+Not part of the test run.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _PAGE_BYTES: Final = 4096
 
 
 class Sessions:
-    """What they do, and what was wrong."""
+    """The sessions, their actions, and the wrong pages."""
 
     def __init__(self, app: App, pages: list[Page], chance: random.Random) -> None:
         self.app = app
@@ -62,13 +63,13 @@ class Sessions:
         )
 
     def act(self) -> None:
-        """One session does one thing."""
+        """Perform a random action in a random session."""
         page, action = self.chance.choice(self.pages), self.chance.choice(self._actions)
         try:
             action(page)
             self.done[action.__name__] += 1
         except Error:
-            # What was to be pressed was not there: another session was quicker, say.
+            # The button was missing, for example because another session was faster.
             self.missed[action.__name__] += 1
         self.judge(page, action.__name__)
 
@@ -77,22 +78,22 @@ class Sessions:
         self._open(page, self.chance.choice(PAGES))
 
     def reload(self, page: Page) -> None:
-        """Load the page anew, in the middle of whatever it does."""
+        """Reload the page, even while it is busy."""
         page.reload(wait_until="commit")
 
     def run_again(self, page: Page) -> None:
-        """Run what ran before: short or long."""
+        """Repeat a run: short or long."""
         self._open(page, f"run?run={self.chance.choice([1, 2, 3, 4])}")
         page.get_by_role("button", name="Run again").click()
         page.get_by_role("button", name=re.compile("(play_arrow )?Run$")).last.click()
 
     def cancel(self, page: Page) -> None:
-        """Cancel the run that is shown, where it goes on."""
+        """Cancel the shown run, if it is running."""
         self._open(page, "run")
         page.get_by_role("button", name=re.compile("Cancel")).first.click(timeout=3000)
 
     def delete(self, page: Page) -> None:
-        """Delete the run that is shown, unless others are run from it."""
+        """Delete the shown run, unless it is one of the first, which other actions use."""
         self._open(page, "run")
         if re.search(r"run=[1-5]\b", page.url):
             return
@@ -100,17 +101,17 @@ class Sessions:
         page.get_by_role("button", name="Delete the run").click(timeout=3000)
 
     def ask(self, page: Page) -> None:
-        """Ask a question in SQL."""
+        """Run an SQL query."""
         self._open(page, "sql?run=2&sql=SELECT+count(*)+FROM+run_2.clicks")
 
     def ask_too_much(self, page: Page) -> None:
-        """Ask for what takes too long, and cancel it or leave."""
+        """Run an SQL query that takes too long, and cancel it or leave it."""
         self._open(page, f"sql?run=2&sql={LONG.replace(' ', '+')}")
         if self.chance.random() < 0.5:
             page.get_by_role("button", name=re.compile("Cancel")).click(timeout=5000)
 
     def judge(self, page: Page, after: str) -> None:
-        """Note a page that is blank, or shows what nobody should see."""
+        """Note a page that is blank, or shows an exception or a traceback."""
         try:
             main = page.get_by_test_id("stApp")
             main.wait_for()
@@ -133,7 +134,7 @@ class Sessions:
 
 
 def main() -> int:
-    """Let them work, and say what was seen."""
+    """Run the sessions, and print the result."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_sessions")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--sessions", type=int, default=5)
@@ -156,7 +157,7 @@ def main() -> int:
                 sessions = Sessions(app, pages, random.Random(args.seed))
                 memory = _work(sessions, args.minutes * 60, args.kills)
                 browser.close()
-                # Runs that an ended engine has failed are in the log as well; pages and callbacks must not be.
+                # The log may have runs that failed because their engine ended, but no failed pages and callbacks.
                 failed = re.findall(r"ERROR a (?:page|callback) failed", app.log.read_text(errors="replace"))
         finally:
             for server in servers():
@@ -181,7 +182,7 @@ def _seed(folder: Path) -> None:
 
 
 def _work(sessions: Sessions, seconds: float, kills: int) -> tuple[float, float]:
-    """Act until the time is over. The memory of the app in MiB: its most in the second and the last third."""
+    """Act until the time is over. Returns the app's largest memory in MiB in the second and in the last third."""
     began = time.monotonic()
     left = [seconds * (at + 1) / (kills + 1) for at in range(kills)]
     samples: list[tuple[float, float]] = []

@@ -1,7 +1,8 @@
-"""Rows per second of the sources: `python -m tests.bench.bench_sources [local[4]]`.
+"""Measures the rows per second of the sources: `python -m tests.bench.bench_sources [local[4]]`.
 
-A CSV of 4 M lines (id, key, value, price, ts) as the source reads it, with line numbers and typed, beside
-Spark's own CSV reader, which gives neither order nor reasons; the same as JSON Lines; and the generator.
+A CSV of 4 M lines (id, key, value, price, ts), read by the source with line numbers and types, beside Spark's own
+CSV reader, which keeps neither the order nor the reasons of rejected rows; the same rows as JSON Lines and Parquet;
+and the generator.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tests.bench.bench_storage [RECORDS]
 
-Prints how long each epoch's load took, then each query's median and worst over random positions. The goal is a median
-of 100 ms and a worst of 300 ms at ten million. Not part of the test run.
+Prints the load time of each epoch, then the median and the worst time of each query over random positions. The goal
+is a median of 100 ms and a worst time of 300 ms at ten million. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REPEATS = 15
 
 
 def main(records: int) -> None:
-    """Build the run, load it, ask every question."""
+    """Build the run, load it, and time every query."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "bench.duckdb") as store:
         run_id = load(store, Path(folder), records)
         size = (Path(folder) / "bench.duckdb").stat().st_size
@@ -45,7 +45,7 @@ def main(records: int) -> None:
 
 
 def load(store: Store, folder: Path, records: int) -> int:
-    """Three epochs: half of the records, the other half, and a small one as a live run has."""
+    """Load three epochs: two halves of the records, and a small epoch like those of a live run."""
     edges = (EVENTS, TOTALS, WINDOWS, JOINED)
     window = {"kind": "tumble", "size_ms": 10_000, "aggregates": [{"function": "COUNT", "name": "n"}]}
     nodes = [{"id": "windows", "operator": "window_aggregate", "parameters": window}]
@@ -70,7 +70,7 @@ def load(store: Store, folder: Path, records: int) -> int:
 
 
 def load_numbers(store: Store, folder: Path) -> None:
-    """4 M x 5 BIGINT into one insert-only edge, in sorted files and in files that must be merged."""
+    """Load 4 M x 5 BIGINT into one insert-only edge, from sorted files and from files that must be merged."""
     for name, part in (("disjoint files", "i // 1000000"), ("overlapping files", "i % 4")):
         place = folder / name.replace(" ", "-")
         with duckdb.connect() as connection:
@@ -92,11 +92,11 @@ def load_numbers(store: Store, folder: Path) -> None:
 
 
 def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
-    """Events with random keys; per event a -U and a +U of its key's total; a join that takes rows back whole."""
+    """Write events with random keys, a -U and a +U of the key's total per event, and a join with whole retractions."""
     events = f"range({low}, {high + 1}) r(i)"
     key = f"(hash(i) % {KEYS})::BIGINT"
     word = f"'word ' || ({key} % 5000)"
-    # One record in a million comes from a minute ahead.
+    # One record in a million has an event time one minute ahead.
     time_ms = "(i * 10 - hash(i + 7) % 20000 + CASE WHEN i % 1000003 = 0 THEN 60000 ELSE 0 END)::BIGINT"
     source = (
         f"SELECT i AS __seq, ''::BLOB AS __step, 0::TINYINT AS __kind, {key} AS k, i AS v, {time_ms} AS ts, "
@@ -106,7 +106,7 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
         f"SELECT i AS __seq, from_hex('0' || s) AS __step, (s + 1)::TINYINT AS __kind, {key} AS k, "
         f"(i - 1 + s) AS n, {word} AS w FROM {events}, range(2) q(s)"
     )
-    # Every row of the join is taken back whole a thousand events later.
+    # Every row of the join is retracted a thousand events later.
     old = "(i - CASE s WHEN 1 THEN 0 ELSE 1000 END)"
     whole = (
         "SELECT i AS __seq, from_hex('0' || s) AS __step, (CASE s WHEN 1 THEN 0 ELSE 3 END)::TINYINT AS __kind, "
@@ -147,7 +147,7 @@ def files_in(folder: Path) -> tuple[EdgeFile, ...]:
 
 
 def ask(store: Store, run_id: int, records: int) -> None:
-    """Every question of the pages, at random places."""
+    """Time every query of the pages, at random positions."""
     chance = random.Random(7)
     last = records // 2
 
@@ -159,7 +159,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
     (late_operator,) = store.what_if.operators(run_id)
 
     def unremembered(question: Callable[[], object]) -> Callable[[], object]:
-        """As the first to ask after a start of the app."""
+        """The query without the memory cache, as after a start of the app."""
 
         def ask_anew() -> object:
             store.cache.clear_memory()
@@ -262,7 +262,7 @@ def copy(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
 
 
 def key_of(info: EdgeInfo) -> tuple[str, str]:
-    """How an epoch names an edge."""
+    """The key of an edge in an epoch's output."""
     return info.node, info.port
 
 

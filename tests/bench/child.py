@@ -1,4 +1,4 @@
-"""One measurement in a fresh process, with a limit of time and an eye on its memory."""
+"""Runs one measurement in a fresh process, with a time limit, and observes its memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: what it measured, or why there is nothing. peak: bytes by role (`process_tree.Peak`)."""
+    """The result of a process: its measurement, or why there is none. peak: bytes by role (`process_tree.Peak`)."""
 
     side: str
     measured: Measured | None
@@ -37,7 +37,7 @@ def measure(
     python: str = sys.executable,
     environ: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run `tests.bench.<side>` with this job. environ: variables beside our own."""
+    """Run `tests.bench.<side>` with this job. environ: additional environment variables."""
     with tempfile.TemporaryDirectory(prefix="side-", dir=job.scratch, ignore_cleanup_errors=True) as scratch:
         report, log, engines = (Path(scratch) / name for name in ("report.json", "log.txt", "engines"))
         given = json.dumps(asdict(job) | {"scratch": scratch})
@@ -70,13 +70,13 @@ def measure(
 
 
 def _end_servers(folder: Path) -> None:
-    """End the servers of Spark that a side has started: the next one has the machine to itself."""
+    """End the Spark servers that a side has started, so that the next side has the machine to itself."""
     for server in servers(folder):
         server.close(20)
 
 
 def _last_line(log: Path) -> str:
-    """The last of what a process said that failed; the end of it is told on standard error."""
+    """The last line of a failed process's output. Prints the end of the output to standard error."""
     said = log.read_text(errors="replace").rstrip()
     sys.stderr.write(f"{said[-2000:]}\n")
     return said.rpartition("\n")[2].strip() or "it said nothing"

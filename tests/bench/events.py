@@ -1,4 +1,4 @@
-"""The input files, made once per folder and used again: the same bytes for the same numbers."""
+"""The input files, created once per folder and reused: the same parameters give the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARM_UP_EVENTS: Final = 2000
 
 
 def events(folder: Path, count: int, keys: int) -> Path:
-    """A CSV of `seq,k,v,ts` without names, event times up to 6 s out of order."""
+    """A CSV of `seq,k,v,ts` without a header, with event times up to 6 s out of order."""
 
     def write(file: Path) -> None:
         random = np.random.default_rng(7)
@@ -26,7 +26,7 @@ def events(folder: Path, count: int, keys: int) -> Path:
 
 
 def first_events(file: Path) -> Path:
-    """The beginning of a file of events, to warm up with."""
+    """The beginning of a file of events, for the warm-up."""
 
     def write(small: Path) -> None:
         with file.open() as lines, small.open("w") as out:
@@ -36,7 +36,7 @@ def first_events(file: Path) -> Path:
 
 
 def wide(folder: Path, columns: int, rows: int, *, texts: bool = False) -> Path:
-    """A CSV with many columns, of integers or of texts, and their names in the first line."""
+    """A CSV with a header and many columns of integers or of texts."""
 
     def write(file: Path) -> None:
         numbers = np.random.default_rng(7).integers(0, 1_000_000, (rows, columns))
@@ -47,7 +47,7 @@ def wide(folder: Path, columns: int, rows: int, *, texts: bool = False) -> Path:
 
 
 def _made(file: Path, write: Callable[[Path], None]) -> Path:
-    """Written beside and moved into place: what is there is whole."""
+    """The file, written under another name and then renamed, so that an existing file is always complete."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(".part")

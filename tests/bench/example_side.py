@@ -1,4 +1,4 @@
-"""Example 01 as somebody meets it who has just started: the session, the first run, and runs after that."""
+"""Measures example 01 after a fresh start: the session, the first run, and later runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SESSION, FIRST, WARM = "session", "first run", "warm run"
 
 
 def example_01(job: Job) -> Measured:
-    """Of this fresh process: loading our modules belongs to the session."""
+    """Measure in this fresh process. The time of the session includes the import of our modules."""
     watch = Stopwatch()
     from engine import examples
     from engine.spark.session import get_spark

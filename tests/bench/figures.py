@@ -1,4 +1,4 @@
-"""Figures beside the workloads: the small example, wide files, the store's load."""
+"""Figures in addition to the workloads: the small example, wide files, the store's load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDE_LIMIT_S: Final = 120
 
 @dataclass(frozen=True)
 class Figure:
-    """A part's median over all processes that measured it; or why there is none. of: what all of them did."""
+    """The median of a part over all processes that measured it, or why there is none. of: the measurement's name."""
 
     of: str
     part: str
@@ -40,7 +40,7 @@ def example_01(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
 
 
 def wide_csv(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
-    """Files with many columns; one that does not end is left after a while."""
+    """Files with many columns, each with a time limit."""
     narrow = events.wide(setting.folder, 2, 100)
     for columns, texts in WIDE:
         file = events.wide(setting.folder, columns, WIDE_ROWS, texts=texts)
@@ -52,7 +52,7 @@ def wide_csv(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
 
 
 def load(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
-    """The store's load of the word frequency's edges, and DuckDB's."""
+    """The load of the word frequency's edges by the store and by plain DuckDB."""
     file = events.events(setting.folder, count, keys)
     job = Job(str(file), "", "word_freq", setting.engine, setting.epochs, str(setting.folder))
     ended = _ended("load", "load_side", job, setting, 1)
@@ -68,7 +68,7 @@ FIGURES: Final[dict[str, Callable[[Setting, int, int], Iterator[Figure]]]] = {
 
 
 def _figure(of: str, part: str, ended: Sequence[Ended], *names: str) -> Figure:
-    """Of these parts, or of all."""
+    """The figure of the sum of these parts, or of all parts."""
 
     def spent(measured: Measured) -> Spent:
         return added(part, map(measured.part, names)) if names else measured.whole

@@ -1,6 +1,6 @@
-"""Flink's side, for an interpreter that has apache-flink: a workload into a sink that keeps nothing.
+"""Flink's side, for an interpreter with apache-flink: a workload into a blackhole sink.
 
-Timed from submitting the job to its end. Standard library beside pyflink.
+Timed from the submission of the job to its end. Imports only pyflink and the standard library.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.bench.workloads import QUERIES, tables
 
 
 def workload(job: Job) -> Measured:
-    """A workload, in a JVM that has run it over the first events unless it is to begin cold."""
+    """Measure a workload, in a JVM that has run it over the first events, unless it should begin cold."""
     if job.first:
         _run(job.first, job)
     return Measured((_run(job.events, job),))
@@ -40,7 +40,7 @@ def _run(events: str, job: Job) -> Spent:
 
 
 def cores(engine: str) -> int:
-    """The number in `local[2]`; all of the machine's in `local[*]`."""
+    """The number of cores in `local[2]`; all cores of the machine for `local[*]`."""
     found = re.fullmatch(r"local\[(\d+|\*)(?:,\d+)?\]", engine)
     return int(found[1]) if found and found[1] != "*" else (os.cpu_count() or 1)
 

@@ -1,7 +1,7 @@
-"""How long rows take from their file to the page of a live run, in a browser that follows it.
+"""Measures the time from a row's arrival in its file to the page of a live run, in a browser.
 
-A thread appends rows to CSV files at a rate; the app, a process of its own, runs a count by key over them, live; the
-browser notes when the number of events on the run's page changes. A row has come once it is in its file.
+A thread appends rows to CSV files at a rate. The app, a process of its own, runs a live count by key over them. The
+browser notes each change of the number of events on the run's page. A row has arrived once it is in its file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FILE_S: Final = 300
 _LOOK_S: Final = 5
 _KEYS: Final = 10_000
 _START_MS: Final = 120_000
-# The page is drawn by the browser: when it changed is what the browser's clock says, which is the machine's.
+# The browser draws the page, so its clock tells the time of a change. It is the machine's clock.
 _NOTE: Final = """label => {
     const shown = () => [...document.querySelectorAll('[data-testid=stMetric]')]
         .find(each => each.innerText.startsWith(label))?.querySelector('[data-testid=stMetricValue]')?.innerText
@@ -47,7 +47,7 @@ _TAKE: Final = "() => { const taken = window.noted; window.noted = []; return ta
 
 
 class Feed(threading.Thread):
-    """Appends rows at a rate. came: when so many rows in total were in their files."""
+    """Appends rows at a rate. came: times, each with the total number of rows in the files at that time."""
 
     def __init__(self, folder: Path, per_second: int) -> None:
         super().__init__(daemon=True)
@@ -59,7 +59,7 @@ class Feed(threading.Thread):
         self._append(0, 1)
 
     def run(self) -> None:
-        """Append until stopped: what is due since the last time."""
+        """Append the due rows, until stopped."""
         began = time.time() - self._written / self.per_second
         self.came = []
         while not self._stopped.wait(_BEAT_S):
@@ -67,7 +67,7 @@ class Feed(threading.Thread):
             self._append(int(since / _FILE_S), int(since * self.per_second))
 
     def stop(self) -> None:
-        """Append no more."""
+        """Stop appending."""
         self._stopped.set()
         self.join()
 
@@ -83,7 +83,7 @@ class Feed(threading.Thread):
 
 
 def page_latency(per_second: int, seconds: int, engine: str, keep: int | None) -> None:
-    """Print, for each tenth of the time, what the page showed how late, and what the app takes."""
+    """Print, for each tenth of the time, the latency of the page, and the CPU time and the memory of the app."""
     with tempfile.TemporaryDirectory(prefix="live-") as name:
         folder = Path(name)
         (folder / "in").mkdir()
@@ -136,7 +136,7 @@ def _follow(page: Page, app: App, feed: Feed, seconds: int) -> None:
 
 
 def _waits(shown: Sequence[tuple[float, int]], came: Sequence[tuple[float, int]]) -> list[float]:
-    """How long those that are on the page had to wait, the first that came first: one each time of coming."""
+    """The waiting times of the rows that the page has shown, in order of arrival: one per entry of `came`."""
     waits: list[float] = []
     for when, total in shown:
         while len(waits) < len(came) and came[len(waits)][1] <= total:

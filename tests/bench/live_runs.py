@@ -1,4 +1,4 @@
-"""What the benches of live runs share: a count by key, and what such a run takes."""
+"""Shared parts of the live benchmarks: a count by key, and its use of memory and disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def counting(operator: str, **parameters: Any) -> Pipeline:
 
 
 def footprint(process: int, store: Path) -> str:
-    """The memory of a process, of its JVM and its workers, the bytes of the store, and of its runs' state."""
+    """The memory of a process, of its JVM and of its workers; the bytes of the store and of its runs' state."""
     memory = {role: size / 1e6 for role, size in process_tree.memory(process).items()}
     state = store.with_suffix(".live")
     return (

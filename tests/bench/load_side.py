@@ -1,4 +1,4 @@
-"""The store's load of a run's files, beside DuckDB reading the same files into plain tables, in turn."""
+"""Measures the store's load of a run's files and DuckDB reading the same files into plain tables, in turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORE, AT_THE_END, PLAIN = "store", "found out at the end", "plain tables"
 
 
 class Remembered:
-    """A recorder that remembers what it is told, to tell it to others."""
+    """A recorder that records its calls, to replay them to other recorders."""
 
     def __init__(self) -> None:
         self._calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
@@ -32,7 +32,7 @@ class Remembered:
         return lambda *given, **named: self._calls.append((verb, given, named))
 
     def tell(self, recorder: object) -> None:
-        """Everything but the end."""
+        """Replay all calls except `finish`."""
         for verb, given, named in self._calls:
             if verb != "finish":
                 getattr(recorder, verb)(*given, **named)
@@ -47,7 +47,7 @@ class Remembered:
 
 
 def load(job: Job) -> Measured:
-    """Of a workload's edges."""
+    """Measure the load of a workload's edges."""
     spark, folder, scratch = get_spark(job.engine), Path(job.events).parent, Path(job.scratch)
     analyzer, remembered = SparkAnalyzer(lambda: spark), Remembered()
     pipeline = script_of(script(job.workload, Path(job.events).name), analyzer, folder).pipeline

@@ -1,4 +1,4 @@
-"""What the figures were measured on, in a line."""
+"""A one-line description of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.spark.java import environment
 
 
 def described(flink: str | None) -> str:
-    """Processor, memory and versions. flink: the interpreter that has it."""
+    """Processor, memory and versions. flink: an interpreter with apache-flink, if there is one."""
     parts = [
         f"{os.cpu_count()} cores of {_processor()}",
         f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GB",

@@ -1,4 +1,4 @@
-"""What a side is asked to do, and what it says of it. Both travel between processes as JSON; standard library only."""
+"""The job of a side and its measurement. Both pass between processes as JSON. Standard library only."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.bench import process_tree
 
 @dataclass(frozen=True)
 class Job:
-    """One measurement, of which every side reads what it needs.
+    """The parameters of one measurement. Every side reads those that it needs.
 
-    events: the CSV. first: a small one to warm up with, "" to begin cold. engine: Spark's master, whose cores are
-    Flink's parallelism. epochs: None leaves them to the engine. scratch: a folder for what is written.
+    events: the CSV. first: a small CSV for the warm-up, "" to begin cold. engine: Spark's master, whose cores are
+    Flink's parallelism. epochs: None leaves the number to the engine. scratch: a folder for output.
     """
 
     events: str = ""
@@ -32,7 +32,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a part took. cpu: seconds of the process tree by role (`process_tree`), empty where unknown."""
+    """The time of a part. cpu: CPU seconds of the process tree by role (`process_tree`), empty if unknown."""
 
     name: str
     wall_s: float
@@ -40,12 +40,12 @@ class Spent:
 
     @property
     def cpu_s(self) -> float | None:
-        """Of the whole tree, None where unknown."""
+        """The CPU seconds of the whole tree, None if unknown."""
         return sum(self.cpu.values()) if self.cpu else None
 
 
 def added(name: str, parts: Iterable[Spent]) -> Spent:
-    """Several parts as one."""
+    """The sum of several parts."""
     wall_s = 0.0
     cpu: dict[str, float] = {}
     for part in parts:
@@ -56,7 +56,7 @@ def added(name: str, parts: Iterable[Spent]) -> Spent:
 
 @dataclass(frozen=True)
 class NodeSpent:
-    """What the engine says of one node: seconds of wall time, records given out."""
+    """The engine's figures of one node: seconds of wall time, emitted records."""
 
     name: str
     wall_s: float
@@ -65,7 +65,7 @@ class NodeSpent:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one process measured, part after part. records, file_bytes: kept, where something was."""
+    """The measurement of one process, part by part. records, file_bytes: the stored ones, if there is a store."""
 
     parts: tuple[Spent, ...]
     nodes: tuple[NodeSpent, ...] = ()
@@ -74,11 +74,11 @@ class Measured:
 
     @property
     def whole(self) -> Spent:
-        """All parts as one."""
+        """The sum of all parts."""
         return added("whole", self.parts)
 
     def part(self, name: str) -> Spent:
-        """The part of that name, the median where it was measured several times; nothing where there is none."""
+        """The part of that name, the median if it was measured several times; 0 seconds if it is missing."""
         found = [part for part in self.parts if part.name == name]
         roles = {role for part in found for role in part.cpu}
         return Spent(
@@ -89,20 +89,20 @@ class Measured:
 
     @classmethod
     def from_json(cls, text: str) -> Measured:
-        """The other side of `answer`."""
+        """Read the output of `answer`."""
         found = json.loads(text)
         parts = tuple(Spent(**part) for part in found.pop("parts"))
         return cls(parts, tuple(NodeSpent(**node) for node in found.pop("nodes")), **found)
 
 
 class Stopwatch:
-    """Wall and CPU seconds of this process and those below it, from one `lap` to the next."""
+    """Wall and CPU seconds of this process and its descendants, from one `lap` to the next."""
 
     def __init__(self) -> None:
         self._began, self._burnt = time.perf_counter(), process_tree.cpu(os.getpid())
 
     def lap(self, name: str) -> Spent:
-        """What was spent since the last one."""
+        """The time since the last lap."""
         now, burnt = time.perf_counter(), process_tree.cpu(os.getpid())
         spent = {role: seconds - self._burnt.get(role, 0) for role, seconds in burnt.items()}
         lap = Spent(name, now - self._began, spent)
@@ -111,6 +111,6 @@ class Stopwatch:
 
 
 def answer(measure: Callable[[Job], Measured]) -> None:
-    """Do the job of the first argument, and write what was measured to the file of the second."""
+    """Do the job in the first argument, and write the measurement to the file in the second."""
     job = Job(**json.loads(sys.argv[1]))
     Path(sys.argv[2]).write_text(json.dumps(asdict(measure(job))))

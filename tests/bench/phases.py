@@ -1,4 +1,4 @@
-"""What the phases of a run took, as its progress tells them."""
+"""The times of a run's phases, from its progress."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SOURCES = ("reading", "following")
 
 
 class Phases(threading.Thread):
-    """Looks at a run's progress 50 times a second, from `start` to `end`.
+    """Polls a run's progress 50 times a second, from `start` to `end`.
 
-    Before the run there is planning. What the engine calls a phase is a part; those of later epochs add up.
+    The time before the run is planning. Each phase of the engine is a part; equal phases of several epochs add up.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -24,7 +24,7 @@ class Phases(threading.Thread):
         self._laps: list[Spent] = []
 
     def run(self) -> None:
-        """Look until the end."""
+        """Poll until the end."""
         watch, phase = Stopwatch(), self._progress.phase
         while not self._ended.wait(0.02):
             if (now := self._progress.phase) != phase:
@@ -33,7 +33,7 @@ class Phases(threading.Thread):
         self._laps.append(watch.lap(part_of(phase)))
 
     def end(self) -> tuple[Spent, ...]:
-        """Stop looking; the parts in the order in which they began."""
+        """Stop polling, and return the parts in the order in which they began."""
         self._ended.set()
         self.join()
         names = dict.fromkeys(lap.name for lap in self._laps)
@@ -41,7 +41,7 @@ class Phases(threading.Thread):
 
 
 def part_of(phase: str) -> str:
-    """The part that a phase belongs to; a node is a part of its own."""
+    """The part that a phase belongs to. Each node is a part of its own."""
     if phase == "starting":
         return PLANNING
     if phase.startswith(_SOURCES):

@@ -1,6 +1,6 @@
-"""What a process and all processes below it take: CPU seconds and resident memory, from Linux's /proc.
+"""CPU seconds and resident memory of a process and all its descendants, from Linux's /proc.
 
-Elsewhere, on macOS say, there is no such folder, and the answers are empty. Standard library only.
+On systems without /proc, such as macOS, the answers are empty. Standard library only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JAVA, DRIVER, WORKERS, PYTHON = "java", "driver", "workers", "python"
 
 @dataclass(frozen=True)
 class Process:
-    """A process as it is now. cpu_s: user and system, of its children that have ended as well."""
+    """The current state of a process. cpu_s: user and system time, including its ended children."""
 
     pid: int
     parent: int
@@ -32,7 +32,7 @@ class Process:
 
 
 def tree(root: int) -> list[Process]:
-    """The process and all below it, parents first."""
+    """The process and all its descendants, parents first."""
     below: dict[int, list[Process]] = {}
     found: list[Process] = []
     for process in _all():
@@ -45,17 +45,17 @@ def tree(root: int) -> list[Process]:
 
 
 def cpu(root: int) -> dict[str, float]:
-    """CPU seconds so far: of JVMs, of the process itself, and of everything else, which is Python's workers."""
+    """CPU seconds so far by role: JVMs, the process itself, and all others, which are Python workers."""
     return _by_role(root, "cpu_s")
 
 
 def memory(root: int) -> dict[str, float]:
-    """Resident bytes now, by the same three. What forked processes share counts for each."""
+    """Current resident bytes by the same roles. Memory shared by forked processes counts for each of them."""
     return _by_role(root, "resident_bytes")
 
 
 def kill(root: int) -> None:
-    """Kill a process that nobody has waited for yet, and all below it."""
+    """Kill a process whose exit status has not been collected, and all its descendants."""
     for pid in [process.pid for process in tree(root)] or [root]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -63,7 +63,7 @@ def kill(root: int) -> None:
 
 
 def let_end(root: int, limit_s: float = 20) -> None:
-    """Wait until the group of a process that has ended is empty, a JVM takes a while; kill what stays."""
+    """Wait until the group of an ended process is empty, since a JVM takes a while to end; then kill the rest."""
     until = time.monotonic() + limit_s
     while _signal_group(root, 0) and time.monotonic() < until:
         time.sleep(0.1)
@@ -71,7 +71,7 @@ def let_end(root: int, limit_s: float = 20) -> None:
 
 
 def _signal_group(leader: int, what: int) -> bool:
-    """False where the group is empty. Groups of others are left alone: a side leads a session of its own."""
+    """Signal a group. False if it is empty. No other processes are affected: every side leads a session of its own."""
     try:
         os.killpg(leader, what)
     except (ProcessLookupError, PermissionError):
@@ -80,9 +80,9 @@ def _signal_group(leader: int, what: int) -> bool:
 
 
 class Peak(threading.Thread):
-    """The most resident memory that a tree had at once, by role, looked at five times a second until `stop`.
+    """The largest resident memory of a tree by role, polled five times a second until `stop`.
 
-    PYTHON is the driver and the workers together.
+    PYTHON is the sum of the driver and the workers.
     """
 
     def __init__(self, root: int) -> None:
@@ -92,7 +92,7 @@ class Peak(threading.Thread):
         self.bytes: dict[str, float] = {}
 
     def run(self) -> None:
-        """Look until stopped."""
+        """Poll until stopped."""
         while IS_AVAILABLE and not self._stopped.wait(0.2):
             now = memory(self._root)
             now[PYTHON] = now.get(DRIVER, 0) + now.get(WORKERS, 0)
@@ -100,7 +100,7 @@ class Peak(threading.Thread):
                 self.bytes[role] = max(size, self.bytes.get(role, 0))
 
     def stop(self) -> None:
-        """End looking."""
+        """Stop polling."""
         self._stopped.set()
         self.join()
 
@@ -122,8 +122,8 @@ def _all() -> Iterator[Process]:
             try:
                 raw = (_PROC / entry / "stat").read_text(errors="replace")
             except OSError:
-                continue  # It ended in between.
-            # The name stands in parentheses and may have some itself; the state comes after the last one.
+                continue  # The process has ended meanwhile.
+            # The name is in parentheses and may contain some itself; the state follows the last one.
             head, _, tail = raw.rpartition(")")
             fields = tail.split()
             cpu_s = sum(map(int, fields[11:15])) / ticks

@@ -1,4 +1,4 @@
-"""The results as text: tables that a README takes as they are."""
+"""The results as text: tables for a README."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIXED = (PLANNING, SOURCES, KEEPING)
 
 
 def text(cases: Sequence[Case], figures: Sequence[Figure], *, nodes: bool) -> str:
-    """All tables, and why something is missing. nodes: a table of parts for each case, too."""
+    """All tables, and the reasons for missing results. nodes: also a table of parts for each case."""
     found = []
     if cases:
         found += [_units(cases), _costs(cases), _phases(cases)]
@@ -30,7 +30,7 @@ def text(cases: Sequence[Case], figures: Sequence[Figure], *, nodes: bool) -> st
 
 
 def has_failed(cases: Sequence[Case], figures: Sequence[Figure]) -> bool:
-    """True where anything is missing."""
+    """True if a result is missing."""
     return any(True for _ in _missing(cases, figures))
 
 
@@ -45,7 +45,7 @@ def _missing(cases: Sequence[Case], figures: Sequence[Figure]) -> Iterator[tuple
 
 
 def _units(cases: Sequence[Case]) -> str:
-    """What plain Spark needs, for each input."""
+    """The time of plain Spark for each input."""
     lines = []
     for events, keys in dict.fromkeys((case.events, case.keys) for case in cases):
         ended = _units_of(cases, events, keys)
@@ -77,7 +77,7 @@ def _costs(cases: Sequence[Case]) -> str:
 
 
 def _phases(cases: Sequence[Case]) -> str:
-    """Wall and CPU seconds and units of planning, sources, nodes and keeping."""
+    """Wall seconds, CPU seconds and units of planning, sources, nodes and keeping."""
     names = (PLANNING, SOURCES, "nodes", KEEPING)
     heading = ["workload", *(f"{name}: wall s | CPU s | units" for name in names)]
     rows = []
@@ -91,7 +91,7 @@ def _phases(cases: Sequence[Case]) -> str:
 
 
 def _parts(case: Case) -> str:
-    """Every part of a case by process, and what the engine says of its nodes."""
+    """Every part of a case by process, and the engine's figures of its nodes."""
     known = [one.measured for one in case.studio if one.measured is not None]
     names = dict.fromkeys(part.name for measured in known for part in measured.parts)
     roles = (process_tree.JAVA, process_tree.DRIVER, process_tree.WORKERS)
@@ -142,7 +142,7 @@ def _megabytes(size: float | None) -> str:
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned: names to the left, numbers to the right."""
+    """A Markdown table: names aligned to the left, numbers to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(heading, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The unit that CPU seconds are counted in: plain Spark, as it comes, reads the events as CSV and writes Parquet."""
+"""Measures the unit of CPU seconds: plain Spark with default settings reads the events as CSV and writes Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS: Final = "seq BIGINT, k BIGINT, v BIGINT, ts BIGINT"
 
 
 def csv_to_parquet(job: Job) -> Measured:
-    """On a session that has done it with the first events."""
+    """Measure on a session that has done the same with the first events."""
     from pyspark.sql import SparkSession
 
     os.environ["JAVA_HOME"] = environment()["JAVA_HOME"]

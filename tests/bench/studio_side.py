@@ -1,4 +1,4 @@
-"""Our side: a pipeline from its text to the end of the run, the changelogs of all edges kept in a DuckDB file."""
+"""Our side: a pipeline from its text to the end of the run, with the changelogs of all edges stored in DuckDB."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FETCHED: Final = "fetched"
 
 
 def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs: int | None = None) -> Measured:
-    """Run a document (.json or .sql) into a fresh store, which is open before, as the app's is.
+    """Run a document (.json or .sql) into a fresh store, which is opened before the measurement, as in the app.
 
-    folder: what the document's paths are relative to. epochs: None leaves them to the engine.
+    folder: the base of the document's relative paths. epochs: None leaves the number to the engine.
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         file, progress = Path(name) / "studio.duckdb", Progress()
@@ -57,7 +57,7 @@ def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs
 
 
 def workload(job: Job) -> Measured:
-    """A workload, on a session that has run it over the first events."""
+    """Measure a workload, on a session that has run it over the first events."""
     with _session(job) as spark:
         for file in (Path(job.first), Path(job.events)):
             measured = kept(spark, script(job.workload, file.name), file.parent, Path(job.scratch), job.epochs)
@@ -66,7 +66,7 @@ def workload(job: Job) -> Measured:
 
 @contextmanager
 def _session(job: Job) -> Iterator[SparkSession]:
-    """The session on an engine; for FETCHED, on a server of its own with a workspace that nobody else looks into."""
+    """The session on an engine; for FETCHED, on a separate server whose workspace the client cannot see."""
     if job.engine != FETCHED:
         yield get_spark(job.engine)
         return

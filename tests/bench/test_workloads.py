@@ -1,4 +1,4 @@
-"""What the benchmark measures, without measuring: that its workloads plan, and what it says of processes."""
+"""Tests of the benchmark without measurements: its workloads plan, and its figures of processes are right."""
 
 from __future__ import annotations
 

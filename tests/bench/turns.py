@@ -1,4 +1,4 @@
-"""The sides in turn, each in a fresh process: plain Spark, the studio, Flink where it is at hand; A B A B."""
+"""Runs the sides in turn (A B A B), each in a fresh process: plain Spark, the studio, and Flink if it is available."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS_AT_LEAST: Final = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """What a benchmark is told. flink: an interpreter that has apache-flink. memory: of Spark's heap, "" for ours."""
+    """The options of a benchmark. flink: an interpreter with apache-flink. memory: Spark's heap, "" for our default."""
 
     engine: str
     folder: Path
@@ -32,14 +32,14 @@ class Setting:
     cold_flink: bool = False
 
     def environ(self, memory: str = "") -> dict[str, str]:
-        """The variables of a side on Spark."""
+        """The environment variables of a side on Spark."""
         chosen = memory or self.memory
         return {"CHANGELOG_STUDIO_MEMORY": chosen} if chosen else {}
 
 
 @dataclass
 class Case:
-    """A workload over so many events with so many keys, and what the sides took for it, round by round."""
+    """A workload with its numbers of events and keys, and the results of each side, round by round."""
 
     name: str
     workload: str
@@ -51,7 +51,7 @@ class Case:
     flink: list[Ended] = field(default_factory=list)
 
     def take_turns(self, setting: Setting, units: int) -> Iterator[Ended]:
-        """One round of this case."""
+        """Run one round of this case. units: how often plain Spark runs."""
         file = events.events(setting.folder, self.events, self.keys)
         first = events.first_events(file)
         job = Job(str(file), str(first), self.workload, setting.engine, setting.epochs, str(setting.folder))
@@ -69,7 +69,7 @@ class Case:
 
 
 def run(cases: Sequence[Case], setting: Setting) -> None:
-    """All rounds of all cases; a line each time that a process has ended."""
+    """Run all rounds of all cases, and print a line for each ended process."""
     units = math.ceil(UNITS_AT_LEAST / (len(cases) * setting.repeat)) if cases else 0
     for number in range(setting.repeat):
         for case in cases:
@@ -78,7 +78,7 @@ def run(cases: Sequence[Case], setting: Setting) -> None:
 
 
 def tell(what: str, ended: Ended) -> None:
-    """Say on standard error how a process ended."""
+    """Print the result of a process to standard error."""
     if ended.measured is None:
         found = ended.why
     else:
@@ -89,7 +89,7 @@ def tell(what: str, ended: Ended) -> None:
 
 
 def median(ended: Sequence[Ended], part: Callable[[Measured], Spent], amount: str = "wall_s") -> float | None:
-    """Of the processes that ended well; None where there is none, or where the amount is unknown."""
+    """The median over the successful processes; None if there is none, or if the amount is unknown."""
     found = [getattr(part(one.measured), amount) for one in ended if one.measured is not None]
     known = [value for value in found if value is not None]
     return statistics.median(known) if known else None

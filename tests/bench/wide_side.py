@@ -1,4 +1,4 @@
-"""A CSV with many columns into a sink."""
+"""Measures a CSV with many columns into a sink."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.bench.studio_side import kept
 
 
 def wide_csv(job: Job) -> Measured:
-    """On a session that has done it with a narrow file."""
+    """Measure on a session that has done the same with a narrow file."""
     spark = get_spark(job.engine)
     for file in (Path(job.first), Path(job.events)):
         measured = kept(spark, _document(file.name), file.parent, Path(job.scratch), job.epochs)

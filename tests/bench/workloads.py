@@ -1,7 +1,7 @@
-"""The workloads, in SQL that Flink and the studio read alike.
+"""The workloads, in SQL that both Flink and the studio support.
 
 Events are `seq, k, v, ts`: a number, a key, a value, a time in ms; the watermark is 5 s behind. `ev2` is the same file
-once more, for joins. Nothing but the standard library is imported: an interpreter with apache-flink reads this, too.
+again, for joins. Only the standard library is imported, since an interpreter with apache-flink imports this, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _best(columns: str, order: str, rank: str) -> str:
 
 
 def _second(table: str, half: int) -> str:
-    """Every other event, by windows of a second."""
+    """Every other event, with windows of one second."""
     windows = f"TABLE(TUMBLE(TABLE {table}, DESCRIPTOR(rt), INTERVAL '1' SECOND))"
     return f"(SELECT * FROM {windows} WHERE MOD(seq,2)={half})"
 
@@ -51,7 +51,7 @@ DEFAULT: Final = ("scan", "dedup_last_rowtime", "word_freq", "tumble", "top3", "
 
 
 def tables(workload: str, path: str) -> list[str]:
-    """The CREATE TABLE statements of a workload's inputs. path: of the events, as the reader wants it."""
+    """The CREATE TABLE statements of a workload's inputs. path: of the events, in the form that the reader needs."""
     used = ["ev", "ev2"] if "ev2" in QUERIES[workload] else ["ev"]
     return [
         f"""CREATE TABLE {name} (
