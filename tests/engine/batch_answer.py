@@ -1,4 +1,4 @@
-"""A pipeline run, its tasks in this process, and checked by Spark against its batch answer."""
+"""Runs a pipeline, with its tasks in this process, and checks it against Spark's batch answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterator[tuple[Plan, Recorded]]:
-    """The plan of a pipeline, and where the output of its run is."""
+    """The plan of a pipeline, and the files with the output of its run."""
     planned = plan(pipeline, analyzer_of(spark), Path())
     with TemporaryDirectory() as work:
         files = LocalFiles(Path(work) / "run")
@@ -45,11 +45,11 @@ def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterat
 def checked(
     pipeline: Pipeline, spark: SparkSession, told: Callable[[str], None] = lambda node: None, *, epochs: int = 1
 ) -> Checked:
-    """What the check of a pipeline finds."""
+    """The result of a pipeline's batch check."""
     with recorded(pipeline, spark, epochs) as (planned, output):
         return check(planned, spark, output, told)
 
 
 def complaints(found: Checked) -> list[str]:
-    """What differs, with the first rows."""
+    """The differences, with the first rows of each."""
     return [f"{node.sentence} {node.differences[:3]}" for node in found.nodes if not node.is_equal]

@@ -1,4 +1,4 @@
-"""Kernel cases as aligned text tables: records in, changelog out, and the same cut into epochs.
+"""Kernel cases as aligned text tables: records in, changelog out. The cases also run cut into epochs.
 
     Case(
         "a later row replaces the earlier one",
@@ -18,19 +18,19 @@
         ''',
     )
 
-The first line names the columns. In `given`, `seq` and `kind` are followed by what the kernel gets as its
-row; `port` is the input's port and `wm` the watermark AFTER that event (may stand anywhere, `.` where it
-does not rise). Several records may share an event, as those that an operator above emits. A line whose
-kind is `wm` is an event without a record: only its watermark is read. With `watermark=("rt", 500)` the
-watermark after a record is max(rt) - 500 instead. `key` names the columns by which records are grouped;
-one kernel serves all keys in turn, as in a partition.
+The first line names the columns. In `given`, `seq` and `kind` are followed by the columns of the kernel's
+row; `port` is the input's port and `wm` the watermark AFTER that event (at any position, `.` if it does not
+rise). Several records may share an event, such as those that another operator emits. A line of the kind
+`wm` is an event without a record: only its watermark is read. With `watermark=("rt", 500)` the watermark
+after a record is max(rt) - 500 instead. `key` names the columns by which records are grouped; one kernel
+serves all keys in turn, as in a partition.
 
-With `bundle=3`, mini-batch: a bundle ends with every third record, whatever its key, and with every watermark
-that rises. What is still open at the end is not seen by the kernel.
+With `bundle=3`, mini-batch: a bundle ends with every third record, whatever its key, and with every rise of
+the watermark. The kernel does not see a bundle that is open at the end.
 
 Cells: `NULL`, `true`, `false`, integers, floats, decimals as `1.50d`, `MAX` and `MIN` (watermarks), lists
-`[a,b]`, `'text with blanks'`, else text. `late` and `fires`, where given, are tables too:
-`seq time start end wm lateness` and `seq start end`. Without `late` nothing may be late.
+`[a,b]`, `'text with blanks'`, else text. `late` and `fires` are optional tables:
+`seq time start end wm lateness` and `seq start end`. Without `late`, no record may be late.
 
     test = check_cases(CASES)      # one test per case, its title the id
 """
@@ -66,7 +66,7 @@ _DECIMAL = re.compile(r"([+-]?\d+(\.\d+)?)d")
 
 @dataclass(frozen=True)
 class Case:
-    """A titled case: what a kernel is given and what it shall emit. The module's docstring has the format."""
+    """A titled case: the input of a kernel and its expected output. The module's docstring has the format."""
 
     title: str
     given: str
@@ -79,14 +79,14 @@ class Case:
     ports: int = 1
     bundle: int | None = None
     mode: ChangelogMode | None = None
-    """The declared changelog mode: no other kind may come out."""
+    """The declared changelog mode: no other kind may be emitted."""
     leaves_state: bool | None = None
-    """Whether anything may be kept at the end; None: either."""
+    """Whether there must be state at the end; None: not checked."""
 
 
 @dataclass
 class Result:
-    """What came out of all keys, in order of position, and what is kept per key."""
+    """The output of all keys, in order of position, and the state of each key."""
 
     emitted: list[Emitted]
     lates: list[Late]
@@ -107,7 +107,7 @@ class Given:
         return sorted({item.seq for _, item in self.records} | {int(seq) for seq in self.timeline.seqs})
 
     def between(self, first: int, last: int) -> list[KeyedRecord]:
-        """The records of the epoch of the events (first, last]; a bundle belongs to the one in which it ends."""
+        """The records of the epoch with the events (first, last]; a bundle belongs to the epoch in which it ends."""
         return [
             each
             for each in self.records
@@ -116,16 +116,16 @@ class Given:
 
 
 class CaseTest(Protocol):
-    """The test of a table."""
+    """The test function of a table of cases."""
 
     cases: Sequence[Case]
 
     def __call__(self, case: Case) -> None:
-        """Run one of them."""
+        """Run one case."""
 
 
 def check_cases(cases: Sequence[Case]) -> CaseTest:
-    """A test function over these cases, with their titles as ids."""
+    """The test function of these cases, with their titles as ids."""
 
     @pytest.mark.parametrize("case", cases, ids=lambda case: case.title)
     def test(case: Case) -> None:
@@ -137,7 +137,7 @@ def check_cases(cases: Sequence[Case]) -> CaseTest:
 
 
 def check(case: Case) -> None:
-    """Run a case in one epoch and cut at every event; fail with a readable difference."""
+    """Run a case in one epoch, then cut at every event; fail with a readable difference."""
     given = parse_given(case)
     whole = run_epochs(case, given, [])
     compare_all(case, whole)
@@ -156,7 +156,7 @@ def check(case: Case) -> None:
 
 
 def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
-    """Run a case cut into epochs after these events; state and timers travel pickled, as between real epochs."""
+    """Run a case cut into epochs after these events; state and timers are pickled in between, as in a real run."""
     result = Result([], [], set(), {})
     bounds = [0, *cuts, max([0, *given.seqs])]
     for first, last in zip(bounds, bounds[1:], strict=False):
@@ -176,7 +176,7 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
 
 
 def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None:
-    """What a kernel keeps it can describe, and describing changes nothing."""
+    """Check that a kernel can describe its state, and that the description does not change it."""
     widths: dict[int, int] = {}
     for _, item in given.records:
         widths[item.port] = max(len(item.row), widths.get(item.port, 0))
@@ -195,7 +195,7 @@ def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None
 
 
 def compare_all(case: Case, result: Result) -> None:
-    """Fail where a case expects another changelog, other late records or other windows that fired."""
+    """Fail if a case expects another changelog, other late records or other fired windows."""
     compare("the changelog", case.expect, [(e.seq, SYMBOLS[e.kind], *e.row) for e in result.emitted])
     late = [
         (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms)
@@ -214,7 +214,7 @@ def parse_given(case: Case) -> Given:
     records: list[KeyedRecord] = []
     steps: list[tuple[int, int]] = []
     top = MIN_WATERMARK
-    # Records of one event, as an operator above emits them, are told apart by their step.
+    # Records of one event, such as those that another operator emits, differ in their step.
     events = [cells[0] for cells in lines if cells[1] != "wm"]
     together = {seq for seq in events if events.count(seq) > 1}
     for at, cells in enumerate(lines):
@@ -266,7 +266,7 @@ def value(cell: str) -> Any:
 
 
 def compare(what: str, expected: str, got: Iterable[Row]) -> None:
-    """Fail with both tables, aligned, and their difference where they are not the same."""
+    """Fail with both tables, aligned, and their difference if they are not equal."""
     names, lines = parse(expected)
     wanted = [tuple(line) for line in lines]
     have = [tuple(row) for row in got]

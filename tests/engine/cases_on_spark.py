@@ -1,7 +1,7 @@
-"""Cases in Spark's workers: the tasks of `engine.runtime`, two buckets of keys, cut into two epochs in the middle.
+"""Runs cases in Spark's workers: the tasks of `engine.runtime`, two buckets of keys, two epochs cut in the middle.
 
-A run of Spark per case would cost a second. Here one has the tasks of many cases: bucket by bucket, each case has its
-own kernel, files and state.
+A Spark job per case would take a second. Here one job has the tasks of many cases; each case has its own kernel, files
+and state.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SOURCE = "source"
 
 
 def run_on_spark(cases: Sequence[Case], spark: SparkSession, workspace: Workspace) -> list[Result]:
-    """What came out of each case, in order of position."""
+    """The output of each case, in order of position."""
     from pyspark.cloudpickle import register_pickle_by_value
 
     for package in (engine, tests):
@@ -74,7 +74,7 @@ def _all(tasks: Sequence[PlainTask], bucket: int) -> Iterator[Report]:
 
 @dataclass
 class _CaseRun:
-    """A case, and what its tasks have written so far."""
+    """A case, and the files that its tasks have written so far."""
 
     case: Case
     given: Given
@@ -84,7 +84,7 @@ class _CaseRun:
     _written: dict[str, list[str]] = field(default_factory=dict)
 
     def task(self, epoch: int) -> PlainTask:
-        """What a worker does in an epoch."""
+        """The task of a worker in an epoch."""
         events = self.given.seqs or [0]
         middle = events[(len(events) - 1) // 2]
         first, last = (0, middle) if epoch == 0 else (middle, events[-1])
@@ -110,10 +110,10 @@ class _CaseRun:
             self._written.setdefault(report["what"], []).append(report["path"])
 
     def result(self) -> Result:
-        """What all files hold."""
+        """The result of the case, from all files."""
         position = len(changelog_schema(Schema(())))
         emitted = [Emitted(*row[:position], row[position:]) for row in self._rows(RECORDS)]
-        # Without the node in front; the port is told by its name.
+        # The first column is the node, which is dropped; the port is stored by name.
         lates = [Late(int(port.removeprefix("in")), *entry) for _, port, *entry in self._rows(LATE)]
         fires = {(seq, start, end) for _, seq, start, end in self._rows(FIRES)}
         emitted.sort(key=lambda e: (e.seq, e.step))
@@ -127,7 +127,7 @@ class _CaseRun:
 
     @property
     def _shape(self) -> Shape:
-        """The columns of its records: the values of each port have their own."""
+        """The columns of the records: each port has its own columns for its values."""
         records, ports = self.given.records, range(self.case.ports)
         keys = {key_name(at): type_ for at, type_ in enumerate(_types(each.key for each in records))}
         by_port = [_types(each.record.row for each in records if each.record.port == port) for port in ports]
@@ -169,7 +169,7 @@ class _CaseRun:
         path = self.workspace.save(
             self.workspace.place("watermarks", f"{self.node}.npy"), np.stack([line.seqs, line.marks])
         )
-        # Its own end comes after all events: a case says itself when its input ends.
+        # The source ends after all events: a case has the end of its input in its own watermarks.
         lines = {_SOURCE: SourceLine((Rises(path),), max([0, *self.given.seqs]) + 1)}
         return Clock(self.workspace, lines, _SOURCE, first, last)
 
@@ -178,7 +178,7 @@ _END_TYPES = (pa.int64(), pa.binary(), pa.int64())
 
 
 def _types(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """The types of columns, as their values are written."""
+    """The types of columns, inferred from their values."""
     return [_type([value for value in column if value is not None]) for column in zip(*rows, strict=True)]
 
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-# Examples are judged by their results: how long one takes on a busy machine says nothing.
+# No deadline: the time of an example on a busy machine is meaningless.
 settings.register_profile("engine", deadline=None)
 settings.load_profile("engine")

@@ -1,4 +1,4 @@
-"""Small pipelines for planner tests, written as arrows, with types looked up instead of asked of Spark.
+"""Small pipelines for planner tests, written as arrows, with known types instead of Spark's analysis.
 
 plan_of(
     "orders -> totals -> out",
@@ -22,13 +22,13 @@ from engine.planner import Plan, plan
 
 
 class KnownTypes:
-    """An analyzer that knows plain columns, and the types of the expressions that a test lists."""
+    """An analyzer that knows the types of plain columns and of the expressions that a test lists."""
 
     def __init__(self, types: Mapping[str, str] | None = None) -> None:
         self.types = dict(types or {})
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """The listed type, or that of the column."""
+        """The listed type, or the type of the column."""
         if expression in self.types:
             return self.types[expression]
         column = Expression.parse(expression).plain_column(schema)
@@ -38,13 +38,13 @@ class KnownTypes:
 
 
 def columns(ddl: str) -> list[dict[str, str]]:
-    """Columns as the rows source takes them, from `k string, v bigint`."""
+    """The columns of a rows source, from `k string, v bigint`."""
     pairs = (part.split(maxsplit=1) for part in ddl.split(","))
     return [{"name": name, "type": type_} for name, type_ in pairs]
 
 
 def rows(ddl: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    """A source without rows; more: its other parameters (event_time, changelog, primary_key)."""
+    """A source without rows. more: its other parameters (event_time, changelog, primary_key)."""
     return ("rows", {"columns": columns(ddl), "rows": [], **more})
 
 

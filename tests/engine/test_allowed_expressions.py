@@ -1,4 +1,4 @@
-"""What an expression may call and consist of: judged by its words and its tree, and held against Spark's registry."""
+"""The allowed functions and parts of expressions, by tokens and tree, compared with Spark's registry."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_function_of_the_registry_is_allowed_or_refused_by_name(spark: Spa
 
 
 def test_what_flink_sql_becomes_is_allowed() -> None:
-    # These are written in another way, by what they are given.
+    # The Spark form of these depends on their arguments.
     for name, scalar in SCALARS.items() - {(each, SCALARS[each]) for each in ("TRUNCATE", "TYPEOF", "CONVERT_TZ")}:
         for count in (scalar.least, scalar.most or scalar.least + 1):
             text = scalar.written(["k", "n", "n"][:count])

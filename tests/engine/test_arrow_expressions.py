@@ -1,4 +1,4 @@
-"""Expressions on Arrow columns: the same values as on Spark, or none at all."""
+"""Expressions on Arrow columns: the same values as on Spark, or unsupported."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ OVERFLOWING = {
     "CAST(n AS INT)": "try_cast(n AS INT)",
     "CAST(v AS TINYINT)": "try_cast(v AS TINYINT)",
 }
-"""By expression the one of which Spark makes NULL where the first is an error."""
+"""By expression, the one that is NULL in Spark for an error of the first."""
 
 
 def listed(lines: str) -> list[str]:
@@ -114,7 +114,7 @@ def listed(lines: str) -> list[str]:
 
 
 def composed(random: Random, count: int) -> Iterator[str]:
-    """Expressions that lean on which operator binds closer."""
+    """Random expressions that depend on the precedence of operators."""
     numbers = ("Little", "small", "3", "-2", "(small + 1)", "CAST(Little AS BIGINT)", "coalesce(Little, 1)")
     tests = ("v = 7", "v IS NULL", "k <> 'a'", "b", "c", "n BETWEEN -5 AND 5", "t IN (1, NULL)", "NULL", "d <=> e")
     for _ in range(count):
@@ -147,7 +147,7 @@ def on_arrow(expression: str, records: Any) -> Any:
 
 
 def row_by_row(expression: str, records: pa.Table) -> list[Any]:
-    """The values; None where one is an error."""
+    """The value of each row; None for an error."""
     found = []
     for at in range(len(records)):
         try:

@@ -1,4 +1,4 @@
-"""A changelog, folded to a table, is Spark's own batch answer over the rows that were not late."""
+"""The final table of a changelog equals Spark's batch answer over the rows that were not late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CASES = sorted(covering(cases_in(Path(__file__).parents[1] / "conformance" / "cases")))
-# A late row meets a version that Flink only still has because its timer had not fired: no batch query says that.
+# A late row matches a version that Flink still has only because its timer has not fired: no batch query shows that.
 NOT_A_BATCH_ANSWER = ("temporal_join_deleted_versions",)
 
 

@@ -1,4 +1,4 @@
-"""The batch check: green on every example, red where a changelog is tampered with, and it says which rows."""
+"""The batch check: equal for every example; for a manipulated changelog it reports the different rows."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_a_changelog_that_lost_a_record_differs_at_its_operator_and_below(spark:
         ((1, 2), 0, 1),
         ((2, 1), 1, 0),
     ]
-    # The sink wrote what the operator should have said.
+    # The sink's records are still the operator's correct output.
     assert sink.is_equal
     assert replace(found, nodes=(words,)).is_equal

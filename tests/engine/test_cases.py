@@ -1,4 +1,4 @@
-"""The case tables themselves: cells, keys, watermarks and cuts."""
+"""Tests of the case tables: cells, keys, watermarks and cuts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.cases import Case, check, check_cases, parse
 
 
 class Echo(Kernel):
-    """Emits what it gets at once, and again when the watermark has reached its last column."""
+    """Emits each record at once, and again when the watermark has reached its last column."""
 
     def start(self, key: Key, state: Any | None) -> None:
         self.rows: list[Row] = state or []

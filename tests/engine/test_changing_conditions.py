@@ -1,4 +1,4 @@
-"""Which conditions Flink thinks that a row may cease to meet."""
+"""The conditions that a row may cease to meet, according to Flink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class archive makes a start faster where it fits, and is never in the way."""
+"""The class archive makes a start faster if it fits, and never prevents a start."""
 
 from __future__ import annotations
 
@@ -131,13 +131,13 @@ server.close(20)
 
 
 def environ(cache: Path, **own: str) -> dict[str, str]:
-    """The environment of a user with this folder for what is kept, who has set no other for the archive."""
+    """The environment of a user with this cache folder, and without another folder for the archive."""
     own = {"XDG_CACHE_HOME": str(cache), "CHANGELOG_STUDIO_SERVERS": str(cache / "servers")} | own
     return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | own
 
 
 def started(environment: dict[str, str], before: str = "") -> str:
-    """Start Spark in a process of its own. What came to standard error; nothing else may be wrong with it."""
+    """Start Spark in a process of its own, and return its standard error. Fails if Spark does not work."""
     answer = subprocess.run(
         [sys.executable, "-c", START.format(before=before)],
         env=environment,
@@ -158,7 +158,7 @@ def test_spark_starts_where_the_archive_is_broken(tmp_path: Path) -> None:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """The folder of an archive that was made: of the whole suite's, and made here for a test on its own."""
+    """The folder with an archive: that of the whole suite, or one built here if the suite has none."""
     of_the_suite = Path(os.environ.get(ENVIRONMENT, "off"))
     if of_the_suite.is_absolute():
         end = time.monotonic() + 900
@@ -166,7 +166,7 @@ def made(tmp_path: Path) -> Path:
             assert time.monotonic() < end, f"the suite's archive was not made: {list(of_the_suite.iterdir())}"
             time.sleep(0.5)
         return of_the_suite
-    # A pipe that stays open stands for the app: the process ends when it closes.
+    # The open pipe represents the app: the process would end if it was closed.
     making = subprocess.Popen(
         [sys.executable, "-m", "engine.spark.archiving", "0"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
     )

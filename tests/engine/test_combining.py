@@ -1,4 +1,4 @@
-"""The watermark that several sources make together, some of them idle: as Flink's own valves do, event by event."""
+"""The combined watermark of several sources, some of them idle, equals that of Flink's valves, event by event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def steps(above: Above, lines: Mapping[str, Timeline], idle: Idle) -> list[tuple
 
 
 def test_below_a_union_a_source_that_comes_back_counts_once_it_has_caught_up() -> None:
-    # a is idle after event 3, and comes back with event 6, behind b: b alone goes on, until a has 40.
+    # a is idle after event 3, and resumes at event 6, behind b: only b counts, until a has reached 40.
     idle = {"a": [(3, 6)]}
     union, join = Combined(("a", "b"), is_union=True), Combined(("a", "b"))
     assert steps(union, A_AND_B, idle) == [(2, 10), (3, 20), (4, 30), (8, 40), (9, 50)]
@@ -29,7 +29,7 @@ def test_below_a_union_a_source_that_comes_back_counts_once_it_has_caught_up() -
         "b": Timeline.of([(2, 20), (4, 30), (5, 35), (8, 50)]),
         "a": Timeline.of([(1, 10), (6, 15), (9, 60)]),
     }
-    # Nobody waits for it; an operator with two inputs does.
+    # The union does not wait for a; an operator with two inputs does.
     assert steps(union, lines, idle) == [(2, 10), (3, 20), (4, 30), (5, 35), (8, 50)]
     assert steps(join, lines, idle) == [(2, 10), (3, 20), (4, 30), (5, 35), (9, 50)]
 
@@ -39,7 +39,7 @@ def test_below_a_union_a_source_that_comes_back_counts_once_it_has_caught_up() -
 def test_where_all_are_idle_the_highest_counts_in_whatever_order_they_became_so(
     turns: dict[str, int], is_union: bool
 ) -> None:
-    # As Flink 2.3's StatusWatermarkValve and IndexedCombinedWatermarkStatus answered for inputs at 10 and 50.
+    # The answers of Flink 2.3's StatusWatermarkValve and IndexedCombinedWatermarkStatus for inputs at 10 and 50.
     lines = {"low": Timeline.of([(1, 10)]), "high": Timeline.of([(2, 50)])}
     above = Combined(("low", "high"), is_union=is_union)
     line = combined_watermark(lines, above, {name: [(turn, 9)] for name, turn in turns.items()})
@@ -53,7 +53,7 @@ def test_below_a_union_that_has_come_back_behind_it_a_join_waits() -> None:
         "b": Timeline.of([(2, 50), (9, 130)]),
         "c": Timeline.of([(3, 100), (8, 120)]),
     }
-    # a and b are idle: the union has 50, and c alone counts. With a the union counts, though a has not caught up.
+    # a and b are idle: the union has 50, and only c counts. With a active, the union counts, although a is behind.
     idle = {"a": [(4, 7)], "b": [(5, 9)]}
     assert steps(above, lines, idle) == [(3, 10), (4, 50), (5, 100), (9, 120)]
 
@@ -69,8 +69,8 @@ def test_one_input_is_itself_and_what_is_held_back_adds_up() -> None:
 
 
 def test_it_is_what_flinks_own_classes_answered() -> None:
-    # Each line: calls of Flink 2.3's StatusWatermarkValve (union) or IndexedCombinedWatermarkStatus (join) for so many
-    # inputs, as input:what:watermark, and the watermark after each of them.
+    # Each line: calls of Flink 2.3's StatusWatermarkValve (union) or IndexedCombinedWatermarkStatus (join) with the
+    # number of inputs, each call as input:what:watermark, and the watermark after each call.
     for line in (Path(__file__).parent / "flink_valves.txt").read_text().splitlines():
         asked, _, answered = line.partition(" = ")
         kind, count, *calls = asked.split()
@@ -82,7 +82,7 @@ def test_it_is_what_flinks_own_classes_answered() -> None:
             at, what, *mark = call.split(":")
             name = names[int(at)]
             if what == "active":
-                # Its record comes with the same event, and so does what it brings.
+                # The input's next record is the same event, so the answer has no event of its own.
                 idle[name][-1] = (idle[name][-1][0], seq + 1)
                 continue
             seq += 1
@@ -97,14 +97,14 @@ def test_it_is_what_flinks_own_classes_answered() -> None:
 
 
 class Channel:
-    """What Flink's valve and combined status know of an input."""
+    """The state of an input in Flink's valve and combined status."""
 
     def __init__(self) -> None:
         self.mark, self.is_idle, self.is_aligned = MIN_WATERMARK, False, True
 
 
 class Operator:
-    """What Flink does, one watermark and one status at a time: StatusWatermarkValve and CombinedWatermarkStatus."""
+    """A model of Flink, for one watermark or status at a time: StatusWatermarkValve and CombinedWatermarkStatus."""
 
     def __init__(self, above: Above) -> None:
         self.above = above
@@ -113,7 +113,7 @@ class Operator:
         self.last, self.is_idle, self.told_idle = MIN_WATERMARK, False, False
 
     def source(self, name: str, what: str, mark: int = 0) -> list[tuple[str, int]]:
-        """What a source sends, as it comes out here."""
+        """The output for a watermark or status of a source."""
         if isinstance(self.above, str):
             return [(what, mark)] if self.above == name else []
         out: list[tuple[str, int]] = []
@@ -143,7 +143,7 @@ class Operator:
             channel.is_idle, channel.is_aligned = True, False
             aligned = [each for each in self.channels if each.is_aligned]
             if all(each.is_idle for each in self.channels):
-                # Not so in later versions: Flink 2.3 asks whether this channel held the watermark.
+                # Flink 2.3 tests whether this channel held the watermark; later versions do not.
                 out = self.emit(max(each.mark for each in self.channels)) if channel.mark == self.last else []
                 self.is_idle = True
                 return [*out, ("idle", 0)]
@@ -206,7 +206,7 @@ def test_it_is_what_flink_comes_to_step_by_step_in_any_split(above: Above) -> No
         whole = {name: Timeline.of(of_source) for name, of_source in lines.items()}
         line = combined_watermark(whole, above, idle)
         assert [line.at(seq) for seq in range(1, size + 1)] == expected
-        # Cut at any event, with what was known by then: the same.
+        # The result is the same if cut at any event, with only the information up to then.
         cut, at = chance.randrange(1, size), 0
         found, before = [], None
         for first, last in ((at, cut), (cut, size)):
@@ -223,7 +223,7 @@ def test_it_is_what_flink_comes_to_step_by_step_in_any_split(above: Above) -> No
 
 
 def _within(stretch: tuple[int, int], first: int, last: int) -> tuple[int, int] | tuple[()]:
-    """A stretch as an epoch knows it: one that has begun before has no beginning, one that goes on no end."""
+    """A stretch from an epoch's view: an earlier beginning is MIN_WATERMARK, a later end MAX_WATERMARK."""
     begins, until = stretch
     if begins > last or until <= first:
         return ()

@@ -1,4 +1,4 @@
-"""`python -m engine`: what it prints, what it refuses, and the traces that it leaves (none)."""
+"""`python -m engine`: its output, its rejections, and that it leaves no files behind."""
 
 from __future__ import annotations
 

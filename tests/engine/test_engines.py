@@ -1,4 +1,4 @@
-"""Engines by name and by address: their file is the user's own, and tokens are shown nowhere."""
+"""Engines by name and by address: their file is private to the user, and tokens are never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan explained: it survives the store, reads what older studios wrote, and says what computes each node."""
+"""Plan explanations: stored and read again, read from older versions, and what computes each node."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OLDER = """{"nodes": [{"id": "w", "operator": "window_aggregate", "role": "opera
 
 
 class Types:
-    """Spark's analyzer as far as these tests need it."""
+    """A minimal analyzer for these tests."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         return "boolean" if field == "condition" else "bigint"
 
 
 def explained(operator: str, parameters: dict[str, Any], **options: str) -> NodeExplanation:
-    """What is said of one operator above a source of rows."""
+    """The explanation of one operator above a source of rows."""
     nodes = [
         {"id": "rows", "operator": "rows", "parameters": ROWS},
         {"id": "it", "operator": operator, "parameters": parameters},

@@ -1,4 +1,4 @@
-"""What an expression says of itself: its columns, whether it only renames, bounds, and what it may not be."""
+"""The properties of an expression: its columns, whether it only renames, its bounds, and rejections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the studio makes of a file that somebody dropped."""
+"""The first pipeline for a dropped file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Java Spark gets: the user's where it is usable, the packaged one everywhere else."""
+"""The Java for Spark: the user's if it is usable, else the packaged one."""
 
 from __future__ import annotations
 

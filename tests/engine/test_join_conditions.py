@@ -1,4 +1,4 @@
-"""Join conditions: what is understood, with SQL's NULL, and what is refused in a sentence."""
+"""Join conditions: supported conditions with SQL's NULL semantics, and rejections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JVM of a server ends with its keeper, however that ends and whatever the JVM is doing."""
+"""The JVM of a server ends with its keeper, for any end of the keeper and any state of the JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.spark.servers import server_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Stands for the app: it says the number of its child, and waits to be killed. The child does not listen.
+# Represents the app: it prints the pid of its child, and waits to be killed. The child ignores SIGTERM.
 PARENT = """
 import signal, subprocess, sys, time
 from pathlib import Path
@@ -31,13 +31,13 @@ time.sleep(600)
 
 
 def is_running(process: int) -> bool:
-    """True for a process that is there, and not merely waits to be waited for."""
+    """True for a process that exists and is not a zombie."""
     said = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
     return said.stdout.strip() != "" and not said.stdout.strip().startswith("Z")
 
 
 def has_ended(process: int, within_s: float) -> bool:
-    """Wait for a process to end."""
+    """Wait for a process to end. False if it has to be killed."""
     deadline = time.monotonic() + within_s
     while is_running(process):
         if time.monotonic() > deadline:
@@ -95,7 +95,7 @@ def test_closing_waits_for_the_end_and_says_how_it_was(tmp_path: Path) -> None:
 def test_a_jvm_that_can_do_nothing_ends_with_a_killed_keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path))
     server = server_for("local[1]")
-    # Stopped, it is as deaf as one that does nothing but collect garbage.
+    # A stopped JVM reacts as little as one that only collects garbage.
     os.kill(server.jvm, signal.SIGSTOP)
     os.kill(server.keeper, signal.SIGKILL)
     assert has_ended(server.jvm, within_s=20)

@@ -1,4 +1,4 @@
-"""The local executor and a run on Spark are one: every record in its position, watermarks, fired windows, late records.
+"""The local executor equals a run on Spark: records with positions, watermarks, fired windows, late records.
 
 FUZZ_SEEDS=20  pytest tests/engine/test_local_on_spark.py
 """
@@ -36,7 +36,7 @@ def test_a_random_pipeline_comes_to_the_same(
 
 
 def planned_job(make: Callable[[Random], AnyJob], random: Random) -> AnyJob:
-    """The first job that the planner does not refuse."""
+    """The first job that the planner does not reject."""
     while True:
         job = make(random)
         try:
@@ -52,7 +52,7 @@ def test_what_only_spark_can_compute_comes_to_the_same(mode: str, spark: SparkSe
 
 
 def shop(mode: str) -> Pipeline:
-    """Late records on a port of their own, watermarks of every kind, expressions that are more than plain."""
+    """A pipeline with routed late records, all kinds of watermarks, and expressions that need Spark."""
     columns = [
         {"name": "item", "type": "string"},
         {"name": "price", "type": "decimal(10,2)"},
@@ -110,7 +110,7 @@ def shop(mode: str) -> Pipeline:
 
 def assert_one(pipeline: Pipeline, spark: SparkSession, work: Path) -> None:
     trace = run_pipeline(pipeline, spark, Path(), work, epochs=2, partitions=2)
-    # Rejected rows are not kept locally. On Spark every task says which windows have fired.
+    # The local executor keeps no rejected rows. On Spark, every task reports its fired windows: they may repeat.
     trace.rejected = []
     trace.fires = [fire for at, fire in enumerate(trace.fires) if fire not in trace.fires[:at]]
     assert run_locally(pipeline, spark, Path()).text() == trace.text()

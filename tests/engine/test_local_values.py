@@ -1,4 +1,4 @@
-"""What expressions make of records is what Spark says, and Spark is asked only where Arrow cannot tell."""
+"""The values of expressions equal Spark's, and Spark is used only if Arrow cannot compute them."""
 
 from __future__ import annotations
 

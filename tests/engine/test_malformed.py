@@ -1,4 +1,4 @@
-"""A hundred malformed inputs through the command line; thousands are taken by `python -m tests.bench.attack`."""
+"""A hundred malformed inputs through the command line; `python -m tests.bench.attack` runs thousands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.attacking import complaint
 from tests.malformed import KINDS, malformed
 
 SEED = 7
-# What only explains is quick; of what runs, a few.
+# Inputs that are only explained are quick; only a few are run.
 RUNS = 8
 
 

@@ -1,4 +1,4 @@
-"""The command line on input that nobody means: a sentence, rejected rows, and 2 where what was asked cannot be."""
+"""The command line on unusual input: a clear error, rejected rows, and status 2 for impossible requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = "'connector' = 'filesystem', 'path' = 'in.csv', 'format' = 'csv'"
 
 
 def document(parameters: dict[str, Any], operator: str = "rows", *between: tuple[str, Any], source: str = "s") -> str:
-    """A source, some nodes below it, a sink."""
+    """A source, a chain of nodes, and a sink."""
     nodes = [(source, operator, parameters), *((f"n{at}", *each) for at, each in enumerate(between)), ("k", "sink", {})]
     edges = [{"source": one[0], "target": other[0]} for one, other in zip(nodes, nodes[1:], strict=False)]
     made = [{"id": name, "operator": kind, "parameters": given} for name, kind, given in nodes]

@@ -1,4 +1,4 @@
-"""The options of a pipeline: what they may be, and what is said of those that they may not be."""
+"""The options of a pipeline: supported values, and errors for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records were made of is said in columns that there are, on both sides."""
+"""The origins of records refer to existing columns, on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions: a timer's path says what it waited for."""
+"""Positions: the path of a timer has the rank, the time and the event of its firing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first records of an edge: those of a run, where nothing is left out; else of the first rows only."""
+"""The first records of an edge: equal to those of a run if no rows are left out, else from the first rows only."""
 
 from __future__ import annotations
 

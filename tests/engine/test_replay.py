@@ -1,4 +1,4 @@
-"""A key's state, replayed from the store: its kernel says what the run said, and holds what the run held."""
+"""A key's state, replayed from the store: its kernel has the same output and the same state as in the run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CASES = Path(__file__).parents[1] / "conformance" / "cases"
-# What keeps state, each operator at least once, and each strategy of those that have several.
+# Each stateful operator at least once, with all of its strategies.
 QUERIES = (
     "agg_retract_all_functions",
     "dedup_proctime_last_upsert_sink_insensitive",
@@ -72,7 +72,7 @@ EXAMPLES = ("01-word-frequency", "04-window-nothing-lost", "05-window-join", "08
 
 @dataclass(frozen=True)
 class Whole:
-    """What came of a replay. key: None where there was no record."""
+    """The result of a replay. key: None without records."""
 
     key: Key | None
     state: Description
@@ -82,7 +82,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Ran:
-    """A run in a store, in two epochs, while its files are there."""
+    """A run of two epochs in a store, with its files."""
 
     store: Store
     run_id: int
@@ -91,12 +91,12 @@ class Ran:
     spark: SparkSession
 
     def emitted(self, node: str) -> list[tuple[Any, ...]]:
-        """What the run says the node emitted."""
+        """The node's records from the run."""
         records = self.store.changelog.page(self.run_id, node, limit=10_000).records
         return [(record.seq, record.step, int(record.kind), *map(plain, record.values)) for record in records]
 
     def keys(self, node: KeyedNode) -> list[Key]:
-        """Every key that the node saw."""
+        """All keys of the node's input."""
         last = self.store.runs.get(self.run_id).last_seq
         found = {
             key: None
@@ -106,7 +106,7 @@ class Ran:
         return list(found)
 
     def replayed(self, node: KeyedNode, key: Key, event: int) -> Whole:
-        """A key's replay up to an event, in one go."""
+        """The replay of a key up to an event, in one step."""
         replay = Replay(node, self.store.replays.marks(self.run_id), event)
         questions = node.questions(() if node.is_bundled else key)
         tables = {
@@ -121,7 +121,7 @@ class Ran:
         return Whole(now.key if now else None, now.state if now else (), replay.emitted, replay.end())
 
     def kept(self, node: str) -> dict[Key, Any] | None:
-        """What the run itself kept of every key after its first epoch; None where that are a columnar kernel's rows."""
+        """The run's state of every key after its first epoch; None if it is in the format of a columnar kernel."""
         found: dict[Key, Any] = {}
         for file in self.work.glob(f"**/{node}/epoch=0/states/*.arrow"):
             for row in pa.Table.from_batches(Workspace(str(self.work)).mapped(str(file))).to_pylist():
@@ -151,7 +151,7 @@ def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
 
 
 def plain(value: Any) -> Any:
-    """A value so that a stored one and a kernel's are equal: instants in microseconds, NaN as a word."""
+    """A value in a form in which stored values and kernel values are equal: instants in microseconds, NaN as a text."""
     return "NaN" if isinstance(value, float) and value != value else micros(value)
 
 
@@ -169,7 +169,7 @@ def as_stored(record: Emitted) -> tuple[Any, ...]:
 
 
 def check(found: Ran) -> set[str]:
-    """Hold every keyed operator of a run to what the run says; the operators."""
+    """Compare the replay of every keyed operator of a run with the run. Returns the operators."""
     seen = set()
     for name in keyed_nodes(found.plan):
         node = keyed_node(found.plan, name)
@@ -199,7 +199,7 @@ def check(found: Ran) -> set[str]:
 
 
 def assert_the_pages_tell(found: Ran, node: KeyedNode, key: Key) -> None:
-    """The pages read a key's records in parts, and tell the state before an event with the one after."""
+    """Check the state before and after an event as pages compute it, with records read in parts."""
     event = found.first_epoch
     parts = state_of(found.store, found.run_id, node, key, event, lambda: found.spark)
     now, before = found.replayed(node, key, event), found.replayed(node, key, event - 1)
@@ -230,7 +230,7 @@ def test_a_query_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_path
 
 
 def in_windows(operator: str, **parameters: Any) -> Pipeline:
-    """Clicks of two pages through an operator of windows."""
+    """Clicks of two pages through a window operator."""
     columns = [
         {"name": "page", "type": "string"},
         {"name": "at", "type": "timestamp"},
@@ -279,7 +279,7 @@ def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
     pipelines += [*BUILT, *(examples()[name] for name in EXAMPLES)]
     plans = [plan(pipeline, analyzer, Path()) for pipeline in pipelines]
     keyed = {planned.node(name).operator.operator for planned in plans for name in keyed_nodes(planned)}
-    # These take their records by key, or by time, and keep nothing of them.
+    # These process records by key or by time, but have no state.
     assert keyed | {"repeat", "current_watermark"} == set(operators()) - stateless
 
 

@@ -1,4 +1,4 @@
-"""Temporary folders are gone with the process that holds them, however it ends."""
+"""Temporary folders are removed after the end of their process, for any kind of end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that travels to workers: pickled once, as it is now, and complete for a process that cannot import it."""
+"""Code for workers: pickled once, in its current state, and complete for a process that cannot import it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ assert not any(name.partition(".")[0] == "engine" for name in sys.modules)
 
 @pytest.fixture(autouse=True)
 def by_value() -> None:
-    """As wherever a session is opened."""
+    """Pickle our code by value, as in every session."""
     from pyspark.cloudpickle import register_pickle_by_value
 
     import engine
@@ -39,7 +39,7 @@ def by_value() -> None:
 
 
 def positions(*names: str) -> Callable[[Iterator[Any]], Iterator[str]]:
-    """What a task may be: a function in one, with values of our classes, our functions, and what these call."""
+    """A typical task: a nested function with values of our classes, our functions, and their own callees."""
     schema = Schema(tuple(Column(name, "string") for name in names))
 
     def called(given: Iterator[Any]) -> Iterator[str]:

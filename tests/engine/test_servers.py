@@ -1,4 +1,4 @@
-"""Servers of our own: found again by whoever needs one, for this user alone, and ended when nobody does."""
+"""Our own servers: shared by all processes of this user only, and ended when unused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(server.jvm, server.is_new)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Servers of this test alone."""
+    """A separate folder of servers for this test."""
     monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path / "servers"))
     return tmp_path / "servers"
 
@@ -47,7 +47,7 @@ def ends(server: Server, within_s: float = 30) -> bool:
 
 
 def started_from(session: SparkSession) -> str:
-    """How the process was started from which a Python worker was forked."""
+    """The command line of the process from which a Python worker was forked."""
 
     def look(batches: Any) -> Any:
         for _ in batches:
@@ -83,7 +83,7 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) 
     with pytest.raises(EngineUnavailable, match="refuses the token"):
         connect(thief)
 
-    # Nobody has used it for an hour.
+    # As if unused for an hour.
     os.utime(server.folder / USED_FILE, (0, time.time() - 3600))
     assert ends(server)
     end = time.monotonic() + 10

@@ -1,4 +1,4 @@
-"""Flink's spellings in an expression: what Spark is asked instead, and that it answers as Flink does."""
+"""Flink's spellings in an expression: the Spark expressions for them, and that the values equal Flink's."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_both_have_and_what_nobody_can_read_stays_as_it_is(text: str) -> No
         ("FLOOR(CAST('2024-05-15 10:47:31' AS TIMESTAMP(3)) TO HOUR)", "2024-05-15 10:00:00"),
         ("CEIL(CAST('2024-05-15 10:47:31' AS TIMESTAMP(3)) TO QUARTER)", "2024-07-01 00:00:00"),
         ("CEIL(CAST('2024-05-15' AS TIMESTAMP(3)) TO DAY)", "2024-05-15 00:00:00"),
-        # Wednesday; a week begins on Sunday.
+        # It is a Wednesday; a week begins on Sunday.
         ("FLOOR(CAST('2024-05-15 10:47:31' AS TIMESTAMP(3)) TO WEEK)", "2024-05-12 00:00:00"),
         ("CAST(TO_TIMESTAMP_LTZ(1715770051123, 3) AS TIMESTAMP(3))", "2024-05-15 10:47:31.123"),
         ("SPLIT_INDEX(CONCAT('a,b', ',c'), ',', 0 + 1)", "b"),

@@ -1,4 +1,4 @@
-"""Type names as Spark, Flink and SQL write them."""
+"""Type names in Spark, Flink and SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A columnar kernel equals the plain one, record for record, wherever its input is cut.
+"""Checks that a columnar kernel equals the plain one, record for record, for any cut of its input.
 
     RULES = Rules(
         plain=lambda: RowTimeKernel(...),
@@ -9,9 +9,9 @@
     @given(inputs(keys=KEYS, rows=ROWS))
     def test_...(given): check_equal(RULES, given)
 
-`inputs` draws sorted records of several keys, ports and events (several records per event among them), a timeline
-where the rule looks at time, the events after which an epoch ends, and the places where an epoch's records are cut into
-chunks: between keys, inside of them, behind each record.
+`inputs` draws sorted records of several keys, ports and events (some with several records per event), a timeline if
+the rule uses time, the events after which an epoch ends, and the sizes of the chunks of an epoch's records: chunks are
+cut between keys, inside keys, or after each record.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class Given:
-    """Records in order of position. epochs: the events after which one ends. chunks: how many records the chunks of an
-    epoch have, in turn and again from the first; whole keys where there are none.
+    """Records in order of position.
+
+    epochs: the events after which an epoch ends. chunks: the sizes of an epoch's chunks, repeated cyclically; without
+    any, an epoch is one chunk.
     """
 
     records: tuple[tuple[Key, Input], ...]
@@ -61,7 +63,7 @@ class Given:
 
 @dataclass
 class Result:
-    """What came out, in order of position, and the keys of which something is kept after each epoch."""
+    """The output, in order of position, and the keys with state after each epoch."""
 
     emitted: list[Emitted] = field(default_factory=list)
     lates: list[Late] = field(default_factory=list)
@@ -75,7 +77,7 @@ class Result:
 
 
 def check_equal(rules: Rules, given: Given) -> Result:
-    """Run both kernels; fail where they differ. The plain one is given whole keys, the columnar one chunks."""
+    """Run both kernels, and fail if they differ. The plain one gets whole keys, the columnar one chunks."""
     expected = run_plain(rules, given)
     found = run_columnar(rules, given)
     assert _shown(found.emitted) == _shown(expected.emitted)
@@ -89,12 +91,12 @@ def check_equal(rules: Rules, given: Given) -> Result:
 
 
 def _shown(emitted: Sequence[Emitted]) -> list[str]:
-    """As text: NaN equals NaN there, -0.0 does not equal 0.0, nor 1 True."""
+    """The records as texts, so that NaN equals NaN, but -0.0 differs from 0.0, and 1 from True."""
     return [f"{record.seq} {record.step.hex()} {record.kind} {record.row!r}" for record in emitted]
 
 
 def run_plain(rules: Rules, given: Given) -> Result:
-    """The plain kernel, key by key."""
+    """Run the plain kernel, key by key."""
     result, saved = Result(), dict[Key, Saved]()
     kernel = rules.plain()
     for timeline, records in _epochs(given):
@@ -118,12 +120,12 @@ def run_plain(rules: Rules, given: Given) -> Result:
 
 
 def _read(row: Row) -> Row:
-    """A row as a worker reads it: a NaN is no object that was there before, so it is not even the same."""
+    """A row as a worker reads it: every NaN is a new object, so that it is not identical to an earlier NaN."""
     return tuple(float("nan") if value != value else value for value in row)
 
 
 def run_columnar(rules: Rules, given: Given) -> Result:
-    """The columnar kernel, chunk by chunk, its state handed back with the next records of a key."""
+    """Run the columnar kernel, chunk by chunk. A key's state is passed in again with its next records."""
     result, states = Result(), dict[Key, pa.RecordBatch]()
     for timeline, records in _epochs(given):
         for chunk in _chunks(_by_key(records, states), given.chunks):
@@ -139,7 +141,7 @@ def run_columnar(rules: Rules, given: Given) -> Result:
 
 @dataclass
 class _Part:
-    """A chunk to be: keys, their records as (place of the key, record), whether the last key goes on."""
+    """A chunk before conversion: keys, their records as (index of the key, record), whether the last key continues."""
 
     keys: list[Key] = field(default_factory=list)
     records: list[tuple[int, Input]] = field(default_factory=list)
@@ -250,7 +252,7 @@ def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:
 
 
 def _by_key(records: Sequence[tuple[Key, Input]], kept: dict[Key, Any]) -> dict[Key, list[Input]]:
-    """The records of each key, and all keys of which something is kept, in an order of the keys."""
+    """The records of each key, including keys that only have state, sorted by key."""
     found: dict[Key, list[Input]] = {key: [] for key in sorted({*kept, *(key for key, _ in records)}, key=repr)}
     for key, item in records:
         found[key].append(item)
@@ -268,8 +270,10 @@ def inputs(
     min_size: int = 0,
     max_size: int = 30,
 ) -> Given:
-    """Records, cut anywhere. rows: a strategy, or one per port. time_at: by port, where a row has its time in ms, which
-    the watermark follows; without it there is none. Rows without a time do not move it.
+    """Records, with random cuts.
+
+    rows: a strategy, or one per port. time_at: by port, the index of a row's time in ms, which determines the
+    watermark; without it there is no watermark. Rows without a time do not advance it.
     """
     by_port = rows if isinstance(rows, Sequence) else [rows]
     row = st.one_of(*[st.tuples(st.just(port), strategy) for port, strategy in enumerate(by_port)])
@@ -283,7 +287,7 @@ def inputs(
     steps: list[tuple[int, int]] = []
     seq, at, top = 0, 0, MIN_WATERMARK
     for key, (port, values), kind, same_event in drawn:
-        # Some events are without a record here.
+        # Some events have no record.
         seq, at = (seq, at + 1) if together and same_event and seq else (seq + 1 + len(records) % 3 // 2, 0)
         records.append((key, Input(seq, kind, values, port, path(at) if together else b"")))
         time = values[time_at[port]] if time_at is not None else None
@@ -298,11 +302,11 @@ def inputs(
 
 
 def _last_of_events(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """One watermark per event: the one after its last record."""
+    """One watermark per event: that after its last record."""
     return sorted(dict(steps).items())
 
 
-# The paths of one event's records: of one length, of several, and those that a timer emitted.
+# The paths of one event's records: of equal length, of different lengths, emitted by a timer, and mixed.
 _PATHS: tuple[Callable[[int], bytes], ...] = (
     lambda at: bytes([at]),
     lambda at: bytes([at]) + b"\x00" * (at % 3),

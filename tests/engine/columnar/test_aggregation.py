@@ -21,7 +21,7 @@ from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, che
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 
-# bigint, tinyint, date, two filters: few values, the ends of the types among them.
+# bigint, tinyint, date, two filters: few values, including the limits of the types.
 ROWS = st.tuples(
     st.sampled_from([None, 0, 1, 3, -2, (1 << 63) - 1, -(1 << 63)]),
     st.sampled_from([None, 1, 2, 127, -128]),

@@ -1,4 +1,4 @@
-"""Rows put in order by columns come in the order of their bytes."""
+"""The columnar sort order of rows is the order of their bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine.columnar.binary_rows import has_order, hides_digits, sort_keys
 from engine.model.binary_row import row_encoder
 
-# Timestamps reach kernels as microseconds.
+# Kernels get timestamps as microseconds.
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "boolean": (pa.bool_(), st.booleans()),
     "tinyint": (pa.int8(), st.integers(-128, 127)),
@@ -35,7 +35,7 @@ TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Types, and rows of them: few, so that some are alike in front."""
+    """Types, and rows of these types: few values, so that some rows have equal first columns."""
     types = draw(st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=4))
     pools = [draw(st.lists(st.none() | TYPES[type_][1], min_size=1, max_size=5)) for type_ in types]
     return types, draw(st.lists(st.tuples(*map(st.sampled_from, pools)), max_size=12))

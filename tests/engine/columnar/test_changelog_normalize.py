@@ -1,4 +1,4 @@
-"""The columnar completion of upserts equals the plain one."""
+"""The columnar changelog normalization equals the plain one."""
 
 from __future__ import annotations
 

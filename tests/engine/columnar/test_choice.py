@@ -1,4 +1,4 @@
-"""When the planner takes a columnar kernel, why it does not, and that it is set up like the plain one."""
+"""When the planner chooses a columnar kernel, why it does not, and that it is configured like the plain one."""
 
 from __future__ import annotations
 

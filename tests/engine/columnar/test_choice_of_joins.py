@@ -1,4 +1,4 @@
-"""Which joins the planner puts on whole batches, and what it says of them."""
+"""Which joins the planner runs with columnar kernels, and its explanation."""
 
 from __future__ import annotations
 

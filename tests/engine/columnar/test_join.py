@@ -1,4 +1,4 @@
-"""The columnar joins equal the plain one, whatever is known of the rows of each side."""
+"""The columnar joins equal the plain one, for all kinds of unique keys of each side."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from engine.joins.sides import JoinKind, JoinSide
 from engine.operators.join import PairingJoin, SemiAntiJoin
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 
-# Floating point is for sides of one row: elsewhere rows are known by it.
+# Floating point only for sides with one row per key: other sides identify rows by their values.
 LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
 SINGLE = (
     JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""),
     JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), "", ("string", "double", "binary")),
 )
-# Rows of a side that may have many per key: some of them differ in microseconds alone, which their code has not.
+# Rows of a side with many rows per key. Some differ only in their microseconds, which their code does not include.
 MANY = (pa.string(), pa.int64(), pa.int64())
 MANY_TYPES = ("string", "bigint", "timestamp")
 BY_CONTENT = JoinSide("NoUniqueKey", 3, None, "", MANY_TYPES)
@@ -65,7 +65,7 @@ def test_many_records_of_one_key_come_to_the_same(kind: JoinKind, given: Given) 
     check_equal(rules(kind), given)
 
 
-# Few, so that what is taken back is often there.
+# Few values, so that retracted rows are often present.
 many = st.sampled_from(
     [("a", 0, 0), ("a", 1, 400), ("a", 0, 400), ("a", None, 2000), (None, 0, None), ("longer text", 1, 0)]
 )

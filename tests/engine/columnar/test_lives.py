@@ -1,4 +1,4 @@
-"""From which record to which a row is there."""
+"""The lives of rows: from which record to which a row is present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths of whole batches are those of `engine.model.position`, byte for byte."""
+"""Columnar paths equal those of `engine.model.position`, byte for byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = st.one_of(
 
 
 def array_of(steps: list[bytes], skipped: int) -> pa.Array:
-    """The paths as a slice of a longer array: buffers then do not begin with it."""
+    """The paths as a slice of a longer array, so that its buffers have an offset."""
     return pa.array([b"zz"] * skipped + steps, pa.binary())[skipped:]
 
 

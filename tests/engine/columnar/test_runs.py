@@ -1,4 +1,4 @@
-"""What is known of each record of a run from those before it, against the same said record by record."""
+"""Running values over whole batches equal the same values computed record by record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columnar Top N equals AppendFast and the fast Top 1, whatever the order and wherever the input is cut."""
+"""Columnar Top N equals AppendFast and the fast Top 1, for any order and any cut of the input."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rules(ranks: Ranks, order: list[SortColumn]) -> Rules:
 
 @pytest.fixture(params=[0, best_rows._FEW_GROUPS], ids=["in rounds", "row by row"])
 def _few_groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Both ways to take the rows, and blocks that end within a few of them."""
+    """Both ways to process rows, and blocks of only a few rows."""
     monkeypatch.setattr(best_rows, "_FEW_GROUPS", request.param)
     monkeypatch.setattr(best_rows, "_FIRST_BLOCK", 2)
     return
@@ -78,7 +78,7 @@ def test_the_best_rows_in_any_order() -> None:
 
 @pytest.mark.usefixtures("_few_groups")
 def test_many_rows_of_few_keys() -> None:
-    """Long keys: most rows are left out before they are looked at."""
+    """Many rows per key: most rows are discarded early."""
     values = st.tuples(st.integers(-40, 40), *(strategy for _, strategy in VALUES[1:]))
     keys = st.tuples(st.sampled_from(["a", "b"]))
 
@@ -107,7 +107,7 @@ def test_groups_are_taken_in_parts_where_all_would_need_too_much_room(monkeypatc
 
 @given(inputs(keys=KEYS, rows=ROWS), ORDERS)
 def test_what_is_kept_does_not_depend_on_the_order_of_its_rows(given_: Given, order: list[SortColumn]) -> None:
-    """A group's state rows may come back in any order."""
+    """A group's state rows may be read in any order."""
 
     class Reversed(TopNColumns):
         def advance(self, chunk: Any, timeline: object) -> Any:

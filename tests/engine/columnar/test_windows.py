@@ -1,4 +1,4 @@
-"""Columnar window aggregation equals the plain kernels, whatever comes late and wherever the input is cut."""
+"""Columnar window aggregation equals the plain kernels, with late records and for any cut of the input."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ EXTREMES: Sequence[tuple[AggregateCall, pa.DataType]] = (
 
 
 def layout_of(times: int, results: Sequence[pa.DataType], *, bounds: int = 2) -> Layout:
-    """times: how many values of a row come before those that the calls see."""
+    """The layout of a kernel. times: the number of time columns before the columns of the calls."""
     values = (*[pa.int64()] * times, pa.int32(), pa.bool_(), pa.string(), pa.int64())
     return Layout((pa.string(),), (values,), (pa.string(), *[pa.int64()] * bounds, *results), rank=3)
 
@@ -93,7 +93,7 @@ def some(calls: Sequence[tuple[AggregateCall, pa.DataType]]) -> st.SearchStrateg
 
 @st.composite
 def with_jumps(draw: st.DrawFn, drawn: st.SearchStrategy[Given]) -> Given:
-    """The same with a watermark that stays for some events and then rises at once, or rises on its own."""
+    """The same records with a watermark that skips some rises, or that is ahead of its records."""
     given_ = draw(drawn)
     line = given_.timeline
     keep = np.array([draw(st.booleans()) for _ in line.seqs], dtype=bool)
@@ -106,7 +106,7 @@ def with_jumps(draw: st.DrawFn, drawn: st.SearchStrategy[Given]) -> Given:
 RECORDS = st.tuples(TIMES, VALUES, CONDITIONS, TEXTS, LONGS)
 
 
-# An average of rows some of which were never there may be too large for its type.
+# Small values: with retractions of absent rows, an average may become too large for its type.
 SMALL = st.tuples(TIMES, st.one_of(st.none(), st.integers(-4, 4)), CONDITIONS, TEXTS, st.integers(-9, 9))
 
 
@@ -132,7 +132,7 @@ def test_windows_of_rows_that_are_taken_back(windowings: Sequence[Windowing]) ->
     check()
 
 
-# A record's time is its window's end, so that the watermark follows the windows.
+# A record's time is its window's end, so that the watermark advances with the windows.
 WINDOWS = st.tuples(st.integers(-8, 30), st.integers(1, 9)).map(lambda found: (found[0], found[0] + found[1]))
 ATTACHED = st.tuples(WINDOWS, VALUES, CONDITIONS, TEXTS, LONGS).map(lambda row: (*row[0], *row[1:]))
 ATTACHED_CALLS = tuple(
@@ -171,7 +171,7 @@ def test_windows_without_a_key(given_: Given, calls: Any) -> None:
 
 
 def test_one_key_over_windows_chunks_and_epochs() -> None:
-    """Records of one window come in three chunks and two epochs; the last fires without any record."""
+    """Records of one window arrive in several chunks and epochs; the last epoch fires windows without any record."""
     row = (None, True, None, None)
     records = [Input(seq, 0, (time, *row)) for seq, time in enumerate([1, 2, 11, 3, 12, 25, 4, 26], 1)]
     line = Timeline.of([(3, 5), (6, 12), (10, 40)])
@@ -227,7 +227,7 @@ LARGEST = ({"function": "MAX", "argument": "rt"},)
 
 
 def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Keyed:
-    """What the planner makes of ten-second windows over the columns above."""
+    """The plan of ten-second windows over the columns above."""
     operator = WindowAggregate.model_validate({"group_by": ["k"], **({"size_ms": 10_000} | fields)})
     given_ = Derived(INPUT, modify)
     derived = operator.derive("w", (given_,), KnownTypes())

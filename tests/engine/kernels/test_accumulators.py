@@ -1,4 +1,4 @@
-"""Accumulators: cases of every function, and where arithmetic is delicate: wrapping, many digits, NaN, and merging."""
+"""Accumulators: cases of every function, merging, and delicate arithmetic: overflow, many digits, NaN."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one(function: AggregateFunction, type_: str, *, retracting: bool = False, di
 
 
 def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, ...] = ()) -> Any:
-    """The result over these values, less those that are taken back."""
+    """The result over these values, after the retraction of some."""
     acc = compiled.create()
     for at, value in enumerate(values):
         compiled.clock[0] = (at, b"")
@@ -38,7 +38,7 @@ def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, .
     return (compiled.present(result) if compiled.present else result)[0]
 
 
-# Per function: the type of the values, values, what is taken back of them, and what is left.
+# Per function: the type of the values, the values, the retracted ones, and the result.
 TABLE: list[tuple[str, str, list[Any], list[Any], Any]] = [
     ("COUNT", "int", [], [], 0),
     ("COUNT", "int", [4, None, 4], [4], 1),

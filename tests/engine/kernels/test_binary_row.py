@@ -1,4 +1,4 @@
-"""Rows as Flink keeps them: bytes and hashes that Flink's own BinaryRowData gave."""
+"""Binary rows: the bytes and hashes equal those of Flink's BinaryRowData."""
 
 from __future__ import annotations
 

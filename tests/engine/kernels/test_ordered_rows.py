@@ -1,4 +1,4 @@
-"""Rows in order: ranks, ties, removal by content, and how little is visited."""
+"""Ordered rows: ranks, ties, removal by content, and the number of comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAN = float("nan")
 
 
 class Counted:
-    """A sort key that counts how often keys are compared."""
+    """A sort key that counts its comparisons."""
 
     comparisons = 0
 

@@ -1,4 +1,4 @@
-"""Sorted blocks behave as one sorted list, however long."""
+"""Sorted blocks behave like one sorted list of any length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregation without windows: Flink's changelogs, record for record, and what holds for any input."""
+"""Aggregation without windows: Flink's changelogs, record for record, and properties for any input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def acc(*calls: AggregateCall, **settings: Any) -> Callable[[], AggregateKernel]
 
 
 def retract(*calls: AggregateCall, **settings: Any) -> Callable[[], AggregateKernel]:
-    """A kernel over an input that takes rows back."""
+    """A kernel over an input with retractions."""
     return partial(AggregateKernel, calls, retracting=True, **settings)
 
 
@@ -593,7 +593,7 @@ EVERY_CALL = (
 
 
 def batch(values: Sequence[int | None], *, ordered: bool = True) -> Row:
-    """What the calls give for these values at once."""
+    """The batch results of the calls for these values."""
     some = [value for value in values if value is not None]
     return (
         len(values),
@@ -617,7 +617,7 @@ def rows_of(values: Sequence[tuple[int, int | None]]) -> list[Input]:
 
 
 def materialized(emitted: Sequence[Any]) -> Row | None:
-    """The table of one group after a changelog, which must be one: -U and -D take back what is there."""
+    """The table of one group after a changelog. Fails if a -U or -D retracts an absent row."""
     row: Row | None = None
     for record in emitted:
         if record.kind in (0, 2):
@@ -631,7 +631,7 @@ def materialized(emitted: Sequence[Any]) -> Row | None:
 
 @st.composite
 def changelogs(draw: st.DrawFn) -> list[tuple[int, int | None]]:
-    """Inserts, and deletes of rows that are there: the oldest copy, so that first and last have one answer."""
+    """Inserts, and deletes of present rows: always the oldest copy, so that first and last values are unambiguous."""
     there: list[int | None] = []
     records: list[tuple[int, int | None]] = []
     for _ in range(draw(st.integers(0, 30))):

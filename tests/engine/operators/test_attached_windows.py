@@ -1,4 +1,4 @@
-"""Aggregates over windows that rows have already: cases, a property against a batch answer, the plan."""
+"""Aggregates over attached windows: cases, a property against a batch answer, the plan."""
 
 from __future__ import annotations
 

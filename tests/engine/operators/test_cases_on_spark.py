@@ -1,4 +1,4 @@
-"""Every case table of an operator once more, in Spark's workers: the changelog is the one that the table says."""
+"""All case tables of operators in Spark's workers: the changelogs equal those of the tables."""
 
 from __future__ import annotations
 

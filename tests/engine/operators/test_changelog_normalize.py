@@ -1,4 +1,4 @@
-"""Upserts completed, record for record."""
+"""Changelog normalization of upserts, record for record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The current watermark: that before a record's own event, and what it cannot be computed of."""
+"""The current watermark: its value is that before a record's event; and the inputs that it rejects."""
 
 from __future__ import annotations
 

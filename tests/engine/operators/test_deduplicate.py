@@ -29,7 +29,7 @@ FIRST_BY_ARRIVAL = {"keys": ["k"], "order": "arrival", "keep": "first"}
 
 
 def node_plan(parameters: Mapping[str, Any], source: Any = EVENTS, sink: str = "changelog") -> NodePlan:
-    """The deduplication as the planner decides it, between a source and a sink."""
+    """The plan of a deduplication between a source and a sink."""
     found = plan_of("t -> d -> out", t=source, d=("deduplicate", parameters), out=("sink", {"mode": sink}))
     return found.node("d")
 
@@ -52,13 +52,13 @@ def case(
     options: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Case:
-    """A case whose kernel and mode are those that the planner comes to."""
+    """A case with the kernel and the mode that the planner chooses."""
     found = node_plan(parameters, source, sink)
     kernel: Callable[[], Kernel] = keyed(found, options).kernel
     return Case(title, given, expect, kernel, key=("k",), mode=found.mode, **more)
 
 
-# Out of order, with equal times: the rows of all of Flink's deduplication cases.
+# Out of order, with equal times: the rows of all Flink deduplication cases.
 DISORDER = """
     seq  kind  k   v  rt
     1    +I    k1  1  1000

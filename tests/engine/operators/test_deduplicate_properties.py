@@ -1,4 +1,4 @@
-"""What holds for every input of every deduplication."""
+"""Properties of every deduplication, for any input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def watermarks(rows: Sequence[Row], delay_ms: int) -> Timeline:
 
 
 def table_of(changelog: Iterable[Emitted]) -> list[Row]:
-    """The rows that a changelog of one key leaves; a -U or -D has to find its row."""
+    """The rows after a changelog of one key. Fails if a -U or -D retracts an absent row."""
     table: list[Row] = []
     for record in changelog:
         if record.kind in (UPDATE_BEFORE, DELETE):
@@ -59,7 +59,7 @@ def table_of(changelog: Iterable[Emitted]) -> list[Row]:
 
 
 def upserted(changelog: Iterable[Emitted]) -> list[Row]:
-    """The row that a changelog without -U leaves at its key."""
+    """The row after a changelog of one key without -U."""
     table: list[Row] = []
     for record in changelog:
         table = [] if record.kind == DELETE else [record.row]
@@ -123,7 +123,7 @@ CHANGES = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=30)
 
 
 def changelog_of(values: Sequence[int | None], pairs: bool) -> list[Input]:
-    """The changelog of one row: a value replaces the one before, None deletes it (its value unknown)."""
+    """The changelog of one row: a value replaces the previous one, None deletes the row (by key only)."""
     records: list[Input] = []
     kept: int | None = None
     for seq, value in enumerate(values, start=1):

@@ -1,4 +1,4 @@
-"""A filter judges each record by itself; what it asks of its input decides whether updates can be taken back."""
+"""A filter tests each record separately. It requires -U of its input, unless its condition is on the upsert key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interval join: Flink's cases, padding by timer, late rows, what it holds back, and the batch answer."""
+"""The interval join: Flink's cases, padding by timer, late rows, the held-back watermark, and the batch answer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str
     )
 
 
-# The watermark is the smaller of max(time) - 1000 of both sides; the first column is the event time in ms.
+# The watermark is the minimum of max(time) - 1000 over both sides; the first column is the event time in ms.
 TWO_SIDES = """
     seq  kind  port  rt     k  v   t      wm
     1    +I    0     1000   a  1   1000   .
@@ -150,7 +150,7 @@ test_cases = check_cases(
 
 Step = tuple[int, int]
 steps = st.lists(st.tuples(st.integers(0, 1), st.integers(-6, 6)), max_size=14)
-# After 1970 nobody waits for rows from before.
+# After 1970, no row waits for rows from before 1970: all times are on one side.
 steps_on_one_side = st.tuples(st.sampled_from((-20, 20)), steps).map(
     lambda drawn: [(port, drawn[0] + ms) for port, ms in drawn[1]]
 )

@@ -1,4 +1,4 @@
-"""The regular join: every kind over two changelogs as Flink emits them, unique keys, conditions, properties."""
+"""The regular join: Flink's output of every kind over two changelogs, unique keys, conditions, properties."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ test_cases = check_cases(
         """,
             side=SINGLE,
         ),
-        # Flink 2.3 takes the +U at 4 for a second match and loses the padding at 8 (FLINK-40681).
+        # Flink 2.3 counts the +U at 4 as a second match and loses the padding at 8 (FLINK-40681).
         case(
             "left: a bare +U replaces, so padding comes back after a delete",
             JoinKind.LEFT,
@@ -322,7 +322,7 @@ conditions = st.sampled_from([None, "x < y", "x <> y OR x IS NULL"])
 
 
 def changes(script: Sequence[tuple[int, int, Row]]) -> tuple[list[Input], tuple[list[Row], list[Row]]]:
-    """A changelog that takes back only what is there, and the tables that it leaves."""
+    """A changelog that only retracts present rows, and the resulting tables."""
     tables: tuple[list[Row], list[Row]] = ([], [])
     inputs = []
     for seq, (port, choice, row) in enumerate(script, 1):
@@ -354,7 +354,7 @@ def batch(kind: JoinKind, condition: str | None, left: Sequence[Row], right: Seq
 
 
 def applied(table: Counter[Row], emitted: Sequence[Emitted]) -> Counter[Row]:
-    """A changelog applied strictly: what is taken back must be there."""
+    """Apply a changelog strictly: retracted rows must be present."""
     for record in emitted:
         table[record.row] += 1 if record.kind in (INSERT, UPDATE_AFTER) else -1
         assert table[record.row] >= 0, record

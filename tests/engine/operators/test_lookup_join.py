@@ -1,4 +1,4 @@
-"""The lookup join: what a row finds when it arrives, tables that come before everything else, and Flink SQL."""
+"""The lookup join: the lookup at a row's arrival, tables that precede all streams, and Flink SQL."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_table_needs_no_column_to_be_merged_by() -> None:
 
 
 def interleaved(mode: Any) -> Pipeline:
-    """Two streams, of which one finds in the table what the other brings; the table is the last of the sources."""
+    """A lookup join of a union of two streams with a table, which is the last of the sources."""
     stream: Any = {"columns": columns("k string, at bigint"), "arrival_column": "at"}
     pipeline = pipeline_of(
         "a -> u\nb -> u\nu -> j:left\nt -> j:right\nj -> out",
@@ -245,7 +245,7 @@ def test_a_table_comes_before_everything_else_in_any_order_of_arrival(
     pipeline = interleaved(mode)
     local = run_locally(pipeline, spark, tmp_path).records["out"]
     assert [(row[0], row[3]) for *_, row in local] == IN_ORDER[mode]
-    # What numbers the events is a job of Spark all the same.
+    # Even so, a Spark job numbers the events.
     with in_process():
         whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
         cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=4, partitions=2)

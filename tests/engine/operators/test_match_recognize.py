@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE on the bare kernel: quantifiers, where the search goes on, WITHIN, equal times, late rows, epochs."""
+"""MATCH_RECOGNIZE on the bare kernel: quantifiers, AFTER MATCH SKIP, WITHIN, equal times, late rows, epochs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
 
 V = 2
-"""Where the value stands in the rows of the tables: rt, k, v."""
+"""The index of the value in the rows of the tables: rt, k, v."""
 
 
 def compares(variable: int, test: str, *others: Value) -> MatchCondition:
-    """The current value, `__r0`, beside others."""
+    """A comparison of the current value, `__r0`, with others."""
     values = (RowValue(variable, V), *others)
     return MatchCondition(variable, test, ("bigint",) * len(values), values)
 
@@ -125,7 +125,7 @@ test_cases = check_cases(
 
 
 def matches(made: Callable[[], MatchKernel], values: Sequence[int]) -> list[tuple[object, ...]]:
-    """What comes out of values at 1000, 2000, ... ms."""
+    """The output for values at 1000, 2000, ... ms."""
     return made().whole((), [(at * 1000, "a", value) for at, value in enumerate(values, 1)])
 
 

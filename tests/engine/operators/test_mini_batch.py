@@ -1,6 +1,6 @@
 """Mini-batch of deduplication, aggregation and joins: Flink's changelogs, bundle by bundle.
 
-Across the keys of a bundle Flink's order is that of a hash map; here it is that of the keys' first records.
+The order of the keys of a bundle is that of a hash map in Flink; here it is that of their first records.
 """
 
 from __future__ import annotations

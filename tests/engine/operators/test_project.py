@@ -1,4 +1,4 @@
-"""A project passes records on one by one; plain columns keep what is known of them."""
+"""A projection processes records one by one; plain columns keep their properties (time, keys)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregate functions in Python in operators: columns, refusals, SQL, consent, and the same result in a batch."""
+"""Aggregate functions in Python in operators: columns, rejections, SQL, consent, and the same result in a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function in Python as an operator: columns, refusals, SQL, and the same changelog however it is computed."""
+"""A function in Python as an operator: columns, rejections, SQL, and the same changelog for every executor."""
 
 from __future__ import annotations
 

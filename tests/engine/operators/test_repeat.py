@@ -1,4 +1,4 @@
-"""Each record as often as it says, with its own kind."""
+"""Repeat: each record is emitted as often as its count column says, with its own kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each mode of a sink takes, asks for, and lets through."""
+"""The modes of a sink: the inputs that they accept, their requirements, and the records that they pass on."""
 
 from __future__ import annotations
 

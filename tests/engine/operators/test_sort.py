@@ -1,4 +1,4 @@
-"""Sorting by event time: rows of one time by other columns, late behind what has gone out; what is refused."""
+"""Sorting by event time: ties by other columns, rows that are late after emitted ones, and rejections."""
 
 from __future__ import annotations
 

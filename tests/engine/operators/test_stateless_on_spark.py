@@ -1,4 +1,4 @@
-"""Filter, project, union and sink on Spark: Flink's cases of them, and Spark's own complaints."""
+"""Filter, project, union and sink on Spark: Flink's cases, and Spark's errors."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_kinds_pass_filters_and_sinks_as_in_flink(spark: SparkSession, tmp_path:
     )
     found = run_pipeline(pipeline, spark, tmp_path, tmp_path / "run", epochs=2, partitions=2)
     assert found.changelog("twice") == CALC_FILTER_CHANGELOG
-    # Without its -U the row of b would stay in the sink's table for good.
+    # Without its -U, the row of b would stay in the sink's table for ever.
     assert found.changelog("out") == CALC_FILTER_CHANGELOG
-    # The case sink_upsert_drop_update_before: these -U all come with a +U.
+    # The case sink_upsert_drop_update_before: every -U has a +U.
     assert found.changelog("latest") == DROP_UPDATE_BEFORE
     of_event_four = [(one.seq, one.step.hex(), *one.row) for one in found.records["all"] if one.seq == 4]
     assert of_event_four == [(4, "0000", "a", 30), (4, "00000100", "a", 60)]

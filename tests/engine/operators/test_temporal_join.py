@@ -1,4 +1,4 @@
-"""The temporal join: Flink's cases, late rows, what the versioned side has to be, and the batch answer."""
+"""The temporal join: Flink's cases, late rows, requirements for the versioned side, and the batch answer."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def inputs_of(script: Script) -> list[Input]:
 
 
 def batch(inputs: Sequence[Input]) -> list[tuple[Any, ...]]:
-    """Every left row with the latest version up to its time, by scanning all of them."""
+    """Every left row with the latest version up to its time, found by a scan of all versions."""
     answer = []
     for left in (item for item in inputs if item.port == 0):
         known = [item for item in inputs if item.port == 1 and item.row[0] <= left.row[0]]

@@ -1,4 +1,4 @@
-"""A union takes inputs with the same columns and passes everything on."""
+"""A union accepts inputs with equal columns, and passes all records on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UNNEST as an operator: columns, changelog, SQL, refusals. Its rows are those of Flink's cases."""
+"""UNNEST as an operator: columns, changelog, SQL, rejections. Flink's cases test its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one sink key, as Flink's SinkUpsertMaterializer lets them stand."""
+"""The rows of one sink key, as in Flink's SinkUpsertMaterializer."""
 
 from __future__ import annotations
 

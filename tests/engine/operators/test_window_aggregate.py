@@ -1,4 +1,4 @@
-"""Window aggregation: Flink's firings and late records, the traces of the document, and what holds for any input."""
+"""Window aggregation: Flink's firings and late records, the document's traces, and properties for any input."""
 
 from __future__ import annotations
 
@@ -611,12 +611,12 @@ def events(records: list[tuple[int, int]], delay_ms: int) -> tuple[list[Input], 
 
 
 def batch(values: list[int]) -> Row:
-    """What the calls give for these values at once, a list in no order."""
+    """The batch results of the calls for these values, with lists in any order."""
     return (len(values), sum(values), min(values), len(set(values)), sorted(values))
 
 
 def table_of(emitted: list[Any]) -> dict[Row, Row]:
-    """The windows after a changelog, by start and end in ms; -U and -D must take back what is there."""
+    """The windows after a changelog, by start and end in ms. -U and -D must retract present rows."""
     table: dict[Row, Row] = {}
     for _, _, kind, (start, end, *values) in emitted:
         window, row = (start // 1000, end // 1000), tuple(values)

@@ -1,4 +1,4 @@
-"""Windows as a relation: what rows of which windows come out, when, and what the plan knows of them."""
+"""Window assignment: the emitted rows with their windows, the time of emission, and the plan."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ RIGHT = Derived(Schema((Column("k", "string"), Column("y", "int"), Column("T", "
 
 
 class NoAnalyzer:
-    """The window join asks for no expression."""
+    """An analyzer that fails: the window join does not analyze expressions."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         raise AssertionError(expression)

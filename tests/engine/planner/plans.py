@@ -1,7 +1,7 @@
-"""Plans as text: a pipeline, and what the planner decides of each of its nodes.
+"""Plans as text: a pipeline, and the planner's decisions for each node.
 
-A pipeline is a query, or its nodes as `tests.engine.sql.queries.lines` prints them, where a node has several readers.
-Before it there may be lines `SET 'option' = 'value'` and, for a query, `SINK upsert k`.
+A pipeline is a query, or, for nodes with several consumers, its nodes in the format of
+`tests.engine.sql.queries.lines`. Lines `SET 'option' = 'value'` and, for a query, `SINK upsert k` may precede it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NODE = re.compile(r"(?P<id>\w+)\((?P<inputs>[^)]*)\)(?P<parameters>.*)")
 
 
 def planned(text: str) -> list[str]:
-    """What the planner decides, a line per node; or its sentence, where it refuses."""
+    """The planner's decisions, one line per node; or its sentence if it rejects the pipeline."""
     try:
         found = plan(_pipeline(text.splitlines()), GuessedTypes(), Path())
     except StudioError as error:
@@ -35,7 +35,7 @@ def planned(text: str) -> list[str]:
 
 
 def _needs(node: NodePlan) -> str:
-    """How each input has to write its updates."""
+    """The required update kind of each input."""
     return ", ".join(f"{need.source}: {need.update_kind.value}" for need in node.needs)
 
 

@@ -1,4 +1,4 @@
-"""What is long or nested deeply: planned in time that grows with it, and a sentence where Python cannot follow."""
+"""Long or deeply nested pipelines: planned in linear time, or rejected if they exceed Python's recursion limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DDL = "CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'filesystem', 'pa
 
 
 class Types:
-    """Says of every expression that it is a BIGINT."""
+    """An analyzer that types every expression as BIGINT."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         return "bigint"
@@ -45,7 +45,7 @@ def test_a_chain_of_two_thousand_nodes_is_planned(tmp_path: Path) -> None:
 
 
 def test_what_branches_and_meets_again_sixty_times_is_planned(tmp_path: Path) -> None:
-    """Of such a pipeline there are 2^60 ways from the sink to the source."""
+    """Such a pipeline has 2^60 paths from the sink to the source."""
     count = {"group_by": ["a"], "aggregates": [{"function": "COUNT", "name": "b"}]}
     names = ["n", *(f"u{at}" for at in range(60)), "k"]
     nodes = [("s", "rows", COLUMNS), ("n", "aggregate", count)]
@@ -88,7 +88,7 @@ def test_an_expression_that_is_nested_too_deeply_is_a_problem_of_its_pipeline(tm
 
 
 def calls_of(planning: Callable[[], object]) -> int:
-    """How many functions of Python are called: what no other work on the machine changes."""
+    """The number of Python function calls: it does not depend on other work on the machine."""
     calls = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -118,7 +118,7 @@ def unions(number: int) -> str:
     return f"{DDL}{' UNION ALL '.join(f'SELECT a, b + {at} AS b FROM t' for at in range(number + 1))};"
 
 
-# At most so many times what half of it takes. All joins together have the square of their number of columns.
+# The factor is the limit, relative to half the length. The columns of all joins grow with the square of their number.
 LONG = [
     pytest.param(views, 200, 3.5, id="200 views, each on the one before"),
     pytest.param(joins, 60, 5.0, id="60 joins"),
@@ -137,7 +137,7 @@ def test_a_script_that_is_twice_as_long_takes_no_more_than_its_share(
         assert len(made.nodes) >= length
         plan(made, Types(), tmp_path)
 
-    # What is loaded and remembered once is not counted.
+    # Do not count one-time loading and caching.
     planned(3)
     half = calls_of(lambda: planned(number // 2))
     assert calls_of(lambda: planned(number)) < most * half

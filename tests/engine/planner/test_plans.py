@@ -1,4 +1,4 @@
-"""Pipelines and what the planner decides of their nodes, from `plans.txt`."""
+"""Pipelines and the planner's decisions for their nodes, from `plans.txt`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregate functions in Python on bare kernels: changelogs, what is kept between epochs, and errors."""
+"""Aggregate functions in Python on bare kernels: changelogs, state between epochs, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions on Arrow columns: what they are given, what becomes of what they give, and what is said of their errors."""
+"""Functions in Python on Arrow columns: arguments, conversion of results, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code in Python runs once somebody has allowed exactly this text, wherever a pipeline is run."""
+"""Python code runs only after somebody has allowed exactly this text, wherever a pipeline runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODE = "def f(value):\n    return value * 2"
 
 @pytest.fixture
 def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of what is allowed, as the app has it."""
+    """A file of allowed code, as in the app."""
     file = tmp_path / "allowed.txt"
     monkeypatch.setenv(ENVIRONMENT, str(file))
     return file

@@ -1,4 +1,4 @@
-"""What a text in Python declares, without any of it being run."""
+"""The declarations of Python code, read without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts are cast as Spark casts them: every type over every odd text, in one job."""
+"""Casts of texts equal Spark's: every type over every odd text, in one job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PLAIN: Final = (
     "decimal(20,10)",
     "decimal(3,3)",
 )
-# Not array<timestamp_ntz>: for a text that is none Spark fails as a whole.
+# Without array<timestamp_ntz>: Spark fails on a text that is not such an array.
 NESTED: Final = (
     "array<bigint>",
     "array<int>",
@@ -65,40 +65,40 @@ FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 def is_beyond_the_years(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """The years 1 to 9999 are those that Python, Arrow and DuckDB all can write."""
+    """Only the years 1 to 9999 are supported, which Python, Arrow and DuckDB all can represent."""
     low, high = (FIRST_DAY, LAST_DAY) if type_ == "date" else (FIRST_US, LAST_US)
     return type_ in ("date", "timestamp", "timestamp_ntz") and ours is None and not low <= spark <= high
 
 
 def is_of_an_old_region(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """Regions that only Java has."""
+    """Time zones that only Java has."""
     return "SystemV/" in text and ours is None
 
 
 def is_followed(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """Spark stops reading after the first JSON value, whatever follows it."""
+    """Spark ignores any text after the first JSON value."""
     return type_ in NESTED and ours is None and text[-1] in "x]}" and not is_json(text)
 
 
 def has_single_quotes(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """Spark takes single quotes, which JSON does not have."""
+    """Spark accepts single quotes, which are not valid JSON."""
     return type_ in NESTED and ours is None and "'" in text
 
 
 def is_a_number_as_written(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """Spark writes a number that becomes a text as Java does, through a double: 1e3 as 1000.0, 1.10 as 1.1, -0 as 0."""
+    """Spark converts a number to a text like Java, through a double: 1e3 to 1000.0, 1.10 to 1.1, -0 to 0."""
     if text == "[-0]":
         return type_ in ("array<string>", "array<double>", "array<float>")
     return type_ == "array<string>" and len(spark) == len(ours) and "".join(ours) in text.replace(" ", "")
 
 
 def has_a_key_twice(text: str, type_: str, spark: Any, ours: Any) -> bool:
-    """Spark keeps both in the map, which then is none; here the last one counts."""
+    """Spark keeps both entries of the key, an invalid map; here the last one wins."""
     return type_.startswith("map<") and len(spark) > len(ours)
 
 
 def is_an_instant_in_a_list(text: str, type_: str, spark: Any, ours: Any) -> Any:
-    """In a list Spark takes a number for seconds, in a column for ms, as it is meant; and a text "1" for a day."""
+    """In a list, Spark reads a number as seconds (in a column, as ms, as intended), and a text "1" as a date."""
     return type_ in ("array<timestamp>", "array<date>") and re.fullmatch(
         r'\s*\[("? *[0-9]+ *"?(, ?|null)*)+\]\s*', text
     )
@@ -116,7 +116,7 @@ EXCEPTIONS: Final[tuple[Callable[[str, str, Any, Any], Any], ...]] = (
 
 
 def odd_texts() -> list[str]:
-    """Each of them once; some with blanks of all sorts around them."""
+    """The odd texts, each once, some with various blanks around them."""
     odd = json.loads((Path(__file__).parent / "odd_texts.json").read_text(encoding="utf-8"))
     day, hour = "2024-05-01", "2024-05-01 10:00:00"
     times = [f"{day}{between}{time}" for between in " T" for time in odd["hours"]]
@@ -138,7 +138,7 @@ def is_json(text: str) -> bool:
 
 
 def written(text: Column, type_: str) -> Column:
-    """What Spark makes of a text: a cast; a timestamp starts with a date, and a number for one is epoch ms."""
+    """Spark's value of a text: a cast. A timestamp must start with a date; a number as timestamp is epoch ms."""
     from pyspark.sql import functions as F
 
     if type_ in ("timestamp", "timestamp_ntz"):
@@ -149,7 +149,7 @@ def written(text: Column, type_: str) -> Column:
 
 
 def plain(values: pa.Array) -> list[Any]:
-    """The values as Python has them; of times, which Python has only some of, the numbers."""
+    """The values as Python objects; times as numbers, since Python cannot represent all of them."""
     type_ = values.type
     if pa.types.is_list(type_) and pa.types.is_temporal(type_.value_type):
         values = values.cast(pa.list_(number_of(type_.value_type)))

@@ -1,4 +1,4 @@
-"""Computed columns of what workers read."""
+"""Computed columns of rows that workers read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block of CSV reads the same at once and line by line, and a file the same however it is cut."""
+"""A block of CSV has the same rows if read at once or line by line, and a file the same rows for any cut."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ KINDS: Final = ("+I", "-U", "+U", "-D", "insert", "d")
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
-    """A reader, and a file that it may read; mostly nice."""
+    """A reader, and a file for it, mostly well-formed."""
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
     columns = [Column(f"c{at}", type_) for at, type_ in enumerate(types)]
     if draw(st.booleans()):
@@ -127,7 +127,7 @@ def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
 
 
 def shown(parts: list[ReadPart]) -> tuple[list[str], list[Any]]:
-    """Records with their lines, and what is rejected."""
+    """Records with their lines, and the rejected rows."""
     records = []
     for part in parts:
         rows = zip(part.lines, batch_rows(part.records), strict=True)
@@ -136,7 +136,7 @@ def shown(parts: list[ReadPart]) -> tuple[list[str], list[Any]]:
 
 
 def batch_rows(batch: pa.RecordBatch) -> list[Any]:
-    """The rows; of times, which Python has only some of, the numbers."""
+    """The rows; times as numbers, since Python cannot represent all of them."""
     arrays = [array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array for array in batch.columns]
     return list(zip(*(array.to_pylist() for array in arrays), strict=True))
 

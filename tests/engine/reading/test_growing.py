@@ -1,4 +1,4 @@
-"""Files that grow, and folders that get new ones: every line once, whatever happens to the files."""
+"""Growing files, and folders that get new files: every line is read once, whatever happens to the files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = Limit(1 << 40, 1 << 40)
 
 
 class Reader:
-    """Polls a source and gives what it has not given before, through a position that is kept as JSON."""
+    """Polls a source for new rows, with a position that is passed on as JSON."""
 
     def __init__(self, source: Csv | JsonLines, folder: Path) -> None:
         self.source, self.folder = source, folder
@@ -45,7 +45,7 @@ class Reader:
         return [list(row.values()) for batch in batches for row in batch.to_pylist()]
 
     def again(self) -> None:
-        """In another process."""
+        """Restart the stream, as another process would."""
         self.stream = self.source.stream("n", self.folder, "run")
 
 

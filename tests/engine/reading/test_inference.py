@@ -1,4 +1,4 @@
-"""Which type a column of a file gets."""
+"""The inferred types of a file's columns."""
 
 from __future__ import annotations
 

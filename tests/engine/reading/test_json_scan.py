@@ -1,4 +1,4 @@
-"""What a line of JSON is worth; a block reads the same at once and line by line, and a file however it is cut."""
+"""Values of JSON lines. A block has the same rows if read at once or line by line, and a file for any cut."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEVERAL = "the line has more than one JSON object"
 
 
 def texts_of(folder: Path, *lines: str | bytes) -> list[Any]:
-    """The values a and b of each line as texts, or the reason why it has none."""
+    """The values a and b of each line as texts, or the reason for its rejection."""
     path = folder / "in.jsonl"
     path.write_bytes(b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines) + b"\n")
     reader = JsonReader(RowTypes((Column("a", "string"), Column("b", "string"))))
@@ -166,7 +166,7 @@ LINES: Final = (
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[JsonReader, bytes]:
-    """A reader, and a file that it may read; mostly nice."""
+    """A reader, and a file for it, mostly well-formed."""
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
     columns = [Column(f"c{at}", type_) for at, type_ in enumerate(types)]
     if draw(st.booleans()):
@@ -214,7 +214,7 @@ def test_a_block_reads_the_same_at_once_and_line_by_line(made: tuple[JsonReader,
 
 
 def changes() -> st.SearchStrategy[bytes]:
-    """A file of Debezium's, with lines that are rejected."""
+    """A Debezium file, some lines of which are rejected."""
     row = st.sampled_from([{"id": 1}, {"id": "x"}, {"id": None}, {}, None, 5])
     op = st.sampled_from(["c", "u", "u", "d", "t", None])
     line = st.builds(lambda before, after, op: json.dumps({"before": before, "after": after, "op": op}), row, row, op)

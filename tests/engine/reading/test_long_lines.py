@@ -1,4 +1,4 @@
-"""Lines and files that nobody means: too long, nested too deeply, and what is no file."""
+"""Unusual lines and files: too long, nested too deeply, or not a file at all."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LONG = b"x" * 100
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line may be this long, so that a test is quick."""
+    """A short limit for lines, so that tests are quick."""
     for module in (text_files, csv_scan, json_scan, files):
         monkeypatch.setattr(module, "LINE_BYTES", LIMIT)
 
 
 def read(path: Path, reader: CsvReader | JsonReader, part_size: int = 1 << 20) -> dict[int, str]:
-    """By line, its value or the reason why it has none."""
+    """By line, its value or the reason for its rejection."""
     found_files = find_files(str(path), path.parent, "n", (path.suffix,))
     whole = isinstance(reader, CsvReader) and reader.multi_line
     found: dict[int, str] = {}
@@ -121,7 +121,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
 
 
 def test_links_that_lead_back_give_no_file_twice(tmp_path: Path) -> None:
-    """Followed, two of them in one folder would be 2^40 ways to the file in it."""
+    """If followed, two such links in one folder would make 2^40 paths to the file in it."""
     for name in ("a/in.csv", "a/b/in.csv", "a/.hidden/in.csv", "other/in.csv", "in.csv", "a/in.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -1,4 +1,4 @@
-"""Made-up records at their rate."""
+"""Generated records at a rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are pasted, as files."""
+"""Pasted rows, stored as files."""
 
 from __future__ import annotations
 

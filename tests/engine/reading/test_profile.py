@@ -1,4 +1,4 @@
-"""What is proposed for a file's columns: types, the event time, and the delay that its records need."""
+"""Proposals for a file's columns: types, the event time, and the delay that its records need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.reading.typed.profile import delay_of
 from engine.sources.csv import Csv
 
 START = datetime(2024, 5, 1, 10, tzinfo=UTC)
-# Every tenth record is 8 s behind, one of a thousand six minutes.
+# Every tenth record is 8 s behind, and one of a thousand six minutes.
 TIMES = [START + timedelta(seconds=at - (8 if at % 10 == 9 else 0) - (360 if at == 700 else 0)) for at in range(1000)]
 
 

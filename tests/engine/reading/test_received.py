@@ -1,4 +1,4 @@
-"""Rows that are posted: which bodies are rows, and that what was kept is whole lines."""
+"""Posted rows: which bodies are accepted, and that stored rows are complete lines."""
 
 from __future__ import annotations
 

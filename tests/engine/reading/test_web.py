@@ -1,6 +1,6 @@
-"""Files of the web: asked for once and only where something may be fetched, and what is said where they cannot be had.
+"""Files of the web: fetched once and only if fetching is allowed, and the errors if they cannot be fetched.
 
-The server is a real one with TLS on this machine, and its certificate one that the tests trust.
+The server is a real TLS server on this machine, with a certificate that the tests trust.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FIXED = {"types": {"id": "BIGINT", "name": "STRING"}, "fixed_columns": True}
 
 @dataclass
 class Site:
-    """A server with TLS. answers: by path, the status, the headers and the body; asked: the paths, in order."""
+    """A TLS server. answers: by path, the status, the headers and the body; asked: the requested paths, in order."""
 
     port: int
     certificate: Path
@@ -81,7 +81,7 @@ def site(certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Itera
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -134,7 +134,7 @@ def test_a_redirect_is_followed(site: Site, tmp_path: Path) -> None:
     assert site.asked == ["/old.csv", "/rows.csv"]
 
 
-# What is answered, and what is said of it.
+# The server's answer, and the resulting error.
 ANSWERS: list[tuple[str, tuple[int, dict[str, str], bytes], str]] = [
     ("not there", (404, {}, b""), "localhost answers 404 Not Found; check the address."),
     ("not allowed", (403, {}, b""), "localhost answers 403 Forbidden; check the address."),
@@ -197,7 +197,7 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
         Csv(path=f"https://localhost:{port}/x.csv").derive("n", tmp_path)
 
 
-# Folders that a studio for others names, and what it says of a file of localhost; empty: it is fetched.
+# The allowed folders of a studio for several users, and its error for a file of localhost; empty: it is fetched.
 SERVED = [
     ("/data", "is in none of the folders that this studio reads"),
     ("https://", "localhost leads to 127.0.0.1, which is not a public address; whoever runs the studio can allow it"),
@@ -290,7 +290,7 @@ PRIVATE = """
 def test_no_name_leads_those_who_are_served_into_the_network(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In whatever way it is written, and also where only the last of its addresses is one of the network."""
+    """Any notation of the address, even if only the last address of the name is in the private network."""
     monkeypatch.setenv(ENVIRONMENT, "https://")
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 443)) for each in ("8.8.8.8", address)]
     monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
@@ -299,7 +299,7 @@ def test_no_name_leads_those_who_are_served_into_the_network(
     assert f"data.example leads to {address}, which is not a public address" in caught.value.sentence
 
 
-# What a server sends at once; after it comes a byte now and then, for ever.
+# The first bytes that a server sends; then it sends single bytes for ever.
 DRIPPING = {
     "in the handshake": (False, b"\x16\x03\x03\x40\x00"),
     "in the head": (True, b"HTTP/1.1 200 OK\r\nX: "),

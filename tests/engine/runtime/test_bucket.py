@@ -1,4 +1,4 @@
-"""A bucket, held to a plain sort of tuples: keys together, positions in order, state in front, slices of whole keys."""
+"""A bucket compared with a sort of tuples: grouped by key, in order of position, state first, slices of whole keys."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def rows_of(records: list[tuple[Any, Any]]) -> pa.RecordBatch:
 
 
 def states_of(folder: str, kept: dict[Any, int]) -> StateStore:
-    """States of an epoch before: so many rows per key."""
+    """The states of a previous epoch. kept: the number of state rows per key."""
     workspace = Workspace(folder)
     store = StateStore(workspace, (), SHAPE.key_fields, KERNEL)
     edge = EdgeFiles(workspace, "n", ("edges",), Schema(()))

@@ -1,4 +1,4 @@
-"""Runs that are cancelled and do not end, and what a killed process has left on a server."""
+"""Cancelled runs that do not end by themselves, and leftovers of a killed process on a server."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from engine.spark.session import server_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# A server of its own: that of the other tests is not to be ended. A stopped JVM is as deaf as one that is planning, or
-# that does nothing but collect garbage.
+# A separate server, since that of the other tests must not be ended. A stopped JVM reacts as little as one that is
+# planning, or that only collects garbage.
 PROGRAM = """
 import os, signal, threading, time
 from engine.spark import cancelling, session
@@ -50,7 +50,7 @@ def test_a_run_that_is_stuck_in_the_jvm_ends_and_the_next_one_starts_anew(tmp_pa
     assert said.stderr == ""
 
 
-# Its tasks hold both cores of the server, and end by nothing but an interruption.
+# Its tasks occupy both cores of the server, and only an interruption ends them.
 HELD = """
 import threading, time
 from engine.spark import cancelling, session
@@ -83,7 +83,7 @@ def test_what_a_killed_process_has_left_on_the_server_is_ended_by_the_next_run(s
         yield from batches
 
     with cancellable(spark, "next", Event()):
-        # Spark lets go of what a client has left after three minutes: nothing else would end this sooner.
+        # Without a cancellation, Spark would release the leftovers of a client only after three minutes.
         assert spark.range(0, 4, 1, 2).mapInPandas(same, "id LONG").count() == 4
     assert not (server.folder / "jobs" / "left").exists()
     assert not (server.folder / "jobs" / "next").exists()

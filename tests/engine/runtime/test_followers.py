@@ -1,4 +1,4 @@
-"""Stateless steps are computed where their input is written: no job of their own, the same records, own errors."""
+"""Stateless steps are computed by the task of their input: no separate job, the same records, their own errors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_only_what_keeps_state_or_follows_a_source_is_a_job(
 
     monkeypatch.setattr(epoch, "run_each", counted)
     run_pipeline(chained(), spark, FOLDER, tmp_path, partitions=1, epochs=1)
-    # The filter of the source, and the totals with all below them.
+    # One job for the filter of the source, and one for the totals with all steps that follow.
     assert jobs == [1, 1]
 
 

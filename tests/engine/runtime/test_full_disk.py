@@ -1,4 +1,4 @@
-"""A disk for temporary files that is really full: a sentence, a store that is whole, and nothing left behind."""
+"""A really full disk for temporary files: a clear error, an intact store, and no leftovers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def engine(small_disk: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def counted(folder: Path, name: str, rows: int) -> str:
-    """A pipeline that counts the words of a file. They are long, and nothing makes them shorter."""
+    """A pipeline that counts the words of a file. The words are long and incompressible."""
     (folder / f"{name}.csv").write_text("word\n" + "".join(f"{sha512(b'%d' % at).hexdigest()}\n" for at in range(rows)))
     count = {"group_by": ["word"], "aggregates": [{"function": "COUNT", "name": "n"}]}
     nodes = [("words", "csv", {"path": f"{name}.csv"}), ("counts", "aggregate", count), ("sink", "sink", {})]
@@ -71,7 +71,7 @@ def test_a_full_disk_of_temporary_files_is_a_sentence_and_the_next_run_is_fine(
     full = engine("run", large, *to_all)
     assert (full.returncode, full.stdout) == (1, "")
     (sentence,) = full.stderr.splitlines()
-    # Which of the two comes first is a matter of who writes first: the run, or Spark as it sorts.
+    # The error depends on who writes first: the run, or Spark's sort.
     says_what = re.search("there is no room left where the run keeps its files|the disk is full", sentence)
     assert says_what, sentence
     assert str(small_disk) in sentence

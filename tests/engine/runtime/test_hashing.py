@@ -1,4 +1,4 @@
-"""Keys as numbers: equal rows have equal hashes and codes, others have other codes, and numbers sort as rows would."""
+"""Keys as numbers: equal rows have equal hashes and codes, different rows different codes; codes sort like rows."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def rows(draw: st.DrawFn) -> list[pa.Array]:
     size = draw(st.integers(0, 12))
     cut = draw(st.integers(0, 2))
     values = (st.lists(st.one_of(st.none(), COLUMNS[t]), min_size=size + cut, max_size=size + cut) for t in types)
-    # A slice's buffers begin before it does.
+    # A slice, so that the buffers have an offset.
     return [pa.array(draw(of_type), type_).slice(cut) for of_type, type_ in zip(values, types, strict=True)]
 
 
 def same(part: Any) -> Any:
-    """What makes two parts of a key the same: NaN is NaN, zero has no sign."""
+    """The identity of a part of a key: NaN equals NaN, and zero has no sign."""
     if isinstance(part, float):
         return "NaN" if part != part else part + 0.0
     return tuple(part) if isinstance(part, list) else part
@@ -76,7 +76,7 @@ def test_rows_are_ordered_by_code_and_then_as_they_lie(given_codes: list[int], b
     assert order_of(codes, bits).tolist() == sorted(range(len(codes)), key=lambda at: (codes[at], at))
 
 
-# A hash says in which bucket a key's state lies: what one version wrote, another one has to find.
+# A hash determines the bucket of a key's state, so other versions must compute the same hash.
 @pytest.mark.parametrize(
     ("column", "hash_"),
     [

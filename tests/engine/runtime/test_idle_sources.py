@@ -1,4 +1,4 @@
-"""Sources that stand still above a union: what fires because of it, and whom nobody waits for when it comes back."""
+"""Idle sources above a union: the windows that fire, and sources that resume behind the combined watermark."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from engine.model.pipeline import Pipeline
 from tests.engine.runtime.test_live import Fed, run_live
 
-# Flink 2.3 was asked with two filesystem tables, `source.monitor-interval` and these files, and
+# The answer of Flink 2.3, with two filesystem tables, `source.monitor-interval` and these files, and
 #   SET 'table.exec.source.idle-timeout' = '5 s';
 #   SELECT window_end, k, SUM(v) FROM TABLE(TUMBLE(TABLE (a UNION ALL b), DESCRIPTOR(ts), INTERVAL '10' SECOND)) ...
-# Both were idle after 5 s: what ends at 10 and 20 s fired. Then came the second file of b, behind; with that of a, what
-# ends at 30 s fired at once, seconds before b was idle again.
+# Both were idle after 5 s, and the windows that end at 10 and 20 s fired. Then the second file of b arrived, behind the
+# watermark. With the next file of a, the windows that end at 30 s fired at once, seconds before b was idle again.
 FILES = {
     "a": ["a,1,1000\na,2,12000\na,3,25000\n", "", "a,4,31000\n"],
     "b": ["b,10,2000\nb,20,5000\n", "b,30,8000\nb,40,22000\n", ""],
@@ -55,13 +55,13 @@ def test_windows_fire_once_sources_are_idle_and_nobody_waits_for_one_that_comes_
     feed()
     first = Fed(feed)
     run_live(pipeline(), spark, tmp_path, tmp_path / "first", first)
-    # The clock's decision is made up here: both are idle after what came first.
+    # The clock's decision is invented: both are idle after their first files.
     decisions = list(first.decisions)
     decisions[0] = replace(decisions[0], idle=["a", "b"])
-    # The run is lost in between: who has not caught up yet is in the store, too.
+    # The run fails in between: its checkpoint also has the sources that have not caught up yet.
     live = Fed(lambda: True, lost=frozenset({1, 2}))
     run_live(pipeline(), spark, tmp_path, tmp_path / "live", live, attempts=3, decisions=decisions)
-    # Events 6 and 7: a and b are idle. 10 is the last record of a; 11 is the end, of which Flink's tables have none.
+    # Events 6 and 7: a and b become idle. 10 is the last record of a. 11 is the end, which Flink's tables do not have.
     assert [(row["seq"], row["window_end_ms"] // 1000) for row in live.fires] == [(7, 10), (7, 20), (10, 30), (11, 40)]
     fired = [(f"{row[2].second}s", row[0], row[3]) for seq, _, _, row in live.records["windows"] if seq < 11]
     assert set(fired) == ANSWER

@@ -1,4 +1,4 @@
-"""Events of all sources are numbered densely from 1, in order of arrival; the end of a source is one too."""
+"""The events of all sources have consecutive numbers from 1, in order of arrival; the end of a source is an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late records that are routed: they go on from the second output, and stay in the ledger."""
+"""Routed late records: they are emitted by the second output, and remain in the late records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has a limit, so that a pipeline takes no machine along: windows per record, a worker's memory."""
+"""Limits that protect the machine from a pipeline: windows per record, a worker's memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live run: the same changelog as a bounded one, however its records came, and after whatever ended it."""
+"""A live run has the same changelog as a bounded run, for any arrival of its records and after any failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def source(name: str, **parameters: Any) -> dict[str, Any]:
 
 
 def two_sources(**options: str) -> Pipeline:
-    """A window, a join of two sources, a count and a Top N: what fires, what updates and what takes back."""
+    """A window, a join of two sources, a count and a Top N: firings, updates and retractions."""
     count = {"function": "COUNT", "name": "n"}
     total = {"function": "SUM", "argument": "v", "name": "total"}
     nodes = [
@@ -59,7 +59,7 @@ def two_sources(**options: str) -> Pipeline:
 
 
 def rows(seed: int, size: int) -> Iterator[str]:
-    """Lines of records out of order, some of them too late, one of them broken."""
+    """Lines with records out of order, some of them late, one of them broken."""
     chance = random.Random(seed)
     for at in range(size):
         time = at * 40 - chance.choice([0, 0, 100, 2500])
@@ -67,9 +67,9 @@ def rows(seed: int, size: int) -> Iterator[str]:
 
 
 class Fed(TraceRecorder):
-    """A recorder of a live run whose sources get more with every epoch, until nothing is left.
+    """A recorder of a live run that feeds the sources after every epoch, until the feed is empty.
 
-    It remembers what a store would. lost: of which epochs the commit fails, once.
+    It keeps what a store would keep. lost: the epochs whose commit fails, once each.
     """
 
     def __init__(self, feed: Callable[[], bool], lost: frozenset[int] = frozenset()) -> None:
@@ -97,7 +97,7 @@ class Fed(TraceRecorder):
 
 
 def feeder(folder: Path, seed: int, files: dict[str, list[str]]) -> Callable[[], bool]:
-    """Appends some of the lines to their files with each call, cut anywhere; a second file begins half way."""
+    """A function that appends a random part of the lines to their files; a second file begins half way."""
     chance = random.Random(seed)
     left = {name: "".join(lines) for name, lines in files.items()}
     sizes = {name: len(text) for name, text in left.items()}
@@ -107,7 +107,7 @@ def feeder(folder: Path, seed: int, files: dict[str, list[str]]) -> Callable[[],
         file.write_text("k,v,ts\n")
 
     def feed() -> bool:
-        # Without a whole line nothing is taken, and nobody asks for more.
+        # Without a complete line there would be no epoch, and so no further call.
         while any(left.values()) and not append():
             pass
         return any(left.values())
@@ -132,7 +132,7 @@ def feeder(folder: Path, seed: int, files: dict[str, list[str]]) -> Callable[[],
 def run_live(
     pipeline: Pipeline, spark: SparkSession, folder: Path, state: Path, recorder: Fed, attempts: int = 1, **live: Any
 ) -> None:
-    """Run until the feed ends; each attempt goes on where the one before was lost."""
+    """Run until the feed ends; each attempt resumes where the previous one failed."""
     for attempt in range(attempts):
         how = Live(recorder.control, 1, checkpoint=recorder.checkpoint, **live)
         plan, files = plan_of(pipeline, spark, folder), LocalFiles(state / f"attempt-{attempt}")
@@ -145,7 +145,7 @@ def run_live(
 
 
 def listed(pipeline: Pipeline, recorder: TraceRecorder) -> Pipeline:
-    """The same pipeline, bounded, with its events in the order in which they came."""
+    """The same pipeline, bounded, with its events in the order of their arrival."""
     order = [row["source"] for row in recorder.watermarks if not row["is_end"]]
     arrival = {"mode": "listed", "order": order, "ends": "together"}
     return Pipeline.from_dict(pipeline.model_dump() | {"arrival": arrival})
@@ -167,7 +167,7 @@ def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_
         bounded = run_pipeline(
             listed(pipeline, recorder), spark, tmp_path, tmp_path / "bounded", epochs=3, partitions=2
         )
-    # Rejected rows have no position: they come with the epoch that met them.
+    # Rejected rows have no position: they are in the epoch that read them.
     recorder.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))
     assert recorder.text().splitlines() == bounded.text().splitlines()
 
@@ -296,7 +296,7 @@ def test_a_step_runs_one_epoch_of_as_many_records_as_are_asked_for(spark: SparkS
     plan, files = plan_of(pipeline, spark, tmp_path), LocalFiles(tmp_path / "state" / "attempt")
     with in_process():
         run(plan, spark=spark, recorder=Stepping(), folder=tmp_path, files=files, live=Live(control, records=2))
-    # The line of names is one, too.
+    # The header counts as one, too.
     assert sizes == [1, 3, 5]
 
 

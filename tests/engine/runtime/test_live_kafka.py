@@ -1,4 +1,4 @@
-"""A live run on topics: as a bounded run over the same messages, whatever ended it, and again when they are gone."""
+"""A live run on topics equals a bounded run over its messages, after any failure; a replay needs no brokers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.golden.trace import run_pipeline
 
 
 def pipeline(servers: str) -> Pipeline:
-    """A window over changes of orders, and how many users a town has, who move."""
+    """A window over changes of orders, and the number of users per town, which changes as users move."""
     total = {"function": "SUM", "argument": "v", "name": "total"}
     count = {"function": "COUNT", "name": "n"}
     time = {"metadata": [{"name": "ts", "of": "timestamp"}], "event_time": "ts"}
@@ -45,7 +45,7 @@ def pipeline(servers: str) -> Pipeline:
 
 
 def write(brokers: Cluster, chance: random.Random, first: int, size: int) -> None:
-    """Orders in three partitions, and users who move and go; one message of each cannot be read."""
+    """Orders in three partitions, and users who move and leave; one message of each topic is broken."""
     for at in range(first, first + size):
         order = "{" if at == 5 else {"k": chance.choice("ab"), "v": at}
         brokers.send("orders", order, partition=at % 3, ms=1_700_000_000_000 + at * 120)
@@ -82,7 +82,7 @@ def test_whatever_is_lost_on_the_way_it_says_what_a_bounded_run_says(spark: Spar
     ]
     assert len(recorder.decisions) > 3
     assert recorder.text().splitlines() == bounded.text().splitlines()
-    # The brokers are gone; what was received is not.
+    # The brokers are gone, but the received messages remain.
     replayed = Fed(lambda: True)
     run_live(document, spark, tmp_path, tmp_path / "again", replayed, decisions=recorder.decisions)
     replayed.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))

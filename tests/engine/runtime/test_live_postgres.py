@@ -1,4 +1,4 @@
-"""A live run on a table of PostgreSQL: each change counts once, whatever is lost on the way."""
+"""A live run on a PostgreSQL table: each change counts once, even if commits fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.engine.sources.postgres_server import Server, server
 
 
 def pipeline(port: int) -> Pipeline:
-    """How many users a town has, and the sum of what they owe."""
+    """The number of users per town, and the sum of their debts."""
     users = {
         **{"host": "127.0.0.1", "port": port, "database": "postgres", "user": "studio"},
         **{"table_name": "users", "slot": "studio"},
@@ -35,7 +35,7 @@ def pipeline(port: int) -> Pipeline:
 
 
 def change(running: Server, chance: random.Random) -> None:
-    """Some transactions, of several changes each."""
+    """Run some transactions of several changes each."""
     with running.connect() as connection:
         connection.autocommit = False
         for _ in range(3):
@@ -66,7 +66,7 @@ def test_what_comes_out_is_what_the_table_says(spark: SparkSession, tmp_path: Pa
             nonlocal rounds
             rounds -= 1
             if rounds >= 0:
-                # A round may come to nothing; then nothing is taken, and nobody asks for more.
+                # The transactions may change nothing: without this row there would be no epoch, and so no further call.
                 running.run(f"INSERT INTO users VALUES (100 + {rounds}, 'z', 1)")
                 change(running, chance)
             return rounds >= 0

@@ -1,6 +1,6 @@
-"""Mini-batch in runs: bundles count what reaches the operator, and are the same for any partitions and epochs.
+"""Mini-batch in runs: bundles count the operator's input, and are the same for any partitions and epochs.
 
-The keys of a bundle leave it by their bucket in Flink's hash map: b before a and c, those before d; k2 before k1.
+The keys of a bundle are emitted in order of their buckets in Flink's hash map: b, then a and c, then d; k2 before k1.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 @pytest.fixture
 def runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a pipeline whole, then cut into epochs on several partitions, and with bundles by Spark: all are equal.
+    """Runs a pipeline in one epoch, cut into epochs on several partitions, and with bundles by Spark: all are equal.
 
-    Then the second of three epochs has its bundles made as those of many records, in jobs of Spark.
+    In the last run, Spark jobs compute the bundles of the second of three epochs, as for many records.
     """
     asked: list[str] = []
 
@@ -165,7 +165,7 @@ def test_a_join_folds_both_sides_and_ends_its_bundles_with_either_input(runs: An
             "options": OPTIONS | {"table.exec.mini-batch.size": "100"},
         }
     )
-    # The left source ends at 5, before the right one begins: its rows are padded there.
+    # The left source ends at 5, before the right one begins, so its rows are padded there.
     trace = runs(pipeline)
     assert [(one.seq, one.kind, one.row[1], one.row[3]) for one in trace.records["j"]] == [
         (5, 0, 3, None),

@@ -1,4 +1,4 @@
-"""Recordings of live runs, read by the real loop."""
+"""Recordings of live runs, read by real runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.golden.trace import run_pipeline
 
 
 class Stored(Fed):
-    """A live run that is in a store, too. seen: called after each epoch."""
+    """A live run that is also recorded in a store. seen: called after each epoch."""
 
     def __init__(self, feed: Callable[[], bool], store: Store, run_id: int, seen: Callable[[], None]) -> None:
         super().__init__(feed)
@@ -63,7 +63,7 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
             recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
 
-        # Of a run that went on: what had come until then, and not a record more. This one is read by Spark's workers.
+        # A recording during the run: exactly the records so far. Spark's workers read this one.
         some = on_recordings(pipeline, so_far[0], tmp_path)
         part = run_pipeline(some, spark, tmp_path, tmp_path / "part", partitions=1)
         for name in ("left", "right"):
@@ -77,7 +77,7 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
 
 
 def comparable(text: str) -> list[str]:
-    """A trace without the names of the sources, and rejected rows in one order: they have no position."""
+    """A trace without the operators of the sources. Rejected rows are sorted, since they have no position."""
     records, _, rejected = text.partition("== rejected rows")
     lines = records.replace(": csv ", ": recording ").splitlines()
     return [*lines, *sorted(line for line in rejected.splitlines() if line)]
@@ -86,10 +86,10 @@ def comparable(text: str) -> list[str]:
 def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recording(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The clock's decisions are made up here: which epochs end with an idle source."""
+    """The clock's decisions are invented: which epochs end with an idle source."""
     with Store.open(tmp_path / "studio.duckdb") as store:
         pipeline = two_sources(**{"table.exec.source.idle-timeout": "1 h"})
-        # One window over both sources: it is held by the one that is behind.
+        # A window over both sources, whose watermark is held back by the slower one.
         both = {"id": "both", "operator": "union", "parameters": {}}
         total = {"function": "COUNT", "name": "n"}
         window = {"kind": "tumble", "size_ms": 500, "group_by": [], "aggregates": [total]}
@@ -115,12 +115,12 @@ def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recor
         assert live.text() != first.text()
         turns = stretches(turn for output in live.outputs for turn in output.turns)
         assert set(turns) == {"left", "right"}
-        # Its recording has it, too: the windows that fired then fire again, with the same event, in any split.
+        # The recording has the idle times, too: the same windows fire again at the same events, in any split.
         again = on_recordings(pipeline, store.recordings.write(run_id), tmp_path)
         with in_process():
             recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
-        # What pages say of the watermark is what the operator saw: a window fires where it reaches the window's end.
+        # The pages show the operator's watermark: a window fires at the event at which it reaches the window's end.
         shown = store.timeline.timeline(run_id, node="per_window").combined.to_pylist()
         steps = Timeline.of([(row["seq"], row["watermark_ms"]) for row in shown])
         fired = [row for row in live.fires if row["node"] == "per_window" and row["seq"] <= shown[-1]["seq"]]

@@ -19,7 +19,7 @@ def test_a_rehearsal_runs_on_spark_and_leaves_no_files(
     seen: list[bool] = []
 
     def note(nobody: object, output: EpochOutput) -> None:
-        # What workers have written is there while it goes on.
+        # The workers' files exist during the run.
         seen.extend(Path(file.path).exists() for files in output.edges.values() for file in files)
 
     monkeypatch.setattr(Nobody, "commit", note)

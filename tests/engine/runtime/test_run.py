@@ -1,4 +1,4 @@
-"""A run that fails, is cancelled, or meets an empty source says so, and at the right node."""
+"""A run that fails, is cancelled, or has an empty source reports this, at the right node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pipeline(operator: str, rows: list[Any] | None = None, **parameters: Any) ->
 
 
 class Told(TraceRecorder):
-    """A recorder that notes how the run ended, and does something at the first epoch."""
+    """A recorder that notes a failure, and calls `on_begin` at the beginning of the run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ def test_a_large_input_is_spread_over_more_tasks_than_cores(
     assert recorder.text() == run_locally(many, spark, FOLDER).text()
     cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     assert len(buckets) == 2
-    # Few tasks read the input each for itself.
+    # If there are few tasks, each reads the input itself.
     assert all(count > 4 and is_spread if is_large else count == cores for count, is_spread in buckets)
 
 

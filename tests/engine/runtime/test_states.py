@@ -1,4 +1,4 @@
-"""What is kept of keys between epochs, held to a dictionary: any changes, buckets, merges."""
+"""The states of keys between epochs, compared with a dictionary: any changes, buckets, merges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.spark.workspace import Workspace
 KEY = pa.field(key_name(0), pa.string())
 KERNEL = pa.schema([("value", pa.int64())])
 KEYS = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "dd", "eee"]))
-# What an epoch says of a key: some rows, each with what it waits for, or that nothing is left.
+# An epoch's state of a key: some rows, each with the time of its timer; without rows, the key has no state any more.
 SAID = st.lists(st.tuples(st.integers(0, 9), st.one_of(st.none(), st.integers(0, 50))), max_size=3)
 EPOCH = st.tuples(st.dictionaries(KEYS, SAID, max_size=4), st.sampled_from([1, 3, 3, 3]))
 
@@ -122,7 +122,7 @@ def test_many_files_become_one_and_many_of_those_another(tmp_path: Path) -> None
 
 
 def test_epochs_of_other_buckets_keep_no_files_from_becoming_one(tmp_path: Path) -> None:
-    # One that came late has more records, and more buckets: for hours, each file stayed, and each was looked at.
+    # A delayed epoch has more records, and so more buckets. Without the merge, every file would remain and be read.
     states = States(str(tmp_path))
     for epoch in range(4 * MANY):
         states.write({"a": [(epoch, None)], "b": [(epoch % 3, None)]}, 3 if epoch % 5 == 2 else 1)
@@ -137,7 +137,7 @@ def test_a_file_of_the_keys_that_are_wanted_is_all_that_is_looked_at(tmp_path: P
     assert states.read([], 7, 1) == {"a": [(1, None)]}
     assert states.read(["c"], 7, 1) == {"a": [(1, None)], "c": [(3, None)]}
     assert states.read([], None, 1) == {}
-    # The end of a source is a watermark that everything reaches, but what waits for none.
+    # The end of a source is a watermark that reaches all timers, but not keys without one.
     assert states.read([], NEVER, 1) == {"a": [(1, None)], "b": [(2, None)]}
 
 

@@ -1,4 +1,4 @@
-"""For whom sources wait: by a clock that the test moves."""
+"""Idle timeouts and alignment groups of sources, with a clock that the test advances."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_source_without_records_for_the_timeout_becomes_idle_once() -> None:
     assert waiting.newly_idle(at, (), (), ("a",), 1099) == []
     assert waiting.newly_idle(at, (), (), (), 1198) == []
     assert waiting.newly_idle(at, (), (), (), 1199) == ["a"]
-    # It is idle already; then it has ended.
+    # First a is already idle; then it has ended.
     assert waiting.newly_idle(before("a", a=5, b=5), (), (), (), 1400) == []
     assert waiting.newly_idle(at, ("a",), (), (), 1900) == []
 
@@ -55,7 +55,7 @@ def test_a_source_waits_for_the_slowest_of_its_group_as_it_was_last_told() -> No
     assert waiting.held(before(a=20, b=10, c=99), (), 0) == frozenset()
     assert waiting.held(before(a=21, b=15, c=99), (), 99) == {"a"}
     assert waiting.held(before(a=21, b=15, c=99), (), 100) == frozenset()
-    # One that is idle or has ended holds nobody; one that has no watermark yet holds all.
+    # An idle or ended source holds no other source; a source without a watermark holds all others.
     assert waiting.held(before("b", a=90, b=15, c=99), (), 200) == frozenset()
     assert waiting.held(before(a=90, b=15, c=99), ("b",), 300) == frozenset()
     assert waiting.held(before(a=90, b=MIN_WATERMARK, c=99), (), 400) == {"a"}

@@ -1,4 +1,4 @@
-"""Scripts read and written in tests, and pipelines compared but for their layout."""
+"""Reads and writes scripts in tests, and compares pipelines without their layout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> W
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:
-    """What a pipeline says: everything but where its nodes stand and in which order its edges are listed."""
+    """The content of a pipeline: all except the places of its nodes and the order of its edges."""
     nodes = [plain_node(node).model_dump(exclude={"place"}) for node in pipeline.nodes]
     edges = sorted((edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges)
     rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges"})
@@ -33,7 +33,7 @@ def content(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def operators(script: Script) -> list[str]:
-    """The nodes in one line each: id, operator and inputs."""
+    """One line per node: id, operator and inputs."""
     pipeline = script.pipeline
     return [
         " ".join([node.id, node.operator, *(f"< {edge.source}" for edge in pipeline.inputs(node.id))])

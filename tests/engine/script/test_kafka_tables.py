@@ -1,4 +1,4 @@
-"""Tables over topics and over PostgreSQL: options of Flink's connectors in, and out again as the same table."""
+"""Tables over topics and PostgreSQL: Flink's connector options are read, and written again as the same table."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
     assert found["event_time"] == "ts"
     plain = USERS.replace("upsert-kafka", "kafka").replace("'key.format' = 'json', ", "")
     grouped = plain.replace("localhost:9092',", "localhost:9092', 'properties.group.id' = 'g',")
-    # As in Flink, a table that does not say where begins with what its group has committed.
+    # As in Flink, a table without a start begins at the offsets that its group has committed.
     assert parameters(grouped, spark)["start"] == "group-offsets"
 
 

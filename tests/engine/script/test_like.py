@@ -1,4 +1,4 @@
-"""CREATE TABLE ... LIKE, and options that SET names: what a script's statements say, without Spark."""
+"""CREATE TABLE ... LIKE, and options of SET, without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION ... LANGUAGE PYTHON: from a file beside the script, and from and to the studio's own scripts."""
+"""CREATE FUNCTION ... LANGUAGE PYTHON: from a file beside the script, and in the studio's own scripts."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_pipeline_written_and_read_again_is_the_same(folder: Path, spark: Spar
     written = sql_of(pipeline, analyzer, folder)
     assert "CREATE TEMPORARY FUNCTION twice AS 'functions.twice' LANGUAGE PYTHON;" in written.text
     assert any("Flink needs twice in a file functions.py of python.files." in each for each in written.warnings)
-    # Nothing beside the script is needed.
+    # No file beside the script is needed.
     again = script_of(written.text, analyzer, folder / "made")
     assert sql_of(again.pipeline, analyzer, folder).text == written.text
     assert calls(again.pipeline) == calls(pipeline)

@@ -1,4 +1,4 @@
-"""What a script says, statement by statement, and what is refused, with line and column."""
+"""The statements of a script, and rejections with line and column."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_windows_of_processing_time_are_of_the_times_at_which_records_arrived(sp
     source = read(ARRIVED, spark).pipeline.node("t").parameters
     assert source["event_time"] == "arrived"
     assert source["processing_time"]
-    # Two records of the last millisecond of a window are both in it.
+    # Two records in the last millisecond of a window are both in it.
     assert changelog(ARRIVED, spark) == [("+I", "a", 2), ("+I", "a", 1)]
     with pytest.raises(SqlRejected, match=r"studio\.arrived is 1, not a text"):
         read(ARRIVED.replace('"arrived"', "1"), spark)
@@ -147,7 +147,7 @@ def test_a_folder_that_is_watched_is_so_in_a_script_and_back(spark: SparkSession
 
 
 def two_sinks(sums: str, sums_columns: str, counts: str) -> str:
-    """A script of two sinks over one view."""
+    """A script with two sinks over one view."""
     return (
         WORDS
         + ROWS
@@ -332,5 +332,5 @@ def test_each_of_many_nested_views_is_read_a_few_times_and_called_as_it_is(monke
     text = WORDS + ROWS + "CREATE VIEW v0 AS SELECT k, v AS c0 FROM t;" + "".join(views) + "SELECT * FROM v39;"
     script = reading.script_of(text, Typed(), Path())
     assert {f"v{at}" for at in range(1, 40)} <= {node.id for node in script.pipeline.nodes}
-    # Once each for the job, then each with those right below it.
+    # Each view is read once for the job, then once more with the views directly below it.
     assert reads < 8 * 40

@@ -52,7 +52,7 @@ def test_a_conformance_case_in_the_form_of_a_script_is_the_same_pipeline(path: P
     back = read(script.text, spark)
     assert content(back.pipeline) == content(pipeline)
     if path in COVERING:
-        # The same pipeline but for what says the same: a default that is left out, a type by another name.
+        # Equal except for equivalent forms, such as an omitted default or another name of a type.
         assert written(back.pipeline, spark).text == script.text
 
 
@@ -78,7 +78,7 @@ def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None
 
 
 def _with_rows(pipeline: Pipeline, random: Random) -> Pipeline:
-    """The pipeline with a row or two in its source, and where it has an event time, maybe one that counts ms."""
+    """The pipeline with two rows in its source."""
     document: dict[str, Any] = pipeline.model_dump(mode="json")
     parameters = document["nodes"][0]["parameters"]
     kind = ["+I"] if parameters["changelog"] else []
@@ -152,7 +152,7 @@ def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> Non
     file = tmp_path / "job.py"
     program = program_of(examples()["01-word-frequency"])
     assert program.count('get_spark("local[*]")') == 1
-    # On the server of the other tests, which saves a JVM.
+    # On the server of the other tests, to save a JVM.
     file.write_text(program.replace("local[*]", "local[2]"), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Tables of files in Flink SQL: what a source writes is what a script reads."""
+"""Tables of files in Flink SQL: a script reads the statement that a source writes."""
 
 from __future__ import annotations
 

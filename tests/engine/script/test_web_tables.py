@@ -1,4 +1,4 @@
-"""Tables over files of the web: read and written without asking anybody, as the declared columns say all."""
+"""Tables over files of the web: read and written without a request, as the declared columns are sufficient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine.script.scripts import content, read, written
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A host that there never is: whoever asks it fails.
+# The tests use a host that never exists: any request to it fails.
 TABLE = "CREATE TABLE t (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = '{url}', 'format' = '{format}');"
 
 

@@ -1,4 +1,4 @@
-"""A cluster of Kafka brokers in this process, as librdkafka mocks them for its own tests."""
+"""A cluster of mocked Kafka brokers in this process, from librdkafka."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 @dataclass
 class Cluster:
-    """The brokers, and somebody who writes to them. servers: their addresses."""
+    """Brokers with a producer. servers: the brokers' addresses."""
 
     servers: str
     producer: Producer
 
     def send(self, topic: str, *values: Any, key: Any = None, partition: int = 0, ms: int | None = None) -> None:
-        """Write messages; what is no text is written as JSON, and None as nothing."""
+        """Write messages: texts and bytes as they are, None as a tombstone, other values as JSON."""
         for value in values:
             self.producer.produce(topic, _bytes(value), _bytes(key), partition, timestamp=0 if ms is None else ms)
         assert self.producer.flush(30) == 0
@@ -37,20 +37,20 @@ def _bytes(value: Any) -> bytes | None:
 
 @contextmanager
 def cluster(brokers: int = 1, **options: Any) -> Iterator[Cluster]:
-    """Brokers; topics are there once somebody names them, with four partitions."""
+    """Brokers. A topic is created when it is first used, with four partitions."""
     mocking = Producer({"test.mock.num.brokers": brokers, "bootstrap.servers": "mocked", "log_level": 0})
     found = mocking.list_topics(timeout=30).brokers.values()
     servers = ",".join(f"{broker.host}:{broker.port}" for broker in found)
     yield Cluster(servers, Producer({"bootstrap.servers": servers, "log_level": 0, "linger.ms": 0, **options}))
-    # The brokers are the producer's.
+    # The brokers live as long as this producer.
     mocking.flush(1)
 
 
 @contextmanager
 def broker(executable: str, topic: str) -> Iterator[Cluster]:
-    """A Tansu broker, which keeps its messages in memory, with a topic of one partition.
+    """A Tansu broker with its messages in memory, and a topic with one partition.
 
-    It says that a partition ends after as many messages as there were batches: each message is a batch here.
+    It reports the number of batches as the end offset of a partition, so each message is its own batch.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -74,7 +74,7 @@ def broker(executable: str, topic: str) -> Iterator[Cluster]:
 
 @contextmanager
 def cluster_elsewhere() -> Iterator[tuple[Cluster, subprocess.Popen[str]]]:
-    """Brokers in a process of their own, which can be stopped and go on."""
+    """Brokers in a separate process, which can be stopped and continued."""
     command = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:

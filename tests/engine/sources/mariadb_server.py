@@ -1,4 +1,4 @@
-"""A MariaDB server of its own for tests: Debian's packages with its programs, in a temporary folder."""
+"""A separate MariaDB server for tests: the programs of Debian's packages, with data in a temporary folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def run(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Run statements as its superuser; the rows of the last one."""
+        """Run statements as the superuser, and return the rows of the last one."""
         connection = pymysql.connect(host="127.0.0.1", port=self.port, user="root", autocommit=True)
         with closing(connection), connection.cursor() as cursor:
             for statement in statements:
@@ -40,14 +40,14 @@ class Server:
             return list(cursor.fetchall())
 
     def stop(self) -> None:
-        """Stop it, whoever is connected."""
+        """Stop the server, even with open connections."""
         self.process.kill()
         self.process.wait()
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[Server]:
-    """A server without data. Skips where MariaDB is not installed."""
+    """A server without data. Skips the test if MariaDB is not available."""
     program = _installed()
     if program is None:
         pytest.skip(f"there is no MariaDB here, and Debian's packages {_PACKAGES} cannot be installed")
@@ -94,12 +94,12 @@ def _wait_until_it_answers(made: Server, log: Path) -> None:
 
 
 def _installed() -> str | None:
-    """The server's program; Debian's package is installed where that can be done."""
+    """The server's program, installed from Debian's packages if possible; None if it is not available."""
     apt = shutil.which("apt-get")
     if _is_there() or apt is None or os.geteuid() != 0:
         return shutil.which("mariadbd") if _is_there() else None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Workers of one test run arrive here together, and apt allows only one at a time.
+    # Workers of one test run get here at the same time, and apt allows only one at a time.
     with (Path(sys.prefix) / "mariadb.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in ([apt, "update"], [apt, "install", "-y", "--no-install-recommends", *_PACKAGES]):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for tests: Debian's package `postgresql`, in a temporary folder."""
+"""A separate PostgreSQL server for tests: Debian's package `postgresql`, with data in a temporary folder."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ class Server:
     programs: Path
 
     def connect(self) -> psycopg.Connection[Any]:
-        """Its superuser, who commits every statement."""
+        """A connection of the superuser, with autocommit."""
         return psycopg.connect(host="127.0.0.1", port=self.port, dbname="postgres", user="studio", autocommit=True)
 
     def run(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Run statements; the rows of the last one."""
+        """Run statements, and return the rows of the last one."""
         with self.connect() as connection:
             for statement in statements:
                 cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description is not None else []
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c wal_level=logical"
         options += " -c fsync=off -c max_wal_senders=4 -c max_replication_slots=8 -c shared_buffers=16MB"
         self._call("pg_ctl", "-D", "data", "-w", "-t", "60", "-l", "log", "-o", options, "start")
 
     def stop(self) -> None:
-        """Stop it, whoever is connected."""
+        """Stop the server, even with open connections."""
         self._call("pg_ctl", "-D", "data", "-m", "immediate", "-w", "stop")
 
     def _call(self, program: str, *arguments: str) -> None:
-        # A server does not run as root.
+        # PostgreSQL refuses to run as root.
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         command = [str(self.programs / program), *arguments]
         done = subprocess.run(
@@ -61,12 +61,12 @@ class Server:
 
 @contextmanager
 def server(folder: Path) -> Iterator[Server]:
-    """A server without data. Skips where PostgreSQL is not installed."""
+    """A server without data. Skips the test if PostgreSQL is not available."""
     programs = _programs() or _installed()
     if programs is None:
         pytest.skip("there is no PostgreSQL here, and Debian's package postgresql cannot be installed")
     if os.geteuid() == 0:
-        # Its own user has to see the folder.
+        # The user of the server needs access to the folder.
         shutil.chown(folder, "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -81,17 +81,17 @@ def server(folder: Path) -> Iterator[Server]:
 
 
 def _programs() -> Path | None:
-    """Where the newest one is installed."""
+    """The folder with the programs of the newest installed version."""
     return next((place for place in sorted(_PLACES.glob("*/bin"), reverse=True) if (place / "initdb").exists()), None)
 
 
 def _installed() -> Path | None:
-    """Install Debian's package, where that can be done."""
+    """Install Debian's package, if possible."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         return None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Workers of one test run arrive here together, and apt allows only one at a time.
+    # Workers of one test run get here at the same time, and apt allows only one at a time.
     with (Path(sys.prefix) / "postgresql.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in ([apt, "update"], [apt, "install", "-y", "--no-install-recommends", "postgresql"]):

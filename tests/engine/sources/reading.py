@@ -1,4 +1,4 @@
-"""Reads a source in a test: records in order of arrival, and what was rejected."""
+"""Reads a source in a test: records in order of arrival, and rejected rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, source: Source, folder: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The values of the records, as Spark prints them, in order; and (file, line, raw, reason) of the rejected."""
+    """The values of the records as Spark's texts, in order; and (file, line, raw, reason) of the rejected rows."""
     frame = source.read(spark, "n", folder).rows
     names = [column.name for column in source.derive("n", folder).schema]
     assert [field.name for field in frame.schema] == [ORDINAL, KIND, WATERMARK, *names, *REJECTED_COLUMNS]
     texts = [f"CAST({quote(name)} AS STRING)" for name in names]
-    # One job for both.
+    # One Spark job for both.
     rows = frame.orderBy(ORDINAL).selectExpr(ORDINAL, *REJECTED_COLUMNS, *texts).collect()
     records = [row for row in rows if row[REASON] is None]
     assert len({row[ORDINAL] for row in records}) == len(records)

@@ -1,4 +1,4 @@
-"""Files that are changelogs, from the source to the result: in one epoch and in several."""
+"""Changelog files from the source to the result, in one epoch and in several."""
 
 from __future__ import annotations
 

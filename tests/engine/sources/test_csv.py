@@ -141,7 +141,7 @@ def test_an_empty_file_with_names_has_no_rows(spark: SparkSession, tmp_path: Pat
 
 
 def test_splits_and_files_keep_the_order_of_lines_and_exact_line_numbers(spark: SparkSession, tmp_path: Path) -> None:
-    """Files of very different sizes, cut into many splits, which Spark packs by size."""
+    """Files of very different sizes, cut into many splits, which Spark groups by size."""
     expected, broken = [], []
     for name, rows in (("1.csv", 40), ("2.csv", 3000), ("3.csv", 7), ("4.csv", 900)):
         lines = ["id,file"]

@@ -1,4 +1,4 @@
-"""Change data in the envelopes of Debezium, Canal and Maxwell."""
+"""Change data in the formats of Debezium, Canal and Maxwell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def row(id_: Any, name: Any, weight: Any) -> dict[str, Any]:
 
 
 def changes(spark: SparkSession, source: EnvelopeFile, folder: Path) -> tuple[list[str], list[tuple[int, str]]]:
-    """The records, as `+I 1 a 2.5`, and line and reason of those that were rejected."""
+    """The records, such as `+I 1 a 2.5`, and line and reason of the rejected rows."""
     frames = source.read(spark, "n", folder)
     assert frames.rejected is not None
     names = source.derive("n", folder).schema.names

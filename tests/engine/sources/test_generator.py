@@ -1,4 +1,4 @@
-"""The generator: the same records every time, with the disorder that was asked for."""
+"""The generator: the same records every time, with the requested disorder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are posted, as a source: columns before the first post, and what a live run reads of them."""
+"""Posted rows as a source: columns before the first post, and the records that a live run reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics of Kafka: what bounded and live runs read of them, in which order, and what is said where they cannot."""
+"""Kafka topics: the records of bounded and live runs, their order, and errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def source(brokers: Cluster, topic: str, **parameters: Any) -> Kafka:
 
 
 def records(scan: Scan) -> list[tuple[Any, ...]]:
-    """The records of a scan, with their kind where they have one."""
+    """The records of a scan, with their kinds if there are any."""
     found = []
     for part in (each for given in scan.parts for each in scan.read(given)):
         for row in part.records.to_pylist():
@@ -51,14 +51,14 @@ def records(scan: Scan) -> list[tuple[Any, ...]]:
 
 
 def bounded(kafka: Kafka, folder: Path) -> tuple[list[Any], list[Any]]:
-    """The records and the rejected messages of a run that ends."""
+    """The records and the rejected messages of a bounded run."""
     scan = kafka.scan("n", folder)
     rejected = [tuple(row) for given in scan.parts for part in scan.read(given) for row in part.rejected]
     return records(scan), rejected
 
 
 def take(stream: KafkaStream, position: Json = None, limit: Limit = ALL, wanted: int = 1) -> tuple[Taken, list[Any]]:
-    """What a live run takes until there are so many records, and the last poll."""
+    """Poll like a live run until there are enough records. Returns the last poll and all records."""
     found: list[Any] = []
     for _ in range(200):
         taken = stream.poll(position, limit, 0)
@@ -75,7 +75,7 @@ def test_a_bounded_run_reads_partitions_in_the_order_of_their_timestamps(
 ) -> None:
     for at in range(12):
         brokers.send(topic, {"id": at, "note": "x\ny"}, partition=at % 3, ms=1000 + at)
-    # Within a partition the order is that of the offsets, whatever the clocks said.
+    # Within a partition the order is that of the offsets, whatever the timestamps.
     brokers.send(topic, {"id": 99}, partition=1, ms=5)
     brokers.send(topic, {"id": 12}, partition=0, ms=1020)
     found, _ = bounded(source(brokers, topic), tmp_path)
@@ -176,7 +176,7 @@ def test_a_live_run_goes_on_and_what_it_took_can_be_read_again(brokers: Cluster,
     assert found == [(0, None), (1, None)]
     assert taken.behind == "1 messages"
     stream.close()
-    # Another process: what was received and not taken comes again.
+    # Another process: messages that were received but not taken are read again.
     again = source(brokers, topic).stream("n", tmp_path, "run")
     brokers.send(topic, {"id": 3})
     after, found = take(again, taken.position, wanted=2)
@@ -218,7 +218,7 @@ def test_messages_that_expired_are_said_and_a_topic_that_was_made_anew_too(
     stream = source(brokers, topic).stream("n", tmp_path, "run")
     taken, _ = take(stream)
     stream.close()
-    # A mocked partition keeps five megabytes.
+    # A mocked partition stores five megabytes.
     brokers.send(topic, *("x" * 500_000 for _ in range(14)), {"id": 1})
     again = source(brokers, topic).stream("n", tmp_path, "run")
     after, found = take(again, taken.position)
@@ -314,7 +314,7 @@ def test_where_folders_are_named_no_option_leads_out_of_them(
     monkeypatch.setenv("CHANGELOG_STUDIO_SECRETS", "LEADS_OUT")
     with pytest.raises(PipelineError, match=f"properties: {name} leads to none of the folders"):
         check_options({name: value}, "n")
-    # What a variable holds is looked at before the client gets it.
+    # The value of a variable is checked before it is passed to the client.
     renamed = name.replace("truststore", "ca")
     with pytest.raises(PipelineError, match=f"properties: {renamed} leads to none of the folders"):
         Client("localhost:1", {name: "${env:LEADS_OUT}"}, "n")

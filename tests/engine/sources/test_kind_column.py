@@ -1,4 +1,4 @@
-"""Files that hold a changelog: a column says of each row what it does."""
+"""Files with a changelog: a column has the kind of each row."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def with_a_name_of(name: bytes) -> bytes:
-    """A file whose one column is named so, in four bytes."""
+    """A file whose single column has this name of four bytes."""
     file = BytesIO()
     pq.write_table(pa.table({"kkkk": [1]}), file)
     return file.getvalue().replace(b"kkkk", name)

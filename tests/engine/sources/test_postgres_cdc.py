@@ -1,4 +1,4 @@
-"""A table of PostgreSQL: its rows and then its changes, each once, whatever happens in between."""
+"""A PostgreSQL table: its rows and then its changes, each once, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_server_knows_the_columns_and_the_key(postgres: Server, table: str, 
         ("a", "STRING"),
     ]
     assert list(found.primary_key) == ["id"]
-    # They are what the table is read as.
+    # The table is read with these columns.
     postgres.run(f"UPDATE {table} SET i = 7, d = 1.5, f = 0.5, t = '2024-05-01', day = '2024-05-01', a = '{{1}}'")
     read = source(postgres, table, columns=[column.model_dump() for column in found.columns])
     scan = read.scan("n", tmp_path)
@@ -94,7 +94,7 @@ def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
     postgres: Server, table: str, tmp_path: Path
 ) -> None:
     stream = source(postgres, table).stream("n", tmp_path, "run")
-    # The slot has the first of these too, and the snapshot does not have the second.
+    # The first of these rows is in both the snapshot and the slot, the second one only in the slot.
     database = Database(stream.address, "n")
     database.prepare(stream.slot, "")
     postgres.run(f"INSERT INTO {table} VALUES (3, 'seen', NULL)")
@@ -111,10 +111,10 @@ def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
     after, changes = polled(stream, taken.position)
     assert changes == [("-U", 1, "a"), ("+U", 1, "b"), ("-D", 2, None)]
     stream.close()
-    # Killed before that was kept: the same again, and what was kept can be read.
+    # Killed before the position was stored: the same changes again, and the stored messages are readable.
     again = source(postgres, table).stream("n", tmp_path, "run")
     assert polled(again, taken.position)[1] == changes
-    # Killed after it was kept and before it was acknowledged: nothing again.
+    # Killed after the position was stored and before it was acknowledged: no repetition.
     again.close()
     third = source(postgres, table).stream("n", tmp_path, "run")
     postgres.run(f"INSERT INTO {table} VALUES (5, 'c', NULL)")
@@ -180,14 +180,14 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     postgres.start()
     postgres.run(f"INSERT INTO {table} VALUES (7, 'back', NULL)")
     assert polled(stream, waiting.position)[1] == [("+I", 7, "back")]
-    # Another run takes the slot: this one says so instead of missing changes.
+    # Another run takes over the slot: this run fails instead of missing changes.
     other = source(postgres, table).stream("n", tmp_path, "other")
     assert "belonged to another run" in polled(other)[0].notes[0]
     with pytest.raises(SourceError, match="another run has taken over the replication slot"):
         stream.poll(waiting.position, ALL, 0)
     stream.close()
     other.close()
-    # Of what is deleted, only the other one is the slot's run; that it has no epoch does not matter.
+    # Of the deleted runs, only the other one owns the slot, and deletes it even without an epoch.
     for run, left in (("run", 1), ("other", 0)):
         assert source(postgres, table).let_go("n", tmp_path, run, None) == ()
         assert not list(tmp_path.glob(f"received/*-{place_of('', 'n', run)[-12:]}"))
@@ -198,7 +198,7 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
 def test_a_slot_that_is_used_for_another_table_has_its_changes(postgres: Server, table: str, tmp_path: Path) -> None:
     first = source(postgres, table).stream("n", tmp_path, "run")
     polled(first)
-    # Begun anew, as after a kill before anything was kept: it is its own slot.
+    # A restart, as after a kill before the first epoch: the slot still belongs to the run.
     again = source(postgres, table).stream("n", tmp_path, "run")
     assert polled(again)[0].notes == ()
     postgres.run(f"CREATE TABLE other_{table} (LIKE {table})", f"ALTER TABLE other_{table} REPLICA IDENTITY FULL")

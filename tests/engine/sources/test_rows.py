@@ -1,4 +1,4 @@
-"""Rows typed in: values, kinds, watermark events and what is rejected."""
+"""Rows in the document: values, kinds, watermark events and rejected rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of PostgreSQL and MariaDB, read once: their types, their order, and what is said where they cannot be read."""
+"""Tables of PostgreSQL and MariaDB, read once: their types, their order, and errors."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Run = Callable[..., list[tuple[Any, ...]]]
 
 @dataclass
 class Shop:
-    """A database with a user who may read, ada with the password `pw`."""
+    """A database with a read-only user, ada with the password `pw`."""
 
     make: type[TableServer]
     where: dict[str, Any]
     run: Run
 
     def source(self, table: str, **parameters: Any) -> TableServer:
-        """A table, with the columns that it has."""
+        """The source of a table, with the table's columns."""
         made = self.make.model_validate({**self.where, "table_name": table, **parameters})
         if "columns" in parameters:
             return made
@@ -70,7 +70,7 @@ def shop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Sho
     return found
 
 
-# As the server declares a column, a value of it; the type here, and what is read.
+# The server's type of a column, a value in SQL, the type here, and the value that is read.
 POSTGRES = [
     ("smallint", "-7", "smallint", -7),
     ("bigint", "9223372036854775807", "bigint", 2**63 - 1),
@@ -140,7 +140,7 @@ def test_rows_come_in_an_order_that_is_always_the_same(shop: Shop) -> None:
     for order, wanted in (((), [1, 2, 3, 4]), (("name",), [1, 2, 3, 4]), (("n",), [2, 4, 1, 3])):
         records, _ = rows_of(shop.source("numbers", order_by=order), Path())
         assert [row[:2] for row in records] == list(enumerate(wanted, 1)), order
-    # A view has no key: all of its columns, texts by their bytes.
+    # A view has no key: it is sorted by all columns, texts by their bytes.
     assert [row[1:] for row in rows_of(shop.source("seen"), Path())[0]] == [("B", 1), ("a", None), ("b", 0), ("b", 1)]
     head = shop.source("numbers").head(2, "n", Path(), Path())
     assert [row[1] for row in rows_of(head, Path())[0]] == [1, 2]

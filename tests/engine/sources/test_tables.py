@@ -22,12 +22,12 @@ from engine.sources.sqlite import Sqlite
 from tests.engine.sources.workbooks import DAY, ERROR, TIME, write_workbook
 
 NOON = datetime.fromisoformat("2024-05-01 12:00")
-# 2024-05-01 12:00 as Excel counts.
+# 2024-05-01 12:00 as an Excel number.
 EXCEL_NOON = 45413.5
 
 
 def rows_of(source: RowFile, folder: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Records with their line, and rejected rows, as workers read them."""
+    """Records with their lines, and rejected rows, as workers read them."""
     scan = source.scan("n", folder)
     assert scan is not None
     records, rejected = [], []

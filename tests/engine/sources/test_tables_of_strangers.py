@@ -1,4 +1,4 @@
-"""Databases and workbooks that a stranger made: nothing is written, nothing else is read, nothing goes on for ever."""
+"""Untrusted databases and workbooks: nothing is written, no other file is read, and every read ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def readers() -> list[str]:
-    """The processes that read for this one."""
+    """The reader processes of this process."""
     listed = subprocess.check_output(["ps", "-ww", "--ppid", str(os.getpid()), "-o", "args="], text=True)
     return [line for line in listed.splitlines() if "engine.reading.tables.apart" in line]
 
@@ -58,7 +58,7 @@ def readers() -> list[str]:
             for make in (Sqlite, DuckDb)
             for wanted in ("n", "count(*) AS n")
         ),
-        # No database interrupts a function.
+        # Neither database interrupts a function.
         (DuckDb, "SELECT levenshtein(repeat('a', 2000000), repeat('b', 2000000)) AS n"),
         (Sqlite, f"SELECT instr({LONG}, substr({LONG}, 4000000) || 'b') AS n"),
     ],
@@ -66,7 +66,7 @@ def readers() -> list[str]:
 def test_a_view_without_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[RowFile], view: str
 ) -> None:
-    # A process that has just begun takes half a second to come to the view.
+    # A new process takes half a second until it reads the view.
     monkeypatch.setattr(databases, "LOOK_S", 1.0)
     monkeypatch.setattr(databases, "ROWS_S", 1.0)
     fill = sqlite_with if make is Sqlite else duckdb_with
@@ -82,7 +82,7 @@ def test_a_view_without_end_is_ended(
 def test_what_computes_its_values_is_read_like_a_table(
     tmp_path: Path, make: type[RowFile], fill: Callable[..., None]
 ) -> None:
-    """In a process of its own, which ends with who reads."""
+    """Views and generated columns are read in a separate process, which ends with its reader."""
     fill(
         tmp_path / "a.db",
         "CREATE TABLE t (a INT, s VARCHAR, twice INT GENERATED ALWAYS AS (a * 2) VIRTUAL)",
@@ -133,7 +133,7 @@ def test_a_database_with_a_write_ahead_log_is_read_and_nothing_is_left_beside_it
     before = files_of(tmp_path)
     assert rows_of(Sqlite(path="a.sqlite"), tmp_path) == ([(1, 1)], [])
     assert files_of(tmp_path) == before
-    # While somebody writes it, what has been committed to the log is read as well.
+    # With an open writer, the committed rows in the log are read as well.
     with sqlite3.connect(tmp_path / "a.sqlite") as writer:
         writer.execute("INSERT INTO t VALUES (2)")
         writer.commit()
@@ -147,7 +147,7 @@ def test_a_virtual_table_is_read_without_what_it_hides(tmp_path: Path) -> None:
 
 
 def test_of_a_value_that_is_too_long_only_enough_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hexadecimal digits would be twice as much; what is much too long is not even read."""
+    """Hexadecimal digits take twice as much, so only a part is converted; a much longer value is not even read."""
     monkeypatch.setattr(kept_rows, "LINE_BYTES", 10_000)
     monkeypatch.setattr(kept_rows, "RAW_CHARS", 1 << 20)
     monkeypatch.setattr(sqlite_file, "LINE_BYTES", 10_000)
@@ -267,7 +267,7 @@ FIRST = '<row r="1"><c r="A1"><v>1</v></c></row>'
     ],
 )
 def test_a_sheet_with_a_far_cell_is_not_read(tmp_path: Path, rows: str, size: str) -> None:
-    """All between its first and its last cell would be held in memory: the process would end without a word."""
+    """All cells between the first and the last would be in memory, and the process would be killed without an error."""
     sheet_with(tmp_path / "far.xlsx", rows)
     sentence = f"far.xlsx has a sheet whose cells lie so far apart that it would take {size} MB of memory, .*Delete"
     with pytest.raises(StudioError, match=sentence):
@@ -275,7 +275,7 @@ def test_a_sheet_with_a_far_cell_is_not_read(tmp_path: Path, rows: str, size: st
 
 
 def ods_with(path: Path, rows: str) -> None:
-    """A workbook of LibreOffice with one table."""
+    """A LibreOffice workbook with one table."""
     spaces = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
     )

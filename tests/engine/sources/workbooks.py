@@ -11,13 +11,13 @@ _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 Cell = str | float | tuple[float, int] | bool | None
-# Styles of numbers, by their place in the file: plain, a time, a day.
+# Styles of numbers, by their index in the file: plain, a time, a day.
 TIME, DAY = 1, 2
 ERROR = "#DIV/0!"
 
 
 def write_workbook(path: Path, sheets: Mapping[str, Mapping[int, Sequence[Cell]]]) -> None:
-    """Write sheets, each by the numbers of its rows. A pair is a number with its style."""
+    """Write sheets, each with its rows by number. A pair is a number with its style."""
     names = list(sheets)
     tags = "".join(f'<sheet name="{escape(name)}" sheetId="{at}" r:id="r{at}"/>' for at, name in enumerate(names, 1))
     links = "".join(

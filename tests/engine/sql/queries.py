@@ -1,4 +1,4 @@
-"""Queries over four tables, and the pipelines that they are read into, as lines of text."""
+"""Queries over five tables, and their pipelines as lines of text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.engine.planning import rows
 
 
 class GuessedTypes:
-    """Without Spark: columns have their types, conditions are BOOLEAN, JSON is text, all else is BIGINT or an array."""
+    """An analyzer without Spark: types of columns; else BOOLEAN for conditions, text for JSON, BIGINT or an array."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
@@ -54,7 +54,7 @@ TABLES = (
 
 
 def read(sql: str, **more: Any) -> Pipeline:
-    """The pipeline of a query over t, a (which knows when its rows arrived), u, c and the versioned table w."""
+    """The pipeline of a query over t, a (with the arrival times of its rows), u, c and the versioned table w."""
     return pipeline_of(sql, TABLES, GuessedTypes(), Path(), **more)
 
 
@@ -70,7 +70,7 @@ def lines(pipeline: Pipeline) -> list[str]:
 
 
 def _described(parameters: Mapping[str, Any]) -> str:
-    """Parameters on one line, columns of projections as `name: expression`."""
+    """Parameters on one line, with columns of projections as `name: expression`."""
     parts = []
     for name, value in parameters.items():
         if name == "columns":

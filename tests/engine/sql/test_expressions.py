@@ -1,4 +1,4 @@
-"""Expressions of Flink SQL, and that Spark computes for them what Flink does: `flink_answers.txt`."""
+"""Expressions of Flink SQL: Spark's values equal Flink's, from `flink_answers.txt`."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def test_expressions_have_the_types_and_values_that_flink_gives_them(spark: Spar
 
 
 def _bare(type_: str) -> str:
-    """A type without its precision, where ours has none."""
+    """A type without the precision that our types do not have."""
     return flink_type(type_).replace("TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ").replace("TIMESTAMP(3)", "TIMESTAMP")
 
 
 def _text(value: Any, type_: str) -> str:
-    # Arrow widens a FLOAT; Flink prints its own digits.
+    # Arrow widens a FLOAT to a DOUBLE; Flink prints the digits of a FLOAT.
     return str(numpy.float32(value)) if type_ == "float" else json.dumps(_plain(value), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Every function of Flink is read, or refused with the reason."""
+"""Every function of Flink is supported, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine.sql.queries import read
 
 LINES = (Path(__file__).parent / "flink_functions.txt").read_text(encoding="utf-8").splitlines()
 FLINKS = frozenset(" ".join(line for line in LINES if not line.startswith("#")).split())
-# What has a syntax or a place of its own.
+# Functions with a special syntax, or for special places.
 READ = {
     "CAST": "SELECT CAST(k AS INT) AS x FROM t",
     "CEIL": "SELECT CEIL(v) AS x FROM t",
@@ -47,7 +47,7 @@ READ = {
     "TRY_CAST": "SELECT TRY_CAST(k AS INT) AS x FROM t",
     "VARIANCE": "SELECT VARIANCE(v) AS x FROM t",
 }
-# Flink 2.3 refuses these in streaming, and so does the studio.
+# Flink 2.3 rejects these in streaming, and so does the studio.
 AS_IN_FLINK = {
     name: f"SELECT {name}({argument}) OVER (ORDER BY rt) AS x FROM t"
     for name, argument in (("CUME_DIST", ""), ("LEAD", "v"), ("NTILE", "2"), ("PERCENT_RANK", ""))

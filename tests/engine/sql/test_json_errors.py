@@ -1,4 +1,4 @@
-"""ERROR ON EMPTY, ERROR ON ERROR, and a key that comes twice or is NULL: they end the run with a sentence."""
+"""ERROR ON EMPTY, ERROR ON ERROR, and duplicate or NULL keys: they end the run with an error."""
 
 from __future__ import annotations
 

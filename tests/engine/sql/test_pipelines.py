@@ -1,4 +1,4 @@
-"""Queries and the pipelines that they are read into, from `pipelines.txt`."""
+"""Queries and their pipelines, from `pipelines.txt`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not read, and what is said of it: line, column, what is wrong, what would work."""
+"""Unsupported SQL is reported with its line, its column, the reason and an alternative."""
 
 from __future__ import annotations
 

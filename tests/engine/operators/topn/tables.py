@@ -1,4 +1,4 @@
-"""Top N cases in short: the order as SQL writes it, the range as a tuple, columns by name."""
+"""Top N cases in short form: the order in SQL, the range as a tuple, columns by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Range = tuple[int, int | str] | tuple[int, int | str, bool]
 
 
 def sort_columns(order: str, names: Sequence[str]) -> list[SortColumn]:
-    """`v DESC NULLS FIRST, id` over columns of these names."""
+    """The sort columns of an order such as `v DESC NULLS FIRST, id`."""
     columns = []
     for item in order.split(","):
         words = item.split()

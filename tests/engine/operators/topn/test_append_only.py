@@ -1,4 +1,4 @@
-"""AppendFast: the best rows of an insert-only input, as Flink emits them."""
+"""AppendFast: Flink's output for the best rows of an insert-only input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Top N in the planner: schema, keys, the strategy and what it asks for, and Flink SQL."""
+"""Top N in the planner: schema, keys, the strategy with its requirements, and Flink SQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DELETES = Derived(SCHEMA, ALL_CHANGES, KEY)
 
 
 class NoAnalyzer:
-    """Top N asks for no expression."""
+    """An analyzer that fails: Top N does not analyze expressions."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         raise AssertionError(expression)
@@ -53,7 +53,7 @@ def derive(operator: TopN, given: Derived = APPEND) -> Derived:
 
 
 def planned(operator: TopN, given: Derived, update: UpdateKind) -> tuple[str, TopNKernel]:
-    """The strategy's name and the kernel for an input that writes updates so."""
+    """The strategy's name and the kernel for an input with this update kind."""
     step, strategy = stepped(operator, given, update)
     kernel = step.kernel()
     assert isinstance(kernel, TopNKernel)

@@ -1,4 +1,4 @@
-"""Properties of Top N: the output is the batch answer at any time, and nothing is left when all is taken back."""
+"""Properties of Top N: the output always equals the batch answer, and retracting all rows leaves no state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def batch(table: Sequence[Row], order: str, ranks: tuple[int, int, bool]) -> Cou
 
 
 def apply(table: Counter[Row], emitted: Sequence[Emitted]) -> None:
-    """Apply a changelog to a table, strictly: what is taken back must be there."""
+    """Apply a changelog to a table, strictly: retracted rows must be present."""
     for record in emitted:
         if record.kind in (INSERT, UPDATE_AFTER):
             table[record.row] += 1
@@ -44,7 +44,7 @@ def apply(table: Counter[Row], emitted: Sequence[Emitted]) -> None:
 
 
 def changes_of(steps: Sequence[tuple[int, Row]]) -> tuple[list[Input], list[Row]]:
-    """A changelog, and the rows that are left: of equal rows the first goes first."""
+    """A changelog, and the remaining rows. The oldest of equal rows is retracted first."""
     table: list[Row] = []
     inputs: list[Input] = []
     for choice, row in steps:
@@ -106,7 +106,7 @@ def test_update_fast_is_the_batch_answer_after_every_record(
         apply(shown, [e for e in out.emitted if e.seq == item.seq])
         place = next((at for at, row in enumerate(table) if row[0] == item.row[0]), None)
         if ranks[:2] == (1, 1):
-            # A Top 1 takes every record for a row.
+            # A Top 1 treats every record as a new row.
             table.append(item.row)
         elif place is not None and table[place][1] == item.row[1]:
             table[place] = item.row
@@ -142,7 +142,7 @@ def test_epochs_change_nothing(
 def assert_follows(
     inputs: Sequence[Input], emitted: Sequence[Emitted], order: str, ranks: tuple[int, int, bool]
 ) -> None:
-    """The output is the batch answer over the input so far, after every record."""
+    """Check after every record that the output equals the batch answer over the input so far."""
     shown: Counter[Row] = Counter()
     table: list[Row] = []
     for item in inputs:

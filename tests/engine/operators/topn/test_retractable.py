@@ -1,4 +1,4 @@
-"""Retract: the best rows of an input that may take back any row, as Flink emits them."""
+"""Retract: Flink's output for the best rows of an input that may retract any row."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ test_cases = check_cases(
             7    -D    a    2   6  2
         """,
         ),
-        # Flink 2.3 misses the deletion at 10: it keeps rows with the kind they were last emitted with.
+        # Flink 2.3 misses the deletion at 10: it stores rows with the kind of their last emission.
         ranked(
             "ranks 2 to 3 without rank",
             "v DESC",

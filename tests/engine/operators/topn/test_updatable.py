@@ -1,4 +1,4 @@
-"""UpdateFast: the best rows of an input whose rows are replaced by better ones, as Flink emits them."""
+"""UpdateFast: Flink's output for the best rows of an input whose rows are replaced by better ones."""
 
 from __future__ import annotations
 
