@@ -38,10 +38,10 @@ from engine.sql.nodes.emitter import Emitter
 
 _OWN: Final = {
     "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",
-    "early_every_ms": "early firing: Flink's windows fire once, at their end",
-    "late": "late rows as an output: Flink drops them",
+    "early_fire_every_ms": "early firing: Flink's windows fire once, at their end",
+    "early_fire_each_record": "early firing: Flink's windows fire once, at their end",
+    "late_records": "late rows as an output: Flink drops them",
 }
-_ATTRIBUTES: Final = "name", "description"
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,6 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     inputs = [edge.source for edge in known.edges]
     sql, unknown = query_of(node, inputs, draft.emitter)
     _warn_of(node, unknown, draft)
-    comments = [*_own_additions(node), *_otherwise(node, inputs, draft.emitter)]
-    draft.warnings += [f"{node.id}: {comment}" for comment in comments]
     # The first choice that is read as this node, else the first one, with a directive for the missing parts.
     choices = dict.fromkeys([unquoted(sql), unquoted(sql, _expressions(node)), sql])
     statements = [f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(query)};" for query in choices]
@@ -150,6 +148,8 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
         tried.append(back)
     else:
         statement, back = statements[0], tried[0]
+    comments = [*_own_additions(node, back), *_otherwise(node, inputs, draft.emitter)]
+    draft.warnings += [f"{node.id}: {comment}" for comment in comments]
     lines = [*(f"-- {comment}" for comment in comments), *_directives(node, back), statement]
     draft.parts.append("\n".join(lines))
     place_node(node, inputs, draft.emitter, None)
@@ -221,10 +221,14 @@ def _directives(node: Node, back: Node | None) -> list[str]:
     return [f"-- studio.node: {_json({'operator': whole.operator, 'parameters': whole.parameters})}"]
 
 
-def _own_additions(node: Node) -> list[str]:
-    """Comments about features of a node that Flink lacks."""
+def _own_additions(node: Node, back: Node | None) -> list[str]:
+    """Comments about features of a node that Flink lacks: those that its SQL and the options do not give it."""
     parameters = configured(node).model_dump(mode="json", exclude_defaults=True)
-    return [f"Not in Flink: {sentence}." for name, sentence in _OWN.items() if parameters.get(name)]
+    known = parameters_of(back) if back is not None and back.operator == node.operator else {}
+    additions = [
+        sentence for name, sentence in _OWN.items() if parameters.get(name) and known.get(name) != parameters[name]
+    ]
+    return [f"Not in Flink: {sentence}." for sentence in additions]
 
 
 def _otherwise(node: Node, inputs: Sequence[str], emitter: Emitter) -> list[str]:

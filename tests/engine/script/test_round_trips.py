@@ -147,6 +147,29 @@ def test_a_view_that_is_edited_counts_for_more_than_what_is_said_above_it(spark:
     )
 
 
+@pytest.mark.parametrize(
+    ("parameter", "value", "sentence"),
+    [
+        ("allowed_lateness_ms", 5000, "allowed lateness: Flink's windows drop late rows"),
+        ("early_fire_every_ms", 2000, "early firing: Flink's windows fire once, at their end"),
+        ("early_fire_each_record", True, "early firing: Flink's windows fire once, at their end"),
+        ("late_records", "port", "late rows as an output: Flink drops them"),
+    ],
+)
+def test_what_flink_lacks_is_a_comment_and_a_warning(
+    parameter: str, value: Any, sentence: str, spark: SparkSession
+) -> None:
+    document = examples()["02-window-late-record"].model_dump(mode="json")
+    windows = next(node for node in document["nodes"] if node["id"] == "windows")
+    windows["parameters"][parameter] = value
+    next(node for node in document["nodes"] if node["operator"] == "sink")["parameters"]["mode"] = "changelog"
+    pipeline = Pipeline.model_validate(document)
+    script = written(pipeline, spark)
+    assert f"-- Not in Flink: {sentence}." in script.text.splitlines()
+    assert f"windows: Not in Flink: {sentence}." in script.warnings
+    assert content(read(script.text, spark).pipeline) == content(pipeline)
+
+
 @pytest.mark.slow
 def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> None:
     file = tmp_path / "job.py"
