@@ -40,6 +40,15 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
     expect(rows(page, "What event 2 did").first).to_contain_text("World")
 
 
+def test_a_record_of_an_earlier_event_is_traced_until_the_event_changes(open_page: OpenPage) -> None:
+    page = open_page("retractions?run=1&event=3")
+    expect(page.get_by_text("because of event 3")).to_be_visible()
+    rows(page, "Where the record comes from").nth(3).click()
+    expect(page.get_by_text("because of event 1")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_text("because of event 2")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
     open_page: OpenPage, scheme: Literal["light", "dark"]

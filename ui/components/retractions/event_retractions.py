@@ -26,16 +26,18 @@ _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 
 @guarded
 def _pick(text: str) -> None:
-    st.session_state[_RECORD] = (state.run, *place_of(text))
+    st.session_state[_RECORD] = (state.run, state.event, place_of(text))
 
 
 def _record(run: Run, cascade_places: list[Place]) -> Place | None:
-    """The record that is traced: the picked one, by default the last record of the event's cascade."""
+    """The record that is traced: the one picked at this event, by default the last record of the event's cascade.
+
+    The picked one can be of an earlier event: the trace leads there.
+    """
     picked = st.session_state.get(_RECORD)
-    if picked is not None and picked[0] == run.run_id:
-        name, row = picked[1], picked[2]
-        if st.session_state.get(f"{_RECORD}-event") == state.event or (name, row) in cascade_places:
-            return name, row
+    if picked is not None and picked[:2] == (run.run_id, state.event):
+        place: Place = picked[2]
+        return place
     return cascade_places[-1] if cascade_places else None
 
 
