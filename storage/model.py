@@ -128,10 +128,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class EdgeColumn:
-    """A column of an edge: its name in the pipeline, its name in the table, its Spark type, its DuckDB type.
-
-    time: the unit of an event time column, else None.
-    """
+    """A column of an edge. stored_as: its name in the table. time: the unit of an event time column, else None."""
 
     name: str
     stored_as: str
@@ -144,8 +141,7 @@ class EdgeColumn:
 class StoredView:
     """The view of an edge without own records: it shows the records of another edge, with the suffix after each step.
 
-    table: the other edge's table. columns: the columns of that table, in the order of the view's columns.
-    shares_lifetimes: whether the rows of both have the same lifetimes.
+    table: the other edge's table. columns: its columns, in the view's order. shares_lifetimes: both have the same rows.
     """
 
     table: str
@@ -389,8 +385,7 @@ class Timeline:
     points: seq, source, event_time_ms, state ("in time", "out of order", "late"), records (how many it
     represents). watermarks: seq, source, watermark_ms: the steps of each source, from its value before the range on.
     combined: seq, watermark_ms, once all sources have one. fires: node, seq, window_start_ms, window_end_ms, windows
-    (how many it represents). ends: the event at which each source ended. idle: the events during which each source was
-    idle. is_exact: no decimation.
+    (how many it represents). ends: the last event of each source. idle: idle ranges by source. is_exact: all points.
     """
 
     from_seq: int
