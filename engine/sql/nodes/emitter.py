@@ -50,6 +50,15 @@ class Emitted:
 Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 
+@dataclass(frozen=True)
+class Made:
+    """The nodes and edges at one moment, with the derived outputs."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+    derived: dict[str, Derived]
+
+
 @dataclass
 class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
@@ -77,6 +86,14 @@ class Emitter:
             return self.makers[type(relation)](self, relation, frozenset(needed))
         finally:
             self.above, self._emitting = around, emitting
+
+    def made(self) -> Made:
+        """The nodes so far, to go back to."""
+        return Made(list(self.nodes), list(self.edges), dict(self.derived))
+
+    def back_to(self, made: Made) -> None:
+        """Drop the nodes that were made since."""
+        self.nodes, self.edges, self.derived = made.nodes, made.edges, made.derived
 
     def schema(self, emitted: Emitted) -> Schema:
         """The columns of a node's output."""

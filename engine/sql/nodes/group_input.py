@@ -50,13 +50,22 @@ def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> t
     used = _columns([*relation.groups, *relation.calls]).union(*map(mentioned, unread))
     if merged is not None and (number := _number(relation.input)) is not None:
         used |= {number}
-    # COUNT(*) alone reads no column, so there is nothing to project.
-    read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
-    emitted = emitter.emit(selected(relation.input, read) if read else relation.input, used)
+    emitted = _emitted(emitter, relation, used)
     if unread and _is_normalised(emitter, emitted.node):
         # A normaliser keeps the columns that are read above it; the aggregate does not show those of unread calls.
         emitted = emitter.narrowed(emitted, tuple(used))
     return emitted, relation
+
+
+def projected(emitter: Emitter, relation: Aggregate) -> Emitted:
+    """The input as nodes, with the columns that the groups and calls read, and no others."""
+    return _emitted(emitter, relation, _columns([*relation.groups, *relation.calls]))
+
+
+def _emitted(emitter: Emitter, relation: Aggregate, used: frozenset[str]) -> Emitted:
+    # COUNT(*) alone reads no column, so there is nothing to project.
+    read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
+    return emitter.emit(selected(relation.input, read) if read else relation.input, used)
 
 
 def _is_normalised(emitter: Emitter, node: str) -> bool:

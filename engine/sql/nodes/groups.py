@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -21,7 +22,7 @@ from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.group_input import input_of, rows_counted
+from engine.sql.nodes.group_input import input_of, projected, rows_counted
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of
 from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, ungrouped
@@ -44,16 +45,31 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     windows = attached_windows(relation)
     if windows is not None and not is_plain:
         return _per_attached_window(emitter, relation, windows)
+    start, whole = emitter.made(), relation
     emitted, relation = input_of(emitter, relation, needed)
     group_by, taken = _group_by(emitter, emitted, relation.groups)
     made = _calls(emitter, emitted, relation.calls, taken)
     if is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(one, group_by) for _, one in made):
-        return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
+        if needed.issuperset(whole.columns):
+            return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
+        emitter.back_to(start)
+        return _read_ungrouped(emitter, relation, needed)
     aggregates = [parameters for _, parameters in made]
     parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
+
+
+def _read_ungrouped(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
+    """An aggregate with one row per group as a projection of what is read: the nodes below compute nothing else."""
+    relation = replace(relation, groups=tuple(group for group in relation.groups if group[0] in needed))
+    emitted = projected(emitter, relation)
+    if not relation.columns:
+        return Emitted(emitted.node, {})
+    group_by, taken = _group_by(emitter, emitted, relation.groups)
+    made = _calls(emitter, emitted, relation.calls, taken)
+    return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
 
 
 def _per_window(
