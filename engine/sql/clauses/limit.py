@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from sqlglot import exp
 
 from engine.sql.algebra import (
+    Aggregate,
     Expr,
     Filter,
+    Join,
     Rank,
     Relation,
     Select,
     Sorted,
     SortKey,
+    Union,
     free_name,
     is_free,
     mentioned,
@@ -58,7 +61,7 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         order or limit,
         skipped + 1,
         skipped + count,
-        keeps=_selected(below, items),
+        keeps=_selected(below, [*items.values(), *(key.expression for key in sorted_by)]),
     )
     return selected(rank, tuple((name, items[name]) for name in columns))
 
@@ -97,13 +100,28 @@ def _is_cheaper_below(relation: Select) -> bool:
             return True
 
 
-def _selected(below: Relation, items: Mapping[str, Expr]) -> tuple[str, ...]:
-    """The columns below. Directly above a filter or a rank only those that are read, and the rank itself."""
-    if not isinstance(below, Rank | Filter):
-        return below.columns
-    read = frozenset().union(*map(mentioned, items.values()))
-    number = below.name if isinstance(below, Rank) else None
-    return tuple(name for name in below.columns if name in read or name == number)
+def _selected(below: Relation, items: Iterable[Expr]) -> tuple[str, ...]:
+    """The columns below that the limit keeps: all of them, unless a projection moves further down than that.
+
+    Past a filter, a union or a join only the columns go that are read, and those of the join's condition, or the first
+    one of a side. A rank keeps its number, an aggregate its groups.
+    Source: Flink PROJECT_RULES, PruneAggregateCallRule.
+    """
+    read = frozenset().union(*map(mentioned, items))
+    match below:
+        case Filter() | Union():
+            pass
+        case Rank(name=number):
+            read |= {number}
+        case Aggregate(groups=groups):
+            read |= dict(groups).keys()
+        case Join(as_of=None, condition=condition):
+            read = read.union(*map(mentioned, condition))
+            sides = (below.left.columns, tuple(below.right_names.values()))
+            read |= {side[0] for side in sides if read.isdisjoint(side)}
+        case _:
+            return below.columns
+    return tuple(name for name in below.columns if name in read)
 
 
 def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:

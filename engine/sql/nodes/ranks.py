@@ -28,8 +28,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     used = [name for name in relation.input.columns if name in read]
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
-        below, more = (relation.input, []) if relation.is_limit else _with_inner_rank(relation.input)
-        below, computed = _with_results(below)
+        below, more, computed = (relation.input, [], ()) if relation.is_limit else _with_more(relation.input)
         emitted = emitter.emit(below, [*used, *more, *computed])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
@@ -46,6 +45,13 @@ def _without_constants(relation: Rank) -> Rank:
         return relation
     literals = {name for name, item in below.items if isinstance(item.unnest(), exp.Literal | exp.Boolean)}
     return replace(relation, partition=tuple(name for name in relation.partition if name not in literals))
+
+
+def _with_more(relation: Relation) -> tuple[Relation, list[str], tuple[str, ...]]:
+    """The input of a Top N, with the columns that it keeps in addition, and those that are only computed."""
+    below, kept = _with_inner_rank(relation)
+    below, computed = _with_results(below)
+    return below, kept, computed
 
 
 def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
