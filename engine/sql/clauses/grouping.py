@@ -16,7 +16,7 @@ from sqlglot import exp
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
-from engine.sql.clauses.grouping_sets import expanded, grouping_sets, with_grouping
+from engine.sql.clauses.grouping_sets import expanded, grouping_sets, in_order, with_grouping
 from engine.sql.clauses.window_functions import group_window
 from engine.sql.functions.refused import no_function
 from engine.sql.names import Aggregates
@@ -49,6 +49,9 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     written = group.expressions if group is not None else []
     keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
     relation, keys, items, condition = _with_group_window(scope.relation, keys, items, condition)
+    if sets is not None:
+        everything = (*(item for _, item in items), *(() if condition is None else (condition,)))
+        keys = in_order(relation, keys, list(chain.from_iterable(map(_arguments, everything))))
     groups = by_key = _group_names(keys, items)
     if sets is not None:
         bound = [tuple(scope.bind(key) for key in one) for one in sets]
@@ -58,16 +61,19 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
         by_key = [*by_key, number]
         items = [(name, with_grouping(item, keys, columns)) for name, item in items]
         condition = with_grouping(condition, keys, columns) if condition is not None else None
+    # A result without a name is called by its place, as in Flink. What is computed of calls leaves them these names.
+    by_place = [f"EXPR${at}" for at, (name, item) in enumerate(items) if name is None and is_aggregate(item.unnest())]
     taken = [name for name, _ in groups]
     calls: list[Named] = []
-    for name, item in items:
+    for at, (name, item) in enumerate([*items, *([] if condition is None else [(None, condition)])]):
         for call in _calls(item):
-            if all(call != known for _, known in calls):
-                wanted = name if name is not None and call == item.unnest() else f"EXPR${len(groups) + len(calls)}"
-                calls.append((free_name(wanted, [*taken, *(one for one, _ in calls)]), call))
-    for call in _calls(condition) if condition is not None else ():
-        if all(call != known for _, known in calls):
-            calls.append((free_name(f"EXPR${len(groups) + len(calls)}", [*taken, *(one for one, _ in calls)]), call))
+            if any(call == known for _, known in calls):
+                continue
+            if call == item.unnest() and at < len(items):
+                calls.append((free_name(name or f"EXPR${at}", [*taken, *dict(calls)]), call))
+            else:
+                others = [*taken, *dict(calls), *by_place]
+                calls.append((free_name(f"EXPR${len(groups) + len(calls)}", others), call))
     known = [*by_key, *calls]
     aggregate = Aggregate(relation, tuple(groups), tuple(calls), query)
     above = [(name or plain(item), _over(item, known)) for name, item in items]
@@ -139,6 +145,15 @@ def _no_aggregate(call: Expr) -> SqlRejected:
 def _instead_of(name: str) -> str | None:
     """The replacement for a function of another dialect."""
     return next((each.replaces[name] for each in functions().values() if name in each.replaces), None)
+
+
+def _arguments(item: Expr) -> list[Expr]:
+    """What the calls of an expression read; a call with FILTER stands for itself, as its condition is computed."""
+    read: list[Expr] = []
+    for call in _calls(item):
+        for one in [call] if isinstance(call, exp.Filter) else call.expressions:
+            read += one.expressions if isinstance(one, exp.Distinct) else [] if isinstance(one, exp.Star) else [one]
+    return read
 
 
 def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:

@@ -1,7 +1,7 @@
 """GROUPING SETS, ROLLUP and CUBE: each row once per set, with NULL for columns outside the set.
 
 Source: Flink's DecomposeGroupingSetsRule: an Expand adds the number of the set ($e: one bit per omitted column, the
-highest for the first column), and the aggregate above also groups by it.
+highest for the first column), and the aggregate above also groups by it. The sets come by their numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Named, Relation, Unnested, free_name, plain, ref
+from engine.sql.algebra import Aggregate, Expr, Named, Relation, Select, Unnested, free_name, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -44,21 +44,47 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
     """The rows once per set, and the columns of the keys, with the set's number last.
 
     The keys are separate columns, so that an aggregate of the same column still sees its value.
+    Raises SqlRejected for a set that occurs twice: its rows would count once per occurrence, in one group.
     """
     names: list[str] = []
     for key in keys:
         names.append(free_name(plain(key) or "key", (*relation.columns, *names)))
     number = free_name(NUMBER, (*relation.columns, *names))
-    numbers = [sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in one) for one in sets]
+    by_number = {_omitted(keys, one): one for one in sets}
+    if len(by_number) < len(sets):
+        twice = next(one for place, one in enumerate(sets) if set(one) in map(set, sets[:place]))
+        message = (
+            f"GROUP BY has the set ({', '.join(plain(key) or key.sql() for key in twice)}) twice. Name each set once; "
+            "for its rows twice, use UNION ALL."
+        )
+        raise SqlRejected(message, at)
+    numbers = sorted(by_number)
     each = exp.Array(expressions=[_number(one) for one in numbers])
     kept: list[Named] = [(name, ref(name)) for name in relation.columns]
     chosen: list[Named] = []
     for name, key in zip(names, keys, strict=True):
-        within = sorted({one for one, columns in zip(numbers, sets, strict=True) if key in columns})
+        within = [one for one in numbers if key in by_number[one]]
         is_in = exp.In(this=ref(number), expressions=[_number(one) for one in within])
-        chosen.append((name, key if len(within) == len(set(numbers)) else _where(is_in, key) if within else _null(key)))
+        chosen.append((name, key if within == numbers else _where(is_in, key) if within else _null(key)))
     rows = Unnested(relation, each, (number,), None, False, at)
     return selected(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
+
+
+def in_order(relation: Relation, keys: Sequence[Expr], read: Sequence[Expr]) -> list[Expr]:
+    """The keys in the order in which the sets' numbers count them: as written, or as an aggregate below has them.
+
+    The latter if the keys and the arguments of the calls, `read`, are columns, and all that the aggregate has. Then
+    nothing but their order is left to a projection between the two, and Flink takes it away.
+    """
+    columns = [plain(one) for one in (*keys, *read)]
+    while isinstance(relation, Select):
+        below = {name: plain(item) for name, item in relation.items}
+        columns = [below.get(name) if name is not None else None for name in columns]
+        relation = relation.input
+    if not isinstance(relation, Aggregate) or set(columns) != set(relation.columns):
+        return list(keys)
+    places = {name: place for place, name in enumerate(relation.columns)}
+    return [key for _, key in sorted(zip(columns, keys, strict=False), key=lambda pair: places[pair[0] or ""])]
 
 
 def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr]) -> Expr:
@@ -81,6 +107,11 @@ def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr
 
     rewritten: Expr = expression.copy().transform(swap, copy=False)
     return rewritten
+
+
+def _omitted(keys: Sequence[Expr], columns: Set) -> int:
+    """The number of a set: a bit per key that is not among its columns."""
+    return sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in columns)
 
 
 def _bit(number: Expr, place: int, worth: int) -> Expr:

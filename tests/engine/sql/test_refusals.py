@@ -170,6 +170,10 @@ REFUSED = [
         "both sides of UNION need the same columns, but the left one has 2",
     ),
     ("SELECT v FROM t UNION SELECT k FROM u", "the column 'v' is int and string on different sides"),
+    (
+        "SELECT k, g FROM t GROUP BY GROUPING SETS ((k, g), (g), (g, k))",
+        "GROUP BY has the set (g, k) twice. Name each set once; for its rows twice, use UNION ALL.",
+    ),
     ("SELECT k, GROUPING(v) FROM t GROUP BY ROLLUP (k)", "line 1, column 11: GROUPING takes columns of GROUP BY."),
     (
         "SELECT k FROM (SELECT * FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)) x JOIN t ON x.k = t.g "
