@@ -33,9 +33,8 @@ from engine.sql.algebra import (
 )
 from engine.sql.clauses.rank_range import ranked
 from engine.sql.nullability import without_certain
+from engine.sql.strong import is_never_true
 from engine.windows.assigners import WindowKind
-
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In)
 
 
 def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
@@ -141,9 +140,8 @@ def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
 
 def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> JoinKind:
     """The kind of join under conditions that may reject padded rows."""
-    left_never_null = any(mentioned(one) & left and _refuses_null(one, left) for one in conditions)
-    names = set(join.right_names.values())
-    right_never_null = any(mentioned(one) & names and _refuses_null(one, names) for one in conditions)
+    left_never_null = is_never_true(conditions, left)
+    right_never_null = is_never_true(conditions, set(join.right_names.values()))
     match join.kind:
         case JoinKind.LEFT if right_never_null:
             return JoinKind.INNER
@@ -157,26 +155,6 @@ def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> 
             return JoinKind.RIGHT
         case kind:
             return kind
-
-
-def _refuses_null(condition: Expr, columns: set[str]) -> bool:
-    """True if a condition is never true when all of these columns are NULL."""
-    bare = condition.unnest()
-    if isinstance(bare, exp.Not) and isinstance(bare.this.unnest(), exp.Is):
-        test = bare.this.unnest()
-        return isinstance(test.expression, exp.Null) and plain(test.this) in columns
-    if not isinstance(bare, _COMPARISONS):
-        return False
-    sides = [bare.this, bare.args.get("expression"), *([bare.args.get("low")] if bare.args.get("low") else [])]
-    return any(side is not None and _strict(side) and mentioned(side) & columns for side in sides)
-
-
-def _strict(expression: Expr) -> bool:
-    """True if NULL in gives NULL out: columns, literals and arithmetic."""
-    return all(
-        isinstance(node, exp.Column | exp.Identifier | exp.Literal | exp.Paren | exp.Add | exp.Sub | exp.Mul | exp.Neg)
-        for node in expression.walk()
-    )
 
 
 def _renamed(expression: Expr, names: Mapping[str, str]) -> Expr:

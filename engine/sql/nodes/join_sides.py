@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from engine.expressions.conditions import can_compute
+from engine.expressions.parsing import tree_of
 from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
@@ -96,9 +98,25 @@ def pair_names(emitter: Emitter, relation: Join, left: Emitted, right: Emitted) 
 
 def pair_condition(emitter: Emitter, left: Side, right: Side, names: Mapping[str, str], rest: Sequence[Expr]) -> str:
     """The conditions besides equalities, over a joined row. names: `pair_names` of the sides."""
-    pair = Schema(joined(emitter.schema(left.emitted), emitter.schema(right.emitted), JoinKind.INNER))
-    writer = Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"))
-    return writer.write(together(rest))
+    return _writer(emitter, _pair(emitter, left, right), names).write(together(rest))
+
+
+def computable(
+    emitter: Emitter, left: Side, right: Side, names: Mapping[str, str], rest: Sequence[Expr]
+) -> tuple[list[Expr], list[Expr]]:
+    """The conditions that a join can test of a pair of rows, and the others."""
+    pair = _pair(emitter, left, right)
+    writer = _writer(emitter, pair, names)
+    tested = [one for one in rest if can_compute(tree_of(writer.write(one)), pair)]
+    return tested, [one for one in rest if one not in tested]
+
+
+def _pair(emitter: Emitter, left: Side, right: Side) -> Schema:
+    return Schema(joined(emitter.schema(left.emitted), emitter.schema(right.emitted), JoinKind.INNER))
+
+
+def _writer(emitter: Emitter, pair: Schema, names: Mapping[str, str]) -> Writer:
+    return Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"))
 
 
 def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[str]]:

@@ -7,13 +7,24 @@ window functions make a window join. Two bounds on the difference of event times
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Join, mentioned, plain, ref
+from engine.joins.sides import JoinKind
+from engine.sql.algebra import Expr, Join, mentioned, plain, ref, together
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side, taken_apart
+from engine.sql.nodes.join_sides import (
+    Condition,
+    Side,
+    computable,
+    own_columns,
+    pair_condition,
+    pair_names,
+    side,
+    taken_apart,
+)
 from engine.sql.nodes.temporal_joins import temporal_join
 from engine.sql.nodes.time_bounds import TimeBounds, event_times, only_event_time, time_bounds
 from engine.sql.nodes.window_joins import window_join
@@ -74,7 +85,15 @@ def _node(
 ) -> Emitted:
     names = pair_names(emitter, relation, left.emitted, right.emitted)
     parameters = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys, **more}
+    above: Sequence[Expr] = ()
+    if relation.kind is JoinKind.INNER:
+        # A filter above an inner join keeps the same pairs, and takes any function.
+        rest, above = computable(emitter, left, right, names, rest)
     if rest:
         parameters["condition"] = pair_condition(emitter, left, right, names, rest)
     node = emitter.add(operator, parameters, [left.emitted.node, right.emitted.node], relation.at)
-    return Emitted(node, {name: names[name] for name in relation.columns if name in names})
+    emitted = Emitted(node, {name: names[name] for name in relation.columns if name in names})
+    if above:
+        condition = emitter.writer(emitted).write(together(above))
+        node = emitter.add("filter", {"condition": condition}, [node], relation.at)
+    return replace(emitted, node=node)

@@ -1,0 +1,59 @@
+"""Conditions that are never true where columns are NULL: above an outer join they make it an inner one.
+
+Source: Calcite Strong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, together
+from engine.sql.simplified import simplified
+
+# NULL if any operand is. Other functions, the remainder among them, tell Flink nothing.
+_ANY: Final = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.SimilarTo, exp.Not),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Cast, exp.Trim, exp.Floor, exp.Ceil, exp.Extract, exp.Bracket),
+)
+
+
+def is_never_true(conditions: Sequence[Expr], columns: Set[str]) -> bool:
+    """Whether the conditions are never all true when these columns are NULL, as far as Flink knows."""
+    return bool(conditions) and _is_never_true(simplified(together(conditions)), columns)
+
+
+def _is_never_true(condition: Expr, columns: Set[str]) -> bool:
+    match condition:
+        case exp.And():
+            return any(_is_never_true(part, columns) for part in condition.flatten())
+        case exp.Or():
+            return all(_is_never_true(part, columns) for part in condition.flatten())
+        case exp.Boolean():
+            return not condition.this
+        case exp.Not(this=exp.Is(expression=exp.Null())):
+            return _is_null(condition.this.this, columns)
+    return _is_null(condition, columns)
+
+
+def _is_null(value: Expr, columns: Set[str]) -> bool:
+    bare = value.unnest()
+    match bare:
+        case exp.Column():
+            return bare.name in columns
+        case exp.Null():
+            return True
+        case exp.And() | exp.Or():
+            return all(_is_null(part, columns) for part in bare.flatten())
+        case exp.Case():
+            values = [one.args["true"] for one in bare.args["ifs"]]
+            return all(_is_null(one, columns) for one in (*values, bare.args.get("default") or exp.Null()))
+        case exp.Not(this=exp.Is() | exp.NullSafeEQ() | exp.NullSafeNEQ()) | exp.TryCast():
+            return False
+    if isinstance(bare, exp.Bracket):
+        return _is_null(bare.this, columns) or any(_is_null(one, columns) for one in bare.expressions)
+    return isinstance(bare, _ANY) and any(
+        _is_null(one, columns) for one in bare.iter_expressions() if not isinstance(one, exp.DataType | exp.Var)
+    )

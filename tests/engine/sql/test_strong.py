@@ -1,0 +1,29 @@
+"""Which conditions make an outer join an inner one, as Flink's plans say. The table holds Flink's answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, ref
+from engine.sql.dialect import Flink
+from engine.sql.strong import is_never_true
+
+ANSWERS = [
+    (line[6:], line[:6].strip())
+    for line in (Path(__file__).parent / "null_rejecting.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("condition", "kind"), ANSWERS)
+def test_a_condition_that_is_never_true_of_padded_rows_makes_the_join_an_inner_one(condition: str, kind: str) -> None:
+    bound = sqlglot.parse_one(condition, dialect=Flink).transform(_bound)
+    assert is_never_true([bound], {"y_a", "y_b", "y_c"}) is (kind == "inner")
+
+
+def _bound(node: Expr) -> Expr:
+    return ref(f"{node.table}_{node.name}") if isinstance(node, exp.Column) else node
