@@ -74,6 +74,24 @@ def together(kind: type[Expr], parts: Sequence[Expr]) -> list[Expr]:
     ]
 
 
+def span(search: Expr) -> list[Expr]:
+    """A search in one range as the comparisons with its ends; [] for other searches and conditions."""
+    if not isinstance(search, exp.Anonymous) or search.name != SEARCH:
+        return []
+    term = search.meta[_TERMS]
+    literals = dict(_literals(term))
+    keys = sorted(literals)
+    inside = [at for at in range(2 * len(keys) + 1) if _holds(term, at, keys)]
+    first, end = inside[0], inside[-1]
+    if len(inside) != end - first + 1:
+        return []
+    value = search.expressions[0]
+    return [
+        (exp.GTE if first % 2 else exp.GT)(this=value, expression=literals[keys[(first - 1) // 2]]),
+        (exp.LTE if end % 2 else exp.LT)(this=value, expression=literals[keys[end // 2]]),
+    ]
+
+
 def _term(part: Expr) -> tuple[Expr, Term] | None:
     """The value and its range, if the part is a comparison with a literal or a search."""
     if isinstance(part, exp.Anonymous) and part.name == SEARCH:

@@ -77,7 +77,10 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
         case Filter():
             return filtered(relation.input, exp.And(this=relation.condition, expression=condition))
         case Numbered():
-            rank, rest = ranked(relation, list(conjuncts(condition)))
+            found = ranked(relation, list(conjuncts(condition)))
+            if found is None:
+                return Filter(relation, condition)
+            rank, rest = found
             return Filter(rank, together(rest)) if rest else rank
         case Join():
             return _filtered_join(relation, list(conjuncts(condition)))

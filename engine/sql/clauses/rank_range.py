@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Numbered, Rank, plain
+from engine.sql.algebra import Expr, Numbered, Rank, conjuncts, mentioned, plain, together
+from engine.sql.literal_ranges import SEARCH, span
 from engine.sql.rejected import SqlRejected
+from engine.sql.simplified import simplified
 
 _MIRRORED: dict[type[Expr], type[Expr]] = {
     exp.EQ: exp.EQ,
@@ -16,19 +18,20 @@ _MIRRORED: dict[type[Expr], type[Expr]] = {
 }
 
 
-def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]]:
-    """The range of ranks in the conditions, and the other conditions.
+def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]] | None:
+    """The range of ranks in the conditions, and the other conditions; None if they have no range.
+
+    A column as the last rank is a range only by itself.
 
     Raises SqlRejected without a last rank (every row would have to be kept and renumbered), and for an empty range.
     """
+    about = [one for one in conditions if numbered.name in mentioned(one)]
+    terms = list(conjuncts(simplified(together(about)))) if about else []
+    found = [bounds for term in terms for bounds in _all_bounds(term, numbered)]
+    if not found or (len(found) > 1 and any(isinstance(high, str) for _, high in found)):
+        return None
     start, end = 1, None
-    rest: list[Expr] = []
-    for one in conditions:
-        bounds = _bounds(one, numbered)
-        if bounds is None:
-            rest.append(one)
-            continue
-        low, high = bounds
+    for low, high in found:
         start = max(start, low)
         if high is not None:
             end = high if end is None or isinstance(high, str) or isinstance(end, str) else min(end, high)
@@ -41,6 +44,7 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
     if isinstance(end, int) and end < start:
         message = f"no row can have a {numbered.name} from {start} to {end}."
         raise SqlRejected(message, conditions[0])
+    rest = [left for one in conditions for left in _left(one, numbered)]
     rank = Rank(
         numbered.input,
         numbered.function,
@@ -54,12 +58,25 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
     return rank, rest
 
 
+def _left(condition: Expr, numbered: Numbered) -> list[Expr]:
+    """What of a condition is not about the range of ranks."""
+    if numbered.name not in mentioned(condition):
+        return [condition]
+    terms = list(conjuncts(simplified(condition)))
+    left = [term for term in terms if not _all_bounds(term, numbered)]
+    # A search cannot be written. The condition says the same of the ranks once more.
+    is_searching = any(isinstance(one, exp.Anonymous) and one.name == SEARCH for term in left for one in term.walk())
+    return [condition] if is_searching else left
+
+
+def _all_bounds(term: Expr, numbered: Numbered) -> list[tuple[int, int | str | None]]:
+    found = [_bounds(one, numbered) for one in span(term) or [term]]
+    return [one for one in found if one is not None]
+
+
 def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None] | None:
     """The first and the last rank that a condition accepts, or None if it is not about the rank."""
     bare = condition.unnest()
-    if isinstance(bare, exp.Between) and plain(bare.this) == numbered.name:
-        low, high = _number(bare.args["low"]), _number(bare.args["high"])
-        return (low, high) if low is not None and high is not None else None
     kind, left, right = type(bare), bare.this, bare.args.get("expression")
     if kind not in _MIRRORED or right is None:
         return None
