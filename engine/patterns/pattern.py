@@ -1,6 +1,6 @@
 """The text of a pattern as variables with quantifiers: `A B+ C{2,3}? D`.
 
-Patterns that Flink refuses are refused: groups with a quantifier, alternatives, PERMUTE, exclusions, repeated
+Patterns that Flink refuses are refused: quantifiers of groups of several, alternatives, PERMUTE, exclusions, repeated
 variables, an optional variable after a greedy one, a greedy one at the end, and patterns that match without any row.
 Anchors are refused, too: in Flink they have no effect.
 Source: Flink CommonExecMatch.PatternVisitor, NFACompiler.canProduceEmptyMatches.
@@ -79,11 +79,12 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.depth = 0
+        self.opened: list[int] = []
         self.variables: list[Variable] = []
+        self.is_quantified = False
 
     def read(self) -> tuple[Variable, ...]:
-        closed: int | None = None
+        group: int | None = None
         while self.at < len(self.text):
             word = _WORD.match(self.text, self.at)
             if word is None:
@@ -91,19 +92,21 @@ class _Reader:
                 raise ValueError(message)
             mark, count = word["mark"], word["quantifier"]
             if count is not None:
-                self._quantify(count, is_reluctant=bool(word["reluctant"]), is_group=closed == self.at)
+                self._quantify(count, is_reluctant=bool(word["reluctant"]), is_group=group == self.at)
             elif mark in _REFUSED:
                 raise ValueError(_REFUSED[mark])
+            elif mark == "(":
+                self.opened.append(len(self.variables))
             elif mark is not None:
-                self.depth += {"(": 1, ")": -1}.get(mark, 0)
-                if self.depth < 0 or mark == ",":
+                if mark == "," or not self.opened:
                     message = f"a {mark!r} is too much"
                     raise ValueError(message)
+                is_single = len(self.variables) == self.opened.pop() + 1 and not self.is_quantified
             else:
                 self._name(word["name"], word.end())
             self.at = word.end()
-            closed = self.at if mark == ")" else None
-        if self.depth:
+            group = self.at if mark == ")" and not is_single else None
+        if self.opened:
             message = "a parenthesis is not closed"
             raise ValueError(message)
         if not self.variables:
@@ -120,6 +123,7 @@ class _Reader:
             message = f"the variable {plain} comes twice. Give the second one another name, with the same condition"
             raise ValueError(message)
         self.variables.append(Variable(plain))
+        self.is_quantified = False
 
     def _quantify(self, text: str, *, is_reluctant: bool, is_group: bool) -> None:
         if is_group:
@@ -132,6 +136,7 @@ class _Reader:
         if not self.variables or before[-1:] in "(*+?}":
             message = f"the quantifier {text} follows no variable"
             raise ValueError(message)
+        self.is_quantified = True
         least, most = _bounds(text)
         self.variables[-1] = Variable(self.variables[-1].name, least, most, not is_reluctant)
 
