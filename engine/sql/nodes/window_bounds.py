@@ -20,6 +20,7 @@ from engine.sql.algebra import (
     Rank,
     Relation,
     Select,
+    Unnested,
     Windowed,
     mentioned,
     plain,
@@ -77,7 +78,7 @@ def windows_of(relation: Relation) -> WindowColumns | None:
             )
         case Select(input=below):
             return _renamed(below, {name: column for name, item in relation.items if (column := plain(item))})
-        case Filter(input=below) | Rank(input=below) | Computed(input=below):
+        case Filter(input=below) | Rank(input=below) | Computed(input=below) | Unnested(input=below):
             return windows_of(below)
         case Aggregate():
             return _of_aggregate(relation)
