@@ -205,6 +205,11 @@ class Source(Parameters):
         return None
 
     @property
+    def is_known_steady(self) -> bool:
+        """Whether Flink's plan knows that inserted rows never change."""
+        return True
+
+    @property
     def update_kind(self) -> UpdateKind:
         """How the source writes updates if its rows are a changelog; consumers cannot change this."""
         return UpdateKind.BEFORE_AND_AFTER

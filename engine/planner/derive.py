@@ -81,7 +81,8 @@ def _derive_node(
             steady: Collection[str] = derived.shortest_key
         else:
             steady = derived.schema.names if derived.is_insert_only else ()
-        derived = replace(derived, monotonic=constant(steady, among=derived.schema.names))
+        if operator.is_known_steady:
+            derived = replace(derived, monotonic=constant(steady, among=derived.schema.names))
     else:
         inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)

@@ -65,6 +65,19 @@ class Rows(Source):
         json_schema_extra={"column": True},
     )
 
+    in_query: bool = Field(
+        False,
+        title="VALUES in a query",
+        description="In SQL: the rows stand in a query, not in a table. Flink's plan does not know that they never "
+        "change, so that a Top N by a COUNT of them retracts its rows.",
+        json_schema_extra={"last": True},
+    )
+
+    @property
+    def is_known_steady(self) -> bool:
+        """Not as VALUES. Source: Flink FlinkRelMdModifiedMonotonicity."""
+        return not self.in_query
+
     @property
     def update_kind(self) -> UpdateKind:
         """Only +U if updates are by key, else -U and +U."""

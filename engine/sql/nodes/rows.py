@@ -48,7 +48,7 @@ def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitte
         for at, name in enumerate(relation.columns)
     ]
     rows = [[value_of(item) for item in row] for row in relation.rows]
-    node = emitter.constants({"columns": columns, "rows": rows})
+    node = emitter.constants({"columns": columns, "rows": rows, "in_query": True})
     return Emitted(node, {name: name for name in relation.columns})
 
 
