@@ -44,6 +44,7 @@ from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import SortColumn
+from engine.ranking.written import limit_sql, numbered_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -103,6 +104,21 @@ class TopN(Operator):
         description="Add the rank as a column. Every change of a rank is then an update, so leave it out if you can.",
     )
     rank_column: RankColumn = "rank"
+    limit: bool = Field(
+        False,
+        title="As LIMIT",
+        description="In SQL: ORDER BY ... LIMIT. Flink's plan knows less of its rows than of those of ROW_NUMBER.",
+        json_schema_extra={"last": True},
+    )
+
+    @model_validator(mode="after")
+    def _is_a_limit(self) -> Self:
+        if self.limit and (
+            self.partition_by or self.with_rank or self.by_arrival or self._has_ties or not self.rank_end
+        ):
+            message = "limit: LIMIT takes the first rows of all, by row number, without a rank. Leave it out"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _has_an_order(self) -> Self:
@@ -132,8 +148,7 @@ class TopN(Operator):
         (input_,) = inputs
         self._check_columns(node, input_.schema)
         columns = input_.schema.without_times().columns
-        if self.with_rank:
-            columns = ranked_columns(columns, self.rank_column, node)
+        columns = ranked_columns(columns, self.rank_column, node) if self.with_rank else columns
         if self._has_ties:
             # A row keeps its own key; its rank is no key, since other rows may share it.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=self._in_partition(input_.upsert_keys))
@@ -234,31 +249,20 @@ class TopN(Operator):
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The number in a sub-query, the range in WHERE; with a comment if Flink rejects the ranking."""
         ((table, schema),) = inputs
-        partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
-        if self._is_limit:
-            return self._limit_sql(table, schema)
+        if self.limit or self._is_limit:
+            return limit_sql(table, schema, self.order_by, self.rank_start, self.rank_end or 0)
         source, order = quote(table), ", ".join(item.sql for item in self.order_by)
         if self.by_arrival:
             time = quote(free_name("proctime", schema.columns))
             source, order = f"(SELECT *, PROCTIME() AS {time} FROM {source})", f"{time} ASC"
-        rank = quote(self.rank_column)
-        columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
+        rank, name = quote(self.rank_column), self.ranking.name
+        columns = [*map(quote, schema.names), *[rank] * self.with_rank]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
         start = f"{rank} >= {self.rank_start} AND " if self.rank_start > 1 else ""
-        name = self.ranking.name
         refused = f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio.\n"
-        return (
-            f"{refused if self._has_ties else ''}SELECT {', '.join(columns)}\n"
-            f"FROM (SELECT *, {name}() OVER ({partition}ORDER BY {order}) AS {rank} FROM {source})\n"
-            f"WHERE {start}{rank} <= {end}"
+        return (refused if self._has_ties else "") + numbered_sql(
+            source, columns, self.partition_by, order, (name, rank), f"{start}{rank} <= {end}"
         )
-
-    def _limit_sql(self, table: str, schema: Schema) -> str:
-        """Without an order Flink SQL only has LIMIT, on the whole table."""
-        columns = ", ".join(map(quote, schema.names))
-        offset = f" OFFSET {self.rank_start - 1}" if self.rank_start > 1 else ""
-        limit = f"LIMIT {(self.rank_end or 0) - self.rank_start + 1}{offset}"
-        return f"SELECT {columns} FROM {quote(table)} {limit}"
 
     @property
     def _is_limit(self) -> bool:
@@ -339,8 +343,8 @@ class TopN(Operator):
         For LIMIT nothing is known, for Top 1 only the partition. Source: Flink FlinkRelMdModifiedMonotonicity.
         """
         moves = input_.monotonic
-        is_limit = not self.partition_by and not self.with_rank
-        if not moves or is_limit or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
+        steady = all(moves.get(name) is Monotonicity.CONSTANT for name in self.partition_by)
+        if not moves or self.limit or self._is_limit or not steady:
             return {}
         ranks = (self.rank_column,) if self.with_rank else ()
         known = dict(constant((*self.partition_by, *ranks), among=input_.schema.names))
@@ -376,8 +380,7 @@ class TopN(Operator):
         """A note for the strategy if deleted rows stay, which happens if the order is by key columns only."""
         moves = input_.derived.monotonic
         is_by_key = all(moves.get(item.column) is Monotonicity.CONSTANT for item in self.order_by)
-        stays = is_by_key and RowKind.DELETE in input_.mode
-        return "; a row that is deleted stays, as in Flink" if stays else ""
+        return "; a row that is deleted stays, as in Flink" if is_by_key and RowKind.DELETE in input_.mode else ""
 
     def _why_retract(self, input_: Derived) -> str:
         if self._has_ties:

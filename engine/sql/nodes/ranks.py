@@ -139,6 +139,8 @@ def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], 
     }
     if relation.order and not order:
         parameters["by_arrival"] = True
+    if relation.is_limit and order:
+        parameters["limit"] = True
     if relation.function != "ROW_NUMBER":
         parameters["ranking"] = relation.function.lower()
     if isinstance(relation.end, int):

@@ -152,7 +152,8 @@ def test_of_two_keys_the_one_is_taken_that_a_hash_set_of_bit_sets_has_first() ->
 def test_of_limit_nothing_is_known_to_move_and_of_a_partition_that_changes_neither() -> None:
     rows = Derived(SCHEMA, monotonic=constant(SCHEMA.names))
     assert derive(top(), rows).monotonic["c"] is Monotonicity.INCREASING
-    assert derive(top(partition_by=[]), rows).monotonic == {}
+    assert derive(top(partition_by=[]), rows).monotonic["c"] is Monotonicity.INCREASING
+    assert derive(top(partition_by=[], limit=True), rows).monotonic == {}
     assert derive(top(), Derived(SCHEMA, ALL_CHANGES, KEY, constant((), SCHEMA.names))).monotonic == {}
     assert derive(top(with_rank=True), DELETES).monotonic == {}
 
@@ -269,3 +270,11 @@ def test_only_the_best_rows_of_an_insert_only_input_are_found_in_whole_batches(
     chosen = stepped(operator, given, kind)[0].columnar
     assert chosen.why == why
     assert (chosen.make is not None) == why.startswith("columnar")
+
+
+def test_limit_takes_the_first_rows_of_all_and_is_written_as_such() -> None:
+    first = top(partition_by=[], limit=True, rank_start=2)
+    assert first.flink_sql([("t", SCHEMA)]).endswith("ORDER BY `c` DESC LIMIT 2 OFFSET 1")
+    for more in ({"partition_by": ["g"]}, {"with_rank": True}, {"ranking": "rank"}):
+        with pytest.raises(ValidationError, match="limit: LIMIT takes the first rows of all"):
+            top(**{"partition_by": [], "limit": True, **more})
