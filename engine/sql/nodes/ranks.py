@@ -12,7 +12,20 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, mentioned, plain, ref, substituted
+from engine.sql.algebra import (
+    Aggregate,
+    Rank,
+    Relation,
+    Select,
+    SortKey,
+    free_name,
+    is_free,
+    mentioned,
+    plain,
+    ref,
+    substituted,
+)
+from engine.sql.clauses.grouping_sets import NUMBER
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -77,7 +90,8 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
 def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
     """The relation with all results of an aggregate below among its columns, and the names to read in addition.
 
-    The aggregate is the relation itself or below its projection. Flink computes unread results too; they update rows.
+    The aggregate is the relation itself or below its projection of columns. Flink computes unread results too; they
+    update rows. Below a projection that computes something it computes what that reads.
     """
     relation = _without_distinct(relation)
     if isinstance(relation, Aggregate):
@@ -85,10 +99,15 @@ def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
     if not isinstance(relation, Select) or not isinstance(relation.input, Aggregate):
         return relation, ()
     items, read = list(relation.items), frozenset().union(*(mentioned(item) for _, item in relation.items))
-    for name in [call for call, _ in relation.input.calls if call not in read]:
-        items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
-    unread = tuple(name for name, _ in items[len(relation.items) :])
-    return (Select(relation.input, tuple(items)) if unread else relation), unread
+    if not _computes(relation):
+        for name in [call for call, _ in relation.input.calls if call not in read]:
+            items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
+    return Select(relation.input, tuple(items)), tuple(name for name, item in items if mentioned(item))
+
+
+def _computes(relation: Select) -> bool:
+    """Whether a projection computes anything; GROUPING of grouping sets is a result of the aggregate in Flink."""
+    return not all(mentioned(item) and (is_free(item) or mentioned(item) == {NUMBER}) for _, item in relation.items)
 
 
 def _without_distinct(relation: Relation) -> Relation:
