@@ -7,7 +7,8 @@ shared code. The class declares:
 - its parameters: pydantic fields, whose titles are the labels of the form in the browser. The base class has event
 time, watermark delay and computed columns
 - `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
-  names. `update_kind`: how a changelog writes updates
+  names. `update_kind`: how a changelog writes updates. `is_known_steady`: whether Flink's plan knows that inserted
+  rows never change
 - `scan`: reads it into Arrow in Spark's workers, part by part (`engine.contract.scan`); or `read`, if Spark reads it.
 `inputs`: the local files that workers need
 - `stream`: how a live run reads it (`engine.contract.stream`). By default the whole source is read at once and ends.
