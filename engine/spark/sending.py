@@ -115,14 +115,15 @@ def _modules() -> dict[str, ModuleType]:
     from pyspark.cloudpickle.cloudpickle import list_registry_pickle_by_value
 
     roots: set[str] = list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
-    loaded = list(sys.modules.items())
+    # A copy: another thread may import while this one looks, and even `list(items())` can let it in.
+    loaded = sys.modules.copy().items()
     return {name: module for name, module in loaded if module is not None and name.partition(".")[0] in roots}
 
 
 def _namespaces(module: ModuleType) -> Iterator[Any]:
     """The contents of a module, and of its classes and containers."""
     yield vars(module)
-    for name, value in list(vars(module).items()):
+    for name, value in vars(module).copy().items():
         if isinstance(value, type):
             if value.__module__ == module.__name__:
                 yield vars(value)
@@ -139,7 +140,7 @@ def _goes_on(now: Any, seen: Any) -> bool:
 
 def _named(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """A module's own functions and classes, and immutable objects."""
-    for name, value in list(vars(module).items()):
+    for name, value in vars(module).copy().items():
         made_by = value if isinstance(value, type | FunctionType) else type(value)
         if made_by is object or made_by.__module__ == module.__name__:
             yield f"{module.__name__}:{name}", value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -72,6 +74,26 @@ def test_what_a_name_means_now_is_what_is_sent(monkeypatch: pytest.MonkeyPatch) 
             change(patch)
             assert packed(function)[0] != before
         assert packed(function)[0] == before
+
+
+def test_another_thread_may_import_while_code_is_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection of garbage lets other threads run; here one comes with nearly every allocation, and imports."""
+    imported: list[str] = []
+
+    def import_another(_phase: str, _info: dict[str, int]) -> None:
+        imported.append(f"imported_meanwhile_{len(imported)}")
+        monkeypatch.setitem(sys.modules, imported[-1], ModuleType(imported[-1]))
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(import_another)
+    gc.set_threshold(1)
+    try:
+        code, _ = packed(frames.ddl)
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(import_another)
+    assert imported
+    assert code == packed(frames.ddl)[0]
 
 
 def test_a_process_that_cannot_import_our_code_has_all_of_it(tmp_path: Path) -> None:
