@@ -7,6 +7,8 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.expressions.comparisons import NEGATED
+
 UP, DOWN, ANYWHERE = 1, -1, 0
 Movement = Callable[[exp.Expr], int | None]
 """The direction in which a column moves; None for a constant column and for other values."""
@@ -14,7 +16,6 @@ Movement = Callable[[exp.Expr], int | None]
 _UPWARDS: Final = (exp.GT, exp.GTE)
 _DOWNWARDS: Final = (exp.LT, exp.LTE)
 _EXACT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.In, exp.Between)
-_NEGATED: Final = {exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: exp.GT}
 
 
 def may_cease(condition: exp.Expr, movement: Movement) -> bool:
@@ -30,7 +31,7 @@ def may_cease(condition: exp.Expr, movement: Movement) -> bool:
             return any(may_cease(part, movement) for part in list(condition.flatten())[:2])
         case exp.Not(this=negated):
             inner = negated.unnest()
-            other = _NEGATED.get(type(inner))
+            other = NEGATED.get(type(inner))
             return may_cease(other(**inner.args) if other is not None else inner, movement)
     if not isinstance(condition, exp.Predicate):
         return movement(condition) is not None

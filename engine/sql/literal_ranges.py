@@ -11,20 +11,13 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from engine.expressions.comparisons import MIRRORED
 from engine.sql.algebra import Expr
 
 SEARCH: Final = "SEARCH"
 """The function that looks a value up in several ranges."""
 
 _TERMS: Final = "terms"
-_MIRRORED: Final[Mapping[type[Expr], type[Expr]]] = {
-    exp.EQ: exp.EQ,
-    exp.NEQ: exp.NEQ,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
 _HOLDS: Final[Mapping[type[Expr], Callable[[int, int], bool]]] = {
     exp.EQ: int.__eq__,
     exp.NEQ: int.__ne__,
@@ -49,58 +42,37 @@ def of_literals(comparison: Expr) -> bool | None:
 
 def together(kind: type[Expr], parts: Sequence[Expr]) -> list[Expr]:
     """The parts between ANDs or ORs, those about the same value as one."""
-    by_value: dict[str, list[tuple[Expr, Term]]] = {}
-    places: list[Expr | str] = []
+    by_value: dict[str, list[Term]] = {}
+    places: list[tuple[Expr, Expr, list[Term]]] = []
     for part in parts:
         found = _term(part)
         if found is None:
-            places.append(part)
+            places.append((part, part, []))
             continue
         value, term = found
         if value.sql() not in by_value:
-            places.append(value.sql())
-        by_value.setdefault(value.sql(), []).append((value, term))
-    single = {text: [part for part in parts if (one := _term(part)) and one[0].sql() == text] for text in by_value}
-    return [
-        merged
-        for place in places
-        for merged in (
-            (place,)
-            if not isinstance(place, str)
-            else single[place]
-            if len(by_value[place]) == 1
-            else (_merged(kind, by_value[place][0][0], [term for _, term in by_value[place]]),)
-        )
-    ]
+            places.append((part, value, by_value.setdefault(value.sql(), [])))
+        by_value[value.sql()].append(term)
+    return [part if len(terms) < 2 else _merged(kind, value, terms) for part, value, terms in places]
 
 
 def span(search: Expr) -> list[Expr]:
     """A search in one range as the comparisons with its ends; [] for other searches and conditions."""
     if not isinstance(search, exp.Anonymous) or search.name != SEARCH:
         return []
-    term = search.meta[_TERMS]
-    literals = dict(_literals(term))
-    keys = sorted(literals)
-    inside = [at for at in range(2 * len(keys) + 1) if _holds(term, at, keys)]
-    first, end = inside[0], inside[-1]
-    if len(inside) != end - first + 1:
-        return []
-    value = search.expressions[0]
-    return [
-        (exp.GTE if first % 2 else exp.GT)(this=value, expression=literals[keys[(first - 1) // 2]]),
-        (exp.LTE if end % 2 else exp.LT)(this=value, expression=literals[keys[end // 2]]),
-    ]
+    inside, literals = _inside(search.meta[_TERMS])
+    return _ends(search.expressions[0], inside, literals) if _is_one_range(inside) else []
 
 
 def _term(part: Expr) -> tuple[Expr, Term] | None:
     """The value and its range, if the part is a comparison with a literal or a search."""
     if isinstance(part, exp.Anonymous) and part.name == SEARCH:
         return part.expressions[0], part.meta[_TERMS]
-    if type(part) not in _MIRRORED:
+    if type(part) not in MIRRORED:
         return None
     for value, literal, kind in (
         (part.this, part.expression, type(part)),
-        (part.expression, part.this, _MIRRORED[type(part)]),
+        (part.expression, part.this, MIRRORED[type(part)]),
     ):
         key = _key(literal)
         # Of what is computed, Flink compares each by itself.
@@ -126,29 +98,44 @@ def _key(literal: Expr) -> tuple[str, Any] | None:
 
 def _merged(kind: type[Expr], value: Expr, terms: Sequence[Term]) -> Expr:
     term: Term = (kind, *terms)
-    literals = {key: literal for key, literal in _literals(term)}
-    if len({name for name, _ in literals}) > 1:
+    if len({name for (name, _), _ in _literals(term)}) > 1:
         return _search(value, term)
-    keys = sorted(literals)
-    # The gaps between the literals have even numbers, the literals odd ones.
-    inside = [at for at in range(2 * len(keys) + 1) if _holds(term, at, keys)]
-    last = 2 * len(keys)
+    inside, literals = _inside(term)
+    last = 2 * len(literals)
     if not inside:
         return exp.Boolean(this=False)
     if len(inside) == last + 1:
         return exp.Not(this=exp.Is(this=value, expression=exp.Null()))
-    first, end = inside[0], inside[-1]
     if len(inside) == last and (outside := sum(range(last + 1)) - sum(inside)) % 2:
-        return exp.NEQ(this=value, expression=literals[keys[outside // 2]])
-    if len(inside) != end - first + 1:
+        return exp.NEQ(this=value, expression=literals[outside // 2])
+    if not _is_one_range(inside):
         return _search(value, term)
-    if first == end and first % 2:
-        return exp.EQ(this=value, expression=literals[keys[first // 2]])
-    if end == last:
-        return (exp.GTE if first % 2 else exp.GT)(this=value, expression=literals[keys[(first - 1) // 2]])
-    if first == 0:
-        return (exp.LTE if end % 2 else exp.LT)(this=value, expression=literals[keys[end // 2]])
-    return _search(value, term)
+    if len(inside) == 1 and inside[0] % 2:
+        return exp.EQ(this=value, expression=literals[inside[0] // 2])
+    ends = _ends(value, inside, literals)
+    return ends[0] if len(ends) == 1 else _search(value, term)
+
+
+def _inside(term: Term) -> tuple[list[int], list[Expr]]:
+    """Where the term holds, and its literals in order. The gaps between them have even numbers, they have odd ones."""
+    literals = dict(_literals(term))
+    keys = sorted(literals)
+    return [at for at in range(2 * len(keys) + 1) if _holds(term, at, keys)], [literals[key] for key in keys]
+
+
+def _is_one_range(inside: Sequence[int]) -> bool:
+    return len(inside) == inside[-1] - inside[0] + 1
+
+
+def _ends(value: Expr, inside: Sequence[int], literals: Sequence[Expr]) -> list[Expr]:
+    """The comparisons with the first and the last literal of one range; none where it is open."""
+    first, last = inside[0], inside[-1]
+    ends: list[Expr] = []
+    if first > 0:
+        ends.append((exp.GTE if first % 2 else exp.GT)(this=value, expression=literals[(first - 1) // 2]))
+    if last < 2 * len(literals):
+        ends.append((exp.LTE if last % 2 else exp.LT)(this=value, expression=literals[last // 2]))
+    return ends
 
 
 def _search(value: Expr, term: Term) -> Expr:

@@ -6,27 +6,20 @@ Source: Calcite RexSimplify, ReduceExpressionsRule.pushPredicateIntoCase.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from sqlglot import exp
 
+from engine.expressions.comparisons import NEGATED
 from engine.sql.algebra import Expr, mentioned
 from engine.sql.literal_ranges import of_literals, together
 
-_NEGATED: Final[Mapping[type[Expr], type[Expr]]] = {
-    exp.EQ: exp.NEQ,
-    exp.NEQ: exp.EQ,
-    exp.LT: exp.GTE,
-    exp.GTE: exp.LT,
-    exp.GT: exp.LTE,
-    exp.LTE: exp.GT,
-}
 _TRUE: Final = exp.Boolean(this=True)
 _FALSE: Final = exp.Boolean(this=False)
 # What fails for no value, so that Flink computes it whether the WHEN before it holds or not.
 _SAFE: Final = (
-    *_NEGATED,
+    *NEGATED,
     *(exp.And, exp.Or, exp.Not, exp.Is, exp.Paren, exp.Case, exp.If, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Like),
     *(
         exp.In,
@@ -84,13 +77,13 @@ def _of_predicate(bare: Expr, *, negated: bool) -> Expr:
         for flag, other in ((bare.this, bare.expression), (bare.expression, bare.this)):
             if isinstance(flag.unnest(), exp.Boolean):
                 return simplified(other, negated=(flag.unnest().this is isinstance(bare, exp.NEQ)) is not negated)
-    if isinstance(bare, (*_NEGATED, exp.Like)) and (inside := _within_case(bare)) is not None:
+    if isinstance(bare, (*NEGATED, exp.Like)) and (inside := _within_case(bare)) is not None:
         return simplified(inside, negated=negated)
     if (known := of_literals(bare)) is not None:
         return _FALSE if known is negated else _TRUE
     if not negated:
         return bare
-    inverse = _NEGATED.get(type(bare))
+    inverse = NEGATED.get(type(bare))
     return exp.Not(this=bare) if inverse is None else inverse(this=bare.this, expression=bare.expression)
 
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from engine.expressions.comparisons import MIRRORED
 from engine.sql.algebra import Expr, Numbered, Rank, conjuncts, mentioned, plain, together
 from engine.sql.literal_ranges import SEARCH, span
 from engine.sql.rejected import SqlRejected
 from engine.sql.simplified import simplified
-
-_MIRRORED: dict[type[Expr], type[Expr]] = {
-    exp.EQ: exp.EQ,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
 
 
 def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]] | None:
@@ -78,10 +71,10 @@ def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None]
     """The first and the last rank that a condition accepts, or None if it is not about the rank."""
     bare = condition.unnest()
     kind, left, right = type(bare), bare.this, bare.args.get("expression")
-    if kind not in _MIRRORED or right is None:
+    if kind not in MIRRORED or right is None:
         return None
     if isinstance(right, exp.Expression) and plain(right) == numbered.name:
-        kind, left, right = _MIRRORED[kind], right, left
+        kind, left, right = MIRRORED[kind], right, left
     if plain(left) != numbered.name:
         return None
     number, column = _number(right), plain(right)
