@@ -171,6 +171,11 @@ def flink_type(type_: str) -> str:
     return type_.upper()
 
 
+def is_nested(type_: str) -> bool:
+    """Whether a type is an ARRAY, a MAP or a ROW. Its values have no order."""
+    return type_.startswith(("array<", "map<", "struct<"))
+
+
 def spark_text(type_: str) -> str:
     """A type in an expression: in capitals, except for the names of fields."""
     return type_ if has_row(type_) else type_.upper()

@@ -45,8 +45,7 @@ from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.planned import MatchPlan, TypeOf
 from engine.patterns.references import ROWTIME, without_variables
 from engine.patterns.values import MatchTime, Value
-from engine.ranking.parameters import OrderColumns
-from engine.ranking.sort_keys import SortColumn
+from engine.ranking.parameters import OrderColumns, check_order, sort_columns
 from engine.windows.assigners import duration, interval
 
 if TYPE_CHECKING:
@@ -182,10 +181,7 @@ class MatchRecognize(RoutesLate):
             message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
         keys = [schema.column(name, node, "partition_by").without_time() for name in self.partition_by]
-        for item in self.then_by:
-            if (column := schema.column(item.column, node, "then_by")).type.startswith(("array<", "map<", "struct<")):
-                message = f"then_by: {column.name} is of type {column.type}, which has no order. Choose another column."
-                raise PipelineError(message, node, "then_by")
+        check_order(self.then_by, schema, node, "then_by")
         types: dict[str, str] = {}
         field = ""
 
@@ -315,14 +311,8 @@ class MatchRecognize(RoutesLate):
         for one in self.define:
             place = self.variables.index(one.variable)
             conditions[place] = planned.condition(one.condition, place)
-        order = tuple(
-            SortColumn(
-                planned.values.setdefault(quote(item.column), len(planned.values)),
-                item.descending,
-                item.nulls,
-                schema.column(item.column).type in ("float", "double"),
-            )
-            for item in self.then_by
+        order = sort_columns(
+            self.then_by, schema, lambda name: planned.values.setdefault(quote(name), len(planned.values))
         )
         to = self.variables.index(self.skip_to) if self.skip_to in self.variables else -1
         return partial(

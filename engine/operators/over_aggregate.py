@@ -52,7 +52,7 @@ from engine.joins.sides import free_name
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
-from engine.model.schema import Schema, TimeUnit, quote
+from engine.model.schema import FLOATS, Schema, TimeUnit, is_nested, quote
 from engine.ranking.sort_keys import SortColumn
 from engine.windows.assigners import interval
 
@@ -138,9 +138,7 @@ class OverAggregate(RoutesLate):
         if self.order_column is None:
             advice = "Order by a column, aggregate with a group instead, or put it before."
             require_insert_only(node, "an over aggregate by time", input_, advice)
-        elif input_.schema.column(self.order_column, node, "order_column").type.startswith(
-            ("array<", "map<", "struct<")
-        ):
+        elif is_nested(input_.schema.column(self.order_column, node, "order_column").type):
             message = f"order_column: {self.order_column} has no order. Choose another column."
             raise PipelineError(message, node, "order_column")
         if self._by_time and input_.schema.event_time is None:
@@ -207,7 +205,7 @@ class OverAggregate(RoutesLate):
                 values = (*values, time.milliseconds)
         arguments, calls = plan_calls(self.aggregates, schema, context.schema, places_before=len(values))
         if self.order_column is not None:
-            is_float = schema.column(self.order_column).type in ("float", "double")
+            is_float = schema.column(self.order_column).type in FLOATS
             order = SortColumn(schema.index(self.order_column), is_float=is_float)
             by_value = partial(
                 OverValuesKernel,

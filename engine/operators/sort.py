@@ -25,7 +25,7 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, TimeUnit, quote
-from engine.ranking.parameters import OrderColumns
+from engine.ranking.parameters import OrderColumns, check_order, sort_columns
 from engine.ranking.sort_keys import SortColumn, sort_key_of
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ class Sort(RoutesLate):
         if input_.schema.event_time is None:
             message = "its input has no event time to sort by. Declare one in the source, or use Top N."
             raise PipelineError(message, node, "then_by")
-        for item in self.then_by:
-            column = input_.schema.column(item.column, node, "then_by")
-            if column.type.startswith(("array<", "map<", "struct<")):
-                message = f"then_by: {column.name} is of type {column.type}, which has no order. Choose another column."
-                raise PipelineError(message, node, "then_by")
+        check_order(self.then_by, input_.schema, node, "then_by")
         return input_
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -90,16 +86,7 @@ class Sort(RoutesLate):
         time_at = schema.index(time.name) if time.time is TimeUnit.EPOCH_MS else len(values)
         if time_at == len(values):
             values = (*values, time.milliseconds)
-        order = tuple(
-            SortColumn(
-                schema.index(item.column),
-                item.descending,
-                item.nulls,
-                schema.column(item.column).type in ("float", "double"),
-            )
-            for item in self.then_by
-        )
-        kernel = partial(SortKernel, len(schema), time_at, order)
+        kernel = partial(SortKernel, len(schema), time_at, sort_columns(self.then_by, schema))
         return Keyed((KeyedInput((), values),), kernel, uses_time=True, by_event_time=True)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

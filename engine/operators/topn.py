@@ -41,15 +41,20 @@ from engine.ranking.columnar import columnar_topn
 from engine.ranking.kernels import tied_kernel, topn_kernel
 from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
+from engine.ranking.parameters import (
+    OrderColumns,
+    RankColumn,
+    RankStart,
+    check_order,
+    check_range,
+    ranked_columns,
+    sort_columns,
+)
 from engine.ranking.ranks import Ranks
-from engine.ranking.sort_keys import SortColumn
 from engine.ranking.written import limit_sql, numbered_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_UNORDERED = ("array<", "map<", "struct<")
 
 
 class Ranking(Enum):
@@ -116,7 +121,10 @@ class TopN(Operator):
         if self.limit and (
             self.partition_by or self.with_rank or self.by_arrival or self._has_ties or not self.rank_end
         ):
-            message = "limit: LIMIT takes the first rows of all, by row number, without a rank. Leave it out"
+            message = (
+                "limit: LIMIT takes the first rows of all, by row number, without a rank. Set rank_end, and leave out "
+                "partition_by, by_arrival, with_rank and ranking; or leave out limit"
+            )
             raise ValueError(message)
         return self
 
@@ -148,11 +156,12 @@ class TopN(Operator):
         (input_,) = inputs
         self._check_columns(node, input_.schema)
         columns = input_.schema.without_times().columns
-        columns = ranked_columns(columns, self.rank_column, node) if self.with_rank else columns
+        if self.with_rank:
+            columns = ranked_columns(columns, self.rank_column, node)
         if self._has_ties:
             # A row keeps its own key; its rank is no key, since other rows may share it.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=self._in_partition(input_.upsert_keys))
-        if self._is_limit and input_.is_insert_only:
+        if self._has_no_order and input_.is_insert_only:
             return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
         return Derived(
             Schema(columns),
@@ -179,7 +188,7 @@ class TopN(Operator):
         if self._has_ties:
             return self._strategy_with_ties(input_)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
-        if self._is_limit:
+        if self._has_no_order:
             reason = "without an order the first rows stay"
             if input_.mode.is_insert_only:
                 return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
@@ -203,7 +212,7 @@ class TopN(Operator):
         schema = input_.schema
         end_place = None if self.rank_end_column is None else schema.index(self.rank_end_column)
         ranks = Ranks(self.rank_start, self.rank_end, end_place, self.with_rank, context.generate_update_before)
-        order = self._sort_columns(schema)
+        order = sort_columns(self.order_by, schema)
         columns = tuple(quote(name) for name in schema.names)
         keys = tuple(quote(name) for name in self.partition_by)
         if self._has_ties:
@@ -249,14 +258,14 @@ class TopN(Operator):
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The number in a sub-query, the range in WHERE; with a comment if Flink rejects the ranking."""
         ((table, schema),) = inputs
-        if self.limit or self._is_limit:
+        if self._is_limit:
             return limit_sql(table, schema, self.order_by, self.rank_start, self.rank_end or 0)
         source, order = quote(table), ", ".join(item.sql for item in self.order_by)
         if self.by_arrival:
             time = quote(free_name("proctime", schema.columns))
             source, order = f"(SELECT *, PROCTIME() AS {time} FROM {source})", f"{time} ASC"
         rank, name = quote(self.rank_column), self.ranking.name
-        columns = [*map(quote, schema.names), *[rank] * self.with_rank]
+        columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
         start = f"{rank} >= {self.rank_start} AND " if self.rank_start > 1 else ""
         refused = f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio.\n"
@@ -265,9 +274,14 @@ class TopN(Operator):
         )
 
     @property
-    def _is_limit(self) -> bool:
-        """Whether it is a LIMIT: the first rows by arrival, without an order."""
+    def _has_no_order(self) -> bool:
+        """Whether it is LIMIT without ORDER BY: the first rows stay."""
         return not self.order_by and not self.by_arrival
+
+    @property
+    def _is_limit(self) -> bool:
+        """Whether Flink's plan has a limit, with or without an order, and no rank."""
+        return self.limit or self._has_no_order
 
     @property
     def _has_ties(self) -> bool:
@@ -287,13 +301,7 @@ class TopN(Operator):
     def _check_columns(self, node: str, schema: Schema) -> None:
         for name in self.partition_by:
             schema.column(name, node, "partition_by")
-        for item in self.order_by:
-            column = schema.column(item.column, node, "order_by")
-            if column.type.startswith(_UNORDERED):
-                message = (
-                    f"order_by: {column.name} is of type {column.type}, which has no order. Sort by another column."
-                )
-                raise PipelineError(message, node, "order_by")
+        check_order(self.order_by, schema, node, "order_by")
         if self.rank_end_column is not None:
             column = schema.column(self.rank_end_column, node, "rank_end_column")
             if column.type not in ("smallint", "int", "bigint"):
@@ -301,17 +309,6 @@ class TopN(Operator):
                     f"rank_end_column: {column.name} is of type {column.type}, but a rank is a smallint, int or bigint."
                 )
                 raise PipelineError(message, node, "rank_end_column")
-
-    def _sort_columns(self, schema: Schema) -> tuple[SortColumn, ...]:
-        return tuple(
-            SortColumn(
-                schema.index(item.column),
-                item.descending,
-                item.nulls,
-                schema.column(item.column).type in ("float", "double"),
-            )
-            for item in self.order_by
-        )
 
     def _in_partition(self, keys: Keys) -> Keys:
         """The input's keys that contain the partition columns: they stay valid if rows are distributed by partition."""
@@ -344,7 +341,7 @@ class TopN(Operator):
         """
         moves = input_.monotonic
         steady = all(moves.get(name) is Monotonicity.CONSTANT for name in self.partition_by)
-        if not moves or self.limit or self._is_limit or not steady:
+        if not moves or self._is_limit or not steady:
             return {}
         ranks = (self.rank_column,) if self.with_rank else ()
         known = dict(constant((*self.partition_by, *ranks), among=input_.schema.names))

@@ -40,8 +40,9 @@ from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
+from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns, sort_columns
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
+from engine.ranking.written import numbered_sql
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
@@ -181,19 +182,10 @@ class WindowTopN(GivenWindows):
         if not self.window_columns:
             assert time is not None
             times = (time.milliseconds,)
-        order = [
-            SortColumn(
-                schema.index(item.column),
-                item.descending,
-                item.nulls,
-                schema.column(item.column).type in ("float", "double"),
-            )
-            for item in self.order_by
-        ]
         kernel = partial(
             WindowTopNKernel,
             None if self.window_columns else self.windowing,
-            order,
+            sort_columns(self.order_by, schema),
             self.rank_start,
             self.rank_end,
             with_rank=self.with_rank,
@@ -246,16 +238,12 @@ class WindowTopN(GivenWindows):
             source = self.table_function(table, schema)
             bounds = BOUNDS[:2]
             columns += BOUNDS
-        partition = ", ".join(map(quote, (*bounds, *self.partition_by)))
         order = ", ".join(item.sql for item in self.order_by)
         rank = quote(self.rank_column)
-        items = ", ".join([*map(quote, columns), *([rank] if self.with_rank else [])])
+        items = [*map(quote, columns), *([rank] if self.with_rank else [])]
         first = f"{rank} >= {self.rank_start} AND " if self.rank_start > 1 else ""
-        return (
-            f"SELECT {items}\n"
-            f"FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY {order}) AS {rank} FROM {source})\n"
-            f"WHERE {first}{rank} <= {self.rank_end}"
-        )
+        ranks = f"{first}{rank} <= {self.rank_end}"
+        return numbered_sql(source, items, (*bounds, *self.partition_by), order, ("ROW_NUMBER", rank), ranks)
 
 
 OPERATOR = WindowTopN

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
 from engine.contract.operator import Parameters
 from engine.errors import PipelineError
-from engine.model.schema import Column, quote
-from engine.ranking.sort_keys import Nulls
+from engine.model.schema import FLOATS, Column, Schema, is_nested, quote
+from engine.ranking.sort_keys import Nulls, SortColumn
 
 RankStart = Annotated[
     int,
@@ -45,6 +46,26 @@ class OrderBy(Parameters):
 
 
 OrderColumns = Annotated[tuple[OrderBy, ...], Field(title="Order by")]
+
+
+def check_order(order: Sequence[OrderBy], schema: Schema, node: str, field: str) -> None:
+    """Raise UnknownColumn or PipelineError unless rows can be sorted by these columns."""
+    for item in order:
+        column = schema.column(item.column, node, field)
+        if is_nested(column.type):
+            message = f"{field}: {column.name} is of type {column.type}, which has no order. Choose another column."
+            raise PipelineError(message, node, field)
+
+
+def sort_columns(
+    order: Sequence[OrderBy], schema: Schema, place: Callable[[str], int] | None = None
+) -> tuple[SortColumn, ...]:
+    """The order for sort keys. place: where a row has a column, if not at its place in the schema."""
+    place = place or schema.index
+    return tuple(
+        SortColumn(place(item.column), item.descending, item.nulls, schema.column(item.column).type in FLOATS)
+        for item in order
+    )
 
 
 def check_range(start: int, end: int) -> None:

@@ -22,7 +22,7 @@ from pyarrow import json as arrow_json
 
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
-from engine.model.schema import arrow_type
+from engine.model.schema import arrow_type, is_nested
 from engine.reading.documents.nested import Number, decoder, parsed, text_of
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
 from engine.reading.typed.casts import cast_texts
@@ -131,7 +131,7 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
     text = block.text.removesuffix(b"\n")
     # Then no object continues on the next line: no opening brace can follow a closing one.
     are_objects = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") == block.size - 1
-    if not are_objects or any(column.type.startswith(("array<", "map<", "struct<")) for column in rows.columns):
+    if not are_objects or any(is_nested(column.type) for column in rows.columns):
         return None
     if (b"NaN" in text or b"Inf" in text) and _NO_NUMBER.search(text):
         return None

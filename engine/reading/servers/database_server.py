@@ -10,7 +10,7 @@ from pydantic import Field
 
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
-from engine.model.schema import Column
+from engine.model.schema import Column, is_nested
 from engine.reading.servers.address import Address
 from engine.reading.servers.secrets import is_named, named_in
 from engine.reading.servers.served import ServedSource
@@ -76,7 +76,7 @@ class DatabaseServer(ServedSource):
         check_names([column.name for column in columns], node, "columns")
         found = [Column(each.name, declared_type(each.type, node, "columns")) for each in columns]
         for column in found:
-            if column.type == "binary" or column.type.startswith(("array<", "map<", "struct<")):
+            if column.type == "binary" or is_nested(column.type):
                 message = (
                     f"columns: {column.name} is {column.type}, which is not read from {self.product}. Declare it as "
                     "STRING."

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.model.schema import arrow_type
+from engine.model.schema import arrow_type, is_nested
 from engine.reading.documents.document_values import whole_number
 from engine.reading.documents.nested import nested_from
 
@@ -91,7 +91,7 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
         return texts
     if type_ == "binary":
         return texts.cast(pa.binary())
-    if type_.startswith(("array<", "map<", "struct<")):
+    if is_nested(type_):
         return _each(texts, type_, lambda text: nested_from(text, type_, _scalar))
     if type_ in ("timestamp", "timestamp_ntz"):
         return _times(pc.utf8_rtrim(pc.utf8_ltrim(texts, _SPACE), _BLANKS), type_)

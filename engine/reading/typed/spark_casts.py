@@ -15,7 +15,7 @@ from engine.contract.scan import RAW_CHARS
 from engine.contract.source import SourceFrames
 from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
-from engine.model.schema import Schema, TimeUnit
+from engine.model.schema import Schema, TimeUnit, is_nested
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.reading.typed.kinds import NO_KIND_ADVICE, WORDS
 
@@ -43,7 +43,7 @@ def written(text: Column, type_: str) -> Field:
         # Spark reads 12:30 as today at 12:30, and 2024 as January 1st: a timestamp has to start with a date.
         with_date = F.when(text.rlike(r"^\s*[0-9]{4}-"), text.try_cast("timestamp"))
         return Field(text, F.coalesce(with_date, from_ms).cast(type_))
-    if type_.startswith(("array<", "map<", "struct<")):
+    if is_nested(type_):
         return Field(text, F.from_json(text, type_))
     return Field(text, text if type_ == "string" else text.try_cast(type_))
 
