@@ -45,13 +45,14 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     group = query.args.get("group")
     if group is None and condition is None and not any(_calls(item) for _, item in items):
         return Grouped(scope.relation, items, None)
+    shown = len(items)
+    items = items if condition is None else [*items, (None, condition)]
     sets = grouping_sets(group)
     written = group.expressions if group is not None else []
     keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
-    relation, keys, items, condition = _with_group_window(scope.relation, keys, items, condition)
+    relation, keys, items = _with_group_window(scope.relation, keys, items)
     if sets is not None:
-        everything = (*(item for _, item in items), *(() if condition is None else (condition,)))
-        keys = in_order(relation, keys, list(chain.from_iterable(map(_arguments, everything))))
+        keys = in_order(relation, keys, [read for _, item in items for read in _arguments(item)])
     groups = by_key = _group_names(keys, items)
     if sets is not None:
         bound = [tuple(scope.bind(key) for key in one) for one in sets]
@@ -60,16 +61,16 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
         groups = [*((name, column) for (name, _), column in zip(by_key, columns, strict=False)), number]
         by_key = [*by_key, number]
         items = [(name, with_grouping(item, keys, columns)) for name, item in items]
-        condition = with_grouping(condition, keys, columns) if condition is not None else None
     # A result without a name is called by its place, as in Flink. What is computed of calls leaves them these names.
-    by_place = [f"EXPR${at}" for at, (name, item) in enumerate(items) if name is None and is_aggregate(item.unnest())]
+    unnamed = [at for at, (name, item) in enumerate(items[:shown]) if name is None and is_aggregate(item.unnest())]
+    by_place = [f"EXPR${at}" for at in unnamed]
     taken = [name for name, _ in groups]
     calls: list[Named] = []
-    for at, (name, item) in enumerate([*items, *([] if condition is None else [(None, condition)])]):
+    for at, (name, item) in enumerate(items):
         for call in _calls(item):
             if any(call == known for _, known in calls):
                 continue
-            if call == item.unnest() and at < len(items):
+            if call == item.unnest() and at < shown:
                 calls.append((free_name(name or f"EXPR${at}", [*taken, *dict(calls)]), call))
             else:
                 others = [*taken, *dict(calls), *by_place]
@@ -77,7 +78,7 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     known = [*by_key, *calls]
     aggregate = Aggregate(relation, tuple(groups), tuple(calls), query)
     above = [(name or plain(item), _over(item, known)) for name, item in items]
-    return Grouped(aggregate, above, _over(condition, known) if condition is not None else None)
+    return Grouped(aggregate, above[:shown], above[-1][1] if condition is not None else None)
 
 
 def distinct(relation: Relation, at: Expr) -> Relation:
@@ -187,14 +188,14 @@ def _over(item: Expr, known: Sequence[Named]) -> Expr:
 
 
 def _with_group_window(
-    relation: Relation, keys: list[Expr], items: list[Item], having: Expr | None
-) -> tuple[Relation, list[Expr], list[Item], Expr | None]:
+    relation: Relation, keys: list[Expr], items: list[Item]
+) -> tuple[Relation, list[Expr], list[Item]]:
     """GROUP BY TUMBLE(rt, ...), rewritten as GROUP BY window_start, window_end over the window table function."""
     windows = [
         key for key in keys if isinstance(key, exp.Anonymous) and key.name.upper() in ("TUMBLE", "HOP", "SESSION")
     ]
     if not windows:
-        return relation, keys, items, having
+        return relation, keys, items
     if len(windows) > 1:
         message = "a query can group by one window only. Join two queries, or nest them."
         raise SqlRejected(message, windows[1])
@@ -217,7 +218,6 @@ def _with_group_window(
         return node
 
     changed = [(name, item.copy().transform(swap, copy=False)) for name, item in items]
-    condition = None if having is None else having.copy().transform(swap, copy=False)
     if any(column.name == windowed.bounds[2] for _, item in changed for column in item.find_all(exp.Column)):
         kept.append(ref(windowed.bounds[2], window))
-    return selected(windowed, tuple((name, ref(name)) for name in windowed.columns)), kept, changed, condition
+    return selected(windowed, tuple((name, ref(name)) for name in windowed.columns)), kept, changed
