@@ -76,13 +76,8 @@ def _derive_node(
     second: dict[str, Derived] = {}
     if isinstance(operator, Source):
         derived = replace(output_of(operator, node.id, folder, analyzer), above=node.id)
-        if operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
-            # As above its normaliser, which is left out if no consumer needs -U.
-            steady: Collection[str] = derived.shortest_key
-        else:
-            steady = derived.schema.names if derived.is_insert_only else ()
         if operator.is_known_steady:
-            derived = replace(derived, monotonic=constant(steady, among=derived.schema.names))
+            derived = replace(derived, monotonic=constant(_steady(operator, derived), among=derived.schema.names))
     else:
         inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)
@@ -95,6 +90,14 @@ def _derive_node(
     derived = replace(derived, node=node.id)
     _check_names(node.id, derived)
     return DerivedNode(node, operator, edges, derived, second)
+
+
+def _steady(source: Source, derived: Derived) -> Collection[str]:
+    """The columns of a source that never change in a row."""
+    if source.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
+        # As above its normaliser, which is left out if no consumer needs -U.
+        return derived.shortest_key
+    return derived.schema.names if derived.is_insert_only else ()
 
 
 def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
