@@ -84,13 +84,9 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
             return Filter(rank, together(rest)) if rest else rank
         case Join():
             return _filtered_join(relation, list(conjuncts(condition)))
-        case Windowed() if relation.windowing.kind is not WindowKind.SESSION:
-            below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
-            above = [one for one in conjuncts(condition) if one not in below]
-            if below:
-                relation = replace(relation, input=filtered(relation.input, together(below)))
-            return Filter(relation, together(above)) if above else relation
-        case Unnested():
+        case Windowed() if relation.windowing.kind is WindowKind.SESSION:
+            return Filter(relation, condition)
+        case Windowed() | Unnested():
             below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
             above = [one for one in conjuncts(condition) if one not in below]
             if below:

@@ -21,7 +21,7 @@ from engine.model.schema import Schema, quote
 from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
-from engine.sql.algebra import Expr, Relation, free_name
+from engine.sql.algebra import Expr, Relation, SortKey, free_name, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
@@ -45,6 +45,14 @@ class Emitted:
             {new: self.names[old] for new, old in names.items() if old in self.names},
             frozenset(new for new, old in names.items() if old in self.arrival),
         )
+
+
+def order_by(key: SortKey, emitted: Emitted) -> dict[str, Any]:
+    """A column of an order as a parameter of a node."""
+    name = plain(key.expression)
+    assert name is not None, "orders are columns by now"
+    nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
+    return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}
 
 
 Make = Callable[["Emitter", Any, frozenset[str]], Emitted]

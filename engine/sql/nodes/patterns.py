@@ -16,8 +16,7 @@ from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, Matched, free_name, mentioned, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.functions.expressions import Writer
-from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.ranks import order_by
+from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
 

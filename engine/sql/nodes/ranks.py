@@ -17,7 +17,6 @@ from engine.sql.algebra import (
     Rank,
     Relation,
     Select,
-    SortKey,
     free_name,
     is_free,
     mentioned,
@@ -26,7 +25,7 @@ from engine.sql.algebra import (
     substituted,
 )
 from engine.sql.clauses.grouping_sets import NUMBER
-from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.window_ranks import window_rank
 
 
@@ -179,13 +178,6 @@ def _key(emitter: Emitter, emitted: Emitted) -> list[str]:
     if derived.is_insert_only or key is None:
         return []
     return [column for column, name in emitted.names.items() if name in key]
-
-
-def order_by(key: SortKey, emitted: Emitted) -> dict[str, Any]:
-    name = plain(key.expression)
-    assert name is not None, "orders are columns by now"
-    nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
-    return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}
 
 
 def _with_constant(emitter: Emitter, ranked: Emitted, relation: Rank) -> Emitted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.sql.algebra import Rank, SortKey, plain
-from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.window_bounds import END, EVENT_TIME, START, TIME, WindowColumns, windows_of
 from engine.sql.rejected import SqlRejected
 
@@ -22,13 +22,17 @@ def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_numb
         message = "ROW_NUMBER in a window needs constant ranks: WHERE rn <= 3."
         raise SqlRejected(message, relation.at)
     emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    for key in relation.order:
+        if plain(key.expression) not in emitted.names:
+            message = "the ORDER BY of a ranking in a window takes columns of its input."
+            raise SqlRejected(message, key.expression)
     at = {which: emitted.names[name] for name, which in bounds.items()}
     names = dict(emitted.names)
     parameters: dict[str, Any] = {
         "window_start": at[START],
         "window_end": at[END],
         "partition_by": [emitted.names[name] for name in relation.partition if name not in bounds],
-        "order_by": [_order(key, emitted) for key in relation.order],
+        "order_by": [order_by(key, emitted) for key in relation.order],
         "rank_start": relation.start,
         "rank_end": relation.end,
         "with_rank": wants_number,
@@ -42,12 +46,3 @@ def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_numb
 def _is_time(windows: WindowColumns, order: tuple[SortKey, ...]) -> bool:
     """Whether the order is by a time alone: then it is a deduplication."""
     return len(order) == 1 and windows.columns.get(plain(order[0].expression) or "") in (TIME, EVENT_TIME)
-
-
-def _order(key: SortKey, emitted: Emitted) -> dict[str, Any]:
-    name = plain(key.expression)
-    if name is None or name not in emitted.names:
-        message = "the ORDER BY of a ranking in a window takes columns of its input."
-        raise SqlRejected(message, key.expression)
-    nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
-    return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}

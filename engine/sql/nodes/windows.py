@@ -9,11 +9,10 @@ from sqlglot import exp
 from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, free_name, mentioned
 from engine.sql.clauses.row_number import row_count
 from engine.sql.functions.intervals import interval_ms
-from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times, range_of_arrival_times
 from engine.sql.nodes.python_aggregates import require_known
-from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
 
