@@ -26,6 +26,7 @@ STANDS: Final = "watermark_stands"
 LAG: Final = "lag"
 KINDS: Final = (LATE_SHARE, STANDS, LAG)
 _MINUTE_MS: Final = 60_000
+_END: Final = f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL"
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,7 @@ class Conditions:
             if bound is not None:
                 cursor.execute("INSERT INTO run_conditions VALUES (?, ?, ?)", [run_id, kind, bound])
             else:
-                cursor.execute(
-                    f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL",
-                    [run_id, kind],
-                )
+                cursor.execute(_END, [run_id, kind])
 
     def warnings(self, run_id: int, limit: int = 20) -> tuple[Warned, ...]:
         """The warnings of a run, latest first."""
@@ -147,7 +145,4 @@ class Conditions:
                     f"INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, {NOW}, NULL)", [run_id, kind, bound, value, seq]
                 )
             else:
-                cursor.execute(
-                    f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL",
-                    [run_id, kind],
-                )
+                cursor.execute(_END, [run_id, kind])
