@@ -1,1 +1,1 @@
-"""The user's engines: their list, the default of new runs, the input of the engine form, and tests of engines."""
+"""The user's engines: their list, the default and the chosen one, the input of the engine form, and their tests."""

@@ -10,7 +10,7 @@ from engine.errors import EngineUnavailable
 from engine.reading.files.storage import Storage, look_at_by_default
 from engine.spark.engine_storage import EngineStorage, storage_of
 from engine.spark.engines import Engine
-from ui.components.engines.engine_choice import chosen
+from ui.engines.chosen import chosen
 from ui.engines.known import default_name, engine_of, master_of
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from engine.contract.live import Live
 from ui.builder.drafting import Drafting
-from ui.components.engines.engine_choice import chosen
+from ui.engines.chosen import chosen
 from ui.runs.manager import runs
 from ui.shell.navigation import go
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from engine.errors import EngineUnavailable
 from ui.builder.drafting import Drafting
+from ui.engines.chosen import choose, chosen
 from ui.engines.known import default_name, engine_of, master_of, names
 from ui.forms.pending import pending, said
 from ui.shell.words import escaped
 
-_CHOSEN: Final = "chosen-engine"
 _HELP: Final = "Where the run is executed. The page Engines adds others: clusters, and Spark Connect servers."
 _WIDTH_PX: Final = 190
-
-
-def chosen() -> str:
-    """The engine of the next run in this session: the one chosen in the builder, else the default."""
-    choice = said(_CHOSEN)
-    return choice if choice in names() else default_name()
-
-
-def forget_choice() -> None:
-    """Forget the choice: the next run uses the default engine."""
-    st.session_state.pop(_CHOSEN, None)
 
 
 def draft_engine(drafting: Drafting) -> None:
@@ -34,11 +23,7 @@ def draft_engine(drafting: Drafting) -> None:
     if len(options) < 2:
         return
     shown, key = chosen(), f"engine|{drafting.key}"
-
-    def take(choice: Any) -> None:
-        st.session_state[_CHOSEN] = choice
-
-    pending().draw(key, shown, take)
+    pending().draw(key, shown, choose)
     st.selectbox(
         "Engine",
         options,

@@ -13,7 +13,7 @@ from typing import Final
 import streamlit as st
 
 from engine.spark.engines import Engine
-from ui.components.engines.engine_choice import forget_choice
+from ui.engines.chosen import forget_choice
 from ui.engines.form import NAME_LENGTH, Typed, read, split_address
 from ui.engines.known import keep
 from ui.engines.testing import engine_tests
