@@ -15,5 +15,6 @@ files           the path of a file: typed, uploaded, or made of pasted rows
 offered         choices that the source itself offers, such as the tables of a file
 source_columns  the columns of a file, with their types
 served_columns  the columns of a source whose rows are on a server
+without_columns a source whose parameters that name columns are left out
 suggest         initial values, so that a new node usually works
 """

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
-from pydantic import ValidationError
 
-from engine.contract.source import Source
 from engine.errors import StudioError
-from engine.registry import sources
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
+from ui.forms.without_columns import source_without_columns
 from ui.shell import workspace
 
 
@@ -36,12 +34,8 @@ def offered_field(field: Field, form: FormContext) -> bool:
 
 
 def _offered(field: Field, form: FormContext) -> tuple[str, ...]:
-    cls = sources().get(form.node.operator)
-    if cls is None:
-        return ()
-    shared = {*Source.model_fields, "types", "primary_key"}
-    own = {name: value for name, value in form.node.parameters.items() if name not in shared}
+    source = source_without_columns(form.node.operator, form.node.parameters)
     try:
-        return cls.model_validate(own).offered(field.name, form.node.id, workspace.folder())
-    except (StudioError, ValidationError):
+        return () if source is None else source.offered(field.name, form.node.id, workspace.folder())
+    except StudioError:
         return ()

@@ -15,7 +15,6 @@ from typing import Any, Final
 import streamlit as st
 from pydantic import ValidationError
 
-from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.local.parsed import Parsed, parsed_rows
 from engine.model.schema import Schema, flink_type
@@ -28,6 +27,7 @@ from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.forms.binding import FormContext
 from ui.forms.durations import format_duration
 from ui.forms.pending import pending
+from ui.forms.without_columns import source_without_columns
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.words import escaped
@@ -53,8 +53,8 @@ _TIMES: Final = ("timestamp", "timestamp_ntz", "tinyint", "smallint", "int", "bi
 
 def source_columns(form: FormContext) -> bool:
     """Draw the table. False if the columns are unknown or too many, so that the types have to be typed."""
-    source = _source(form.node.operator, form.node.parameters)
-    if source is None:
+    source = source_without_columns(form.node.operator, form.node.parameters)
+    if not isinstance(source, FileSource):
         return False
     try:
         files = source.files(form.node.id, workspace.folder())
@@ -229,18 +229,6 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
         )
         table = Table(("line", "reason", "row"), lines, frozenset({"line"}))
         grid(table, key=form.key("types.rejected"), height=_ROWS_HEIGHT, label="Rejected rows")
-
-
-def _source(operator: str, parameters: Mapping[str, Any]) -> FileSource | None:
-    """The source without the parameters of types and times, which may be wrong; None if it is no source of files."""
-    cls = sources().get(operator)
-    if cls is None or not issubclass(cls, FileSource):
-        return None
-    shared = {*Source.model_fields, "types", "primary_key"}
-    try:
-        return cls.model_validate({name: value for name, value in parameters.items() if name not in shared})
-    except ValidationError:
-        return None
 
 
 def _columns(
