@@ -19,6 +19,7 @@ from storage.errors import StoreError
 from storage.model import Run
 from ui.engines.far_files import far_files_of
 from ui.engines.known import engine_of, home, master_of
+from ui.runs.leftovers import work_folder
 from ui.shell import words, workspace
 
 SMALL: Final = 20_000
@@ -97,7 +98,7 @@ class Checker:
             with looking_at(far_files_of(run.engine)):
                 planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where workers that share this machine's files can read them.
-            place = self.store.path.parent / f"{self.store.path.stem}.work"
+            place = work_folder(self.store.path)
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="run_check-", dir=place) as work:
                 run_files = self.store.batch_checks.export(run_id, Path(work))

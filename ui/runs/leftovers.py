@@ -41,6 +41,11 @@ class Leftover:
         self.note.unlink(missing_ok=True)
 
 
+def work_folder(store: Path) -> Path:
+    """The folder beside the store for the files that runs need while they execute."""
+    return store.with_name(f"{store.stem}.work")
+
+
 def note_workspace(work: Path, engine: str, name: str) -> Leftover:
     """Note that a run is about to use a workspace. work: the run's folder beside the store."""
     leftover = Leftover(engine, name, work.with_name(work.name + _SUFFIX))

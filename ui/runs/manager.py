@@ -28,7 +28,7 @@ from ui.access.serving import serving
 from ui.engines.known import default_name, engine_of, master_of, without_tokens
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
-from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
+from ui.runs.leftovers import empty_in_background, leftovers, remove_folders, work_folder
 from ui.runs.watching import watch
 from ui.shell import workspace
 
@@ -160,7 +160,7 @@ class RunManager:
     @property
     def work(self) -> Path:
         """The folder beside the store for the files that runs need while they execute."""
-        return self._store.path.parent / f"{self._store.path.stem}.work"
+        return work_folder(self._store.path)
 
     def cancel(self, run_id: int) -> None:
         """Cancel a run; a waiting run ends at once. Does nothing if the run has ended or is unknown."""
