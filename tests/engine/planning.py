@@ -37,6 +37,25 @@ class KnownTypes:
         return column.type
 
 
+class OneType:
+    """An analyzer by which every expression has one type."""
+
+    def __init__(self, type_: str) -> None:
+        self.type = type_
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """That type."""
+        return self.type
+
+
+class NoAnalyzer:
+    """An analyzer that fails, where no expression is to be analyzed."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """Fails."""
+        raise AssertionError(expression)
+
+
 def columns(ddl: str) -> list[dict[str, str]]:
     """The columns of a rows source, from `k string, v bigint`."""
     pairs = (part.split(maxsplit=1) for part in ddl.split(","))

@@ -11,18 +11,12 @@ import pytest
 from engine.errors import PipelineError, StudioError
 from engine.examples.from_file import first_pipeline
 from engine.model.pipeline import Pipeline
-from engine.model.schema import Schema
 from engine.planner import check
-
-
-class NoSpark:
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        message = "a first pipeline needs no expressions"
-        raise AssertionError(message)
+from tests.engine.planning import NoAnalyzer
 
 
 def wrong(pipeline: Pipeline, folder: Path) -> tuple[StudioError, ...]:
-    return check(pipeline, NoSpark(), folder).problems
+    return check(pipeline, NoAnalyzer(), folder).problems
 
 
 @pytest.fixture

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.contract.operator import Analyzer
 from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.model.schema import Schema
 from storage import Store
+from tests.engine.planning import OneType
 from tests.ui.gesture_cases import CASES, CATALOG, answer, drawn, sketched
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting
@@ -27,16 +26,9 @@ CLICKS = {"columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "
 MAX = {"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", "name": "ts"}]}
 
 
-class Booleans(Analyzer):
-    """A stand-in for Spark's analyzer: every expression is a boolean."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        return "boolean"
-
-
 @pytest.fixture
 def draft(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[Pipeline], Drafting]:
-    monkeypatch.setattr("ui.builder.checking.gate", Booleans)
+    monkeypatch.setattr("ui.builder.checking.gate", lambda: OneType("boolean"))
     return lambda pipeline: Drafting("k1", History(pipeline))
 
 

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
-from engine.model.schema import Schema
 from storage import Store
+from tests.engine.planning import OneType
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
 from ui.builder.importing import imported, is_document
@@ -19,17 +19,10 @@ from ui.components.builder.sql_tab import Trouble
 OpenDraft = Callable[[Pipeline], AppTest]
 
 
-class AnyType:
-    """A stand-in for Spark's analyzer: every expression is a bigint."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        return "bigint"
-
-
 @pytest.fixture
 def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch) -> OpenDraft:
     for module in ("ui.builder.checking", "ui.components.builder.sql_tab"):
-        monkeypatch.setattr(f"{module}.gate", AnyType)
+        monkeypatch.setattr(f"{module}.gate", lambda: OneType("bigint"))
 
     def open_(pipeline: Pipeline) -> AppTest:
         store.drafts.save("k1", History(pipeline).to_json())
@@ -100,11 +93,11 @@ def test_a_place_is_marked_under_its_column() -> None:
 def test_what_was_exported_is_imported_as_json_and_as_sql(
     open_draft: OpenDraft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Gate(AnyType):
+    class Gate(OneType):
         def spark(self) -> None:
             """It has started."""
 
-    monkeypatch.setattr("ui.builder.importing.gate", Gate)
+    monkeypatch.setattr("ui.builder.importing.gate", lambda: Gate("bigint"))
     example = examples()["01-word-frequency"]
     exported = script(open_draft(example)).encode()
     read, notices = imported(exported, "words.SQL")

@@ -19,6 +19,7 @@ from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
 from engine.windows.assigners import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
+from tests.engine.planning import NoAnalyzer
 
 APPEND = ChangelogMode({RowKind.INSERT})
 
@@ -272,13 +273,6 @@ LEFT = Derived(
     )
 )
 RIGHT = Derived(Schema((Column("k", "string"), Column("y", "int"), Column("T", "timestamp", time=TimeUnit.TIMESTAMP))))
-
-
-class NoAnalyzer:
-    """An analyzer that fails: the window join does not analyze expressions."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        raise AssertionError(expression)
 
 
 def join(kind: JoinKind = JoinKind.INNER, left: str = "k", right: str = "k") -> WindowJoin:

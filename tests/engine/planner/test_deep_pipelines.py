@@ -17,16 +17,11 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import check, plan
 from engine.script import script_of
+from tests.engine.planning import OneType
 
 COLUMNS = {"columns": [{"name": "a", "type": "BIGINT"}, {"name": "b", "type": "BIGINT"}]}
 DDL = "CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'filesystem', 'path' = 't.csv', 'format' = 'csv');\n"
-
-
-class Types:
-    """An analyzer that types every expression as BIGINT."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        return "bigint"
+BIGINTS = OneType("bigint")
 
 
 def document(nodes: Sequence[Any], edges: Sequence[tuple[str, str]]) -> Pipeline:
@@ -40,7 +35,7 @@ def test_a_chain_of_two_thousand_nodes_is_planned(tmp_path: Path) -> None:
     count = {"group_by": ["a"], "aggregates": [{"function": "COUNT", "name": "b"}]}
     names = ["s", *(f"n{at}" for at in range(2000)), "k"]
     nodes = [("s", "rows", COLUMNS), *((name, "aggregate", count) for name in names[1:-1]), ("k", "sink", {})]
-    planned = plan(document(nodes, list(pairwise(names))), Types(), tmp_path)
+    planned = plan(document(nodes, list(pairwise(names))), BIGINTS, tmp_path)
     assert (str(planned.node("n0").mode), str(planned.node("n1999").mode)) == ("[I,UB,UA]", "[I,UB,UA,D]")
 
 
@@ -51,14 +46,14 @@ def test_what_branches_and_meets_again_sixty_times_is_planned(tmp_path: Path) ->
     nodes = [("s", "rows", COLUMNS), ("n", "aggregate", count)]
     nodes += [(name, "union", {}) for name in names[1:-1]] + [("k", "sink", {})]
     edges = [("s", "n"), *((one, other) for one, other in pairwise(names) for _ in range(1 + (other != "k")))]
-    planned = plan(document(nodes, edges), Types(), tmp_path)
+    planned = plan(document(nodes, edges), BIGINTS, tmp_path)
     assert str(planned.node("u59").mode) == "[I,UB,UA]"
 
 
 @pytest.mark.parametrize("levels", [60, 150])
 def test_a_query_may_have_many_parentheses(tmp_path: Path, levels: int) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    script = script_of(f"{DDL}SELECT {'(' * levels}a{')' * levels} AS x FROM t;", Types(), tmp_path)
+    script = script_of(f"{DDL}SELECT {'(' * levels}a{')' * levels} AS x FROM t;", BIGINTS, tmp_path)
     assert [node.operator for node in script.pipeline.nodes] == ["csv", "project", "sink"]
 
 
@@ -74,11 +69,11 @@ def test_a_query_may_have_many_parentheses(tmp_path: Path, levels: int) -> None:
 def test_a_script_that_is_nested_too_deeply_is_told_so(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudioError, match="is nested too deeply. Split it"):
-        script_of(text, Types(), tmp_path)
+        script_of(text, BIGINTS, tmp_path)
 
 
 def test_an_expression_that_is_nested_too_deeply_is_a_problem_of_its_pipeline(tmp_path: Path) -> None:
-    class Deep(Types):
+    class Deep:
         def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
             raise RecursionError
 
@@ -133,9 +128,9 @@ def test_a_script_that_is_twice_as_long_takes_no_more_than_its_share(
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
 
     def planned(length: int) -> None:
-        made = script_of(script(length), Types(), tmp_path).pipeline
+        made = script_of(script(length), BIGINTS, tmp_path).pipeline
         assert len(made.nodes) >= length
-        plan(made, Types(), tmp_path)
+        plan(made, BIGINTS, tmp_path)
 
     # Do not count one-time loading and caching.
     planned(3)
@@ -148,7 +143,7 @@ def test_a_file_with_twice_as_many_columns_takes_twice_as_much(tmp_path: Path) -
         (tmp_path / f"{columns}.jsonl").write_text(json.dumps({f"c{at}": at for at in range(columns)}))
         count = {"group_by": ["c1"], "aggregates": [{"function": "COUNT", "name": "n"}]}
         nodes = [("s", "jsonl", {"path": f"{columns}.jsonl"}), ("n", "aggregate", count), ("k", "sink", {})]
-        made = plan(document(nodes, [("s", "n"), ("n", "k")]), Types(), tmp_path)
+        made = plan(document(nodes, [("s", "n"), ("n", "k")]), BIGINTS, tmp_path)
         assert len(made.node("s").schema.columns) == columns
 
     planned(3)

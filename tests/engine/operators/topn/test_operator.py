@@ -20,6 +20,7 @@ from engine.ranking.retractable import RetractableTopN
 from engine.ranking.tied import TiedTopN
 from engine.ranking.top_1 import FastTop1
 from engine.ranking.updatable import UpdatableTopN
+from tests.engine.planning import NoAnalyzer
 
 SCHEMA = Schema(
     (
@@ -35,13 +36,6 @@ GROWS = {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT, "c": Monotonici
 COUNTS = Derived(SCHEMA, INSERT_UPDATE, KEY, GROWS)
 SUMS = Derived(SCHEMA, INSERT_UPDATE, KEY, {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT})
 DELETES = Derived(SCHEMA, ALL_CHANGES, KEY)
-
-
-class NoAnalyzer:
-    """An analyzer that fails: Top N does not analyze expressions."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        raise AssertionError(expression)
 
 
 def top(n: int = 3, **more: Any) -> TopN:
