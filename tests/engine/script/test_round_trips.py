@@ -60,7 +60,7 @@ def test_a_conformance_case_in_the_form_of_a_script_is_the_same_pipeline(path: P
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1 << 32), sink=st.sampled_from(["changelog", "upsert", None]))
 def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None, spark: SparkSession) -> None:
-    pipeline = _with_rows(random_job(Random(seed)).pipeline, Random(seed))
+    pipeline = _with_rows(random_job(Random(seed)).pipeline)
     if sink is not None:
         last = pipeline.nodes[-1].id
         document = pipeline.model_dump(mode="json")
@@ -77,7 +77,7 @@ def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None
     assert to_text(explanation(plan(back, analyzer_of(spark), Path()))) == expected
 
 
-def _with_rows(pipeline: Pipeline, random: Random) -> Pipeline:
+def _with_rows(pipeline: Pipeline) -> Pipeline:
     """The pipeline with two rows in its source."""
     document: dict[str, Any] = pipeline.model_dump(mode="json")
     parameters = document["nodes"][0]["parameters"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import getpass
-import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +15,8 @@ from typing import Any, Final
 
 import pymysql
 import pytest
+
+from tests.debian import install
 
 _PACKAGES: Final = ("mariadb-server-core", "mariadb-client-core")
 _PROGRAMS: Final = ("mariadbd", "mariadb-install-db", "my_print_defaults")
@@ -48,8 +47,8 @@ class Server:
 @contextmanager
 def server(folder: Path) -> Iterator[Server]:
     """A server without data. Skips the test if MariaDB is not available."""
-    program = _installed()
-    if program is None:
+    install(*_PACKAGES, unless=_is_there)
+    if not _is_there():
         pytest.skip(f"there is no MariaDB here, and Debian's packages {_PACKAGES} cannot be installed")
     user = getpass.getuser()
     made = subprocess.run(
@@ -71,7 +70,7 @@ def server(folder: Path) -> Iterator[Server]:
     ]
     log = folder / "log"
     with log.open("wb") as written:
-        process = subprocess.Popen([program, "--no-defaults", *options], stdout=written, stderr=written)
+        process = subprocess.Popen(["mariadbd", "--no-defaults", *options], stdout=written, stderr=written)
     running = Server(port, process)
     try:
         _wait_until_it_answers(running, log)
@@ -91,21 +90,6 @@ def _wait_until_it_answers(made: Server, log: Path) -> None:
             time.sleep(0.05)
         else:
             return
-
-
-def _installed() -> str | None:
-    """The server's program, installed from Debian's packages if possible; None if it is not available."""
-    apt = shutil.which("apt-get")
-    if _is_there() or apt is None or os.geteuid() != 0:
-        return shutil.which("mariadbd") if _is_there() else None
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Workers of one test run get here at the same time, and apt allows only one at a time.
-    with (Path(sys.prefix) / "mariadb.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for command in ([apt, "update"], [apt, "install", "-y", "--no-install-recommends", *_PACKAGES]):
-            if not _is_there():
-                subprocess.run(command, env=environment, capture_output=True, check=False)
-    return shutil.which("mariadbd") if _is_there() else None
 
 
 def _is_there() -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,8 @@ from typing import Any
 
 import psycopg
 import pytest
+
+from tests.debian import install
 
 _PLACES = Path("/usr/lib/postgresql")
 
@@ -62,7 +62,8 @@ class Server:
 @contextmanager
 def server(folder: Path) -> Iterator[Server]:
     """A server without data. Skips the test if PostgreSQL is not available."""
-    programs = _programs() or _installed()
+    install("postgresql", unless=lambda: _programs() is not None)
+    programs = _programs()
     if programs is None:
         pytest.skip("there is no PostgreSQL here, and Debian's package postgresql cannot be installed")
     if os.geteuid() == 0:
@@ -83,18 +84,3 @@ def server(folder: Path) -> Iterator[Server]:
 def _programs() -> Path | None:
     """The folder with the programs of the newest installed version."""
     return next((place for place in sorted(_PLACES.glob("*/bin"), reverse=True) if (place / "initdb").exists()), None)
-
-
-def _installed() -> Path | None:
-    """Install Debian's package, if possible."""
-    apt = shutil.which("apt-get")
-    if apt is None or os.geteuid() != 0:
-        return None
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Workers of one test run get here at the same time, and apt allows only one at a time.
-    with (Path(sys.prefix) / "postgresql.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for command in ([apt, "update"], [apt, "install", "-y", "--no-install-recommends", "postgresql"]):
-            if _programs() is None:
-                subprocess.run(command, env=environment, capture_output=True, check=False)
-    return _programs()
