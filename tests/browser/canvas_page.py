@@ -145,8 +145,9 @@ def open_example(page: Page, name: str) -> None:
 
 
 def middle(found: Locator) -> tuple[float, float]:
-    area = found.bounding_box()
-    assert area is not None
+    """The middle of what is drawn. On a busy machine a node has no box for a moment, in which nobody could click it."""
+    while (area := found.bounding_box()) is None:
+        expect(found).to_be_visible()
     return area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
 
 

@@ -19,6 +19,12 @@ def number(page: Page, label: str) -> int:
     return int(figure(page, label).inner_text().replace(",", ""))
 
 
+def run_again(page: Page) -> None:
+    """Repeat the run that the page shows, without changes."""
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+
+
 def set_number(page: Page, popover: str, label: str, value: str) -> None:
     """Type a number into a form that a button opens."""
     press(page, popover)

@@ -14,6 +14,7 @@ from storage import Store
 from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 from ui.builder.history import History
 
@@ -140,8 +141,7 @@ def test_two_runs_are_compared_by_a_link(open_page: OpenPage) -> None:
 @pytest.mark.slow
 def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None:
     page = open_page("run?run=6")
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    run_again(page)
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("link", name="Inspect").click()
     page.get_by_role("link", name="What if").click()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage
+from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -52,8 +53,7 @@ def test_a_wrong_row_is_shown_beside_the_one_that_should_be_there(
 
 def test_rows_that_were_late_are_left_out_of_the_batch_answer(open_page: OpenPage) -> None:
     page = open_page("run?run=3")
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    run_again(page)
     expect(
         page.get_by_text("Equal to Spark's batch answer without the 1 late record: 4 rows of results")
     ).to_be_visible(timeout=RUN_TIMEOUT_MS)

@@ -19,12 +19,17 @@ SPARK_STARTS_MS = 120_000
 def filtering(request: pytest.FixtureRequest, open_page: OpenPage) -> Page:
     """A filter after the counted words, in both themes."""
     page = open_page(color_scheme=request.param)
+    filter_the_counts(page)
+    expect(box(page, "Condition")).to_be_visible()
+    return page
+
+
+def filter_the_counts(page: Page) -> None:
+    """Add a filter after the counted words."""
     open_example(page, "Word frequency")
     node(page, "count_words").click()
     expect(box(page, "Name of the node")).to_have_value("count_words")
     add(page, "Filter")
-    expect(box(page, "Condition")).to_be_visible()
-    return page
 
 
 def options(page: Page) -> Locator:
@@ -91,10 +96,7 @@ def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filter
 
 def test_what_was_completed_reaches_the_document_and_undo_takes_it_back(open_page: OpenPage) -> None:
     page = open_page()
-    open_example(page, "Word frequency")
-    node(page, "count_words").click()
-    expect(box(page, "Name of the node")).to_have_value("count_words")
-    add(page, "Filter")
+    filter_the_counts(page)
     field = box(page, "Condition")
     field.fill("cn")
     field.press("End")
@@ -113,10 +115,7 @@ def test_what_was_completed_reaches_the_document_and_undo_takes_it_back(open_pag
 
 def test_flink_s_spelling_is_understood_and_what_nobody_understands_is_said_at_its_field(open_page: OpenPage) -> None:
     page = open_page()
-    open_example(page, "Word frequency")
-    node(page, "count_words").click()
-    expect(box(page, "Name of the node")).to_have_value("count_words")
-    add(page, "Filter")
+    filter_the_counts(page)
     field = box(page, "Condition")
     field.fill("CAST(word AS NOTHING(3)) IS NULL")
     expect(page.get_by_role("button", name="Show problems in filter")).to_be_visible(timeout=SPARK_STARTS_MS)

@@ -15,6 +15,7 @@ from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import wait_until_settled
 from tests.browser.lasting import LASTING
+from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 
 pytestmark = pytest.mark.slow
@@ -79,9 +80,3 @@ def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
         assert another.jvm != server.jvm
         another.kill()
         page.close()
-
-
-def run_again(page: Page) -> None:
-    """Repeat the run that the page shows, without changes."""
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import settled
+from tests.browser.canvas_page import middle, node, port, settled
 from tests.browser.conftest import OpenPage
 from ui.builder.history import History
 
@@ -74,26 +74,15 @@ def machine(request: pytest.FixtureRequest, app: App) -> Iterator[str]:
     holding.join()
 
 
-def node(page: Page, name: str) -> Locator:
-    return page.locator(f'[data-pick="{name}"]')
-
-
-def middle(found: Locator) -> tuple[float, float]:
-    """The middle of what is drawn. On a busy machine a node has no box for a moment, in which nobody could click it."""
-    while (area := found.bounding_box()) is None:
-        expect(found).to_be_visible()
-    return area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
-
-
 def edges(page: Page) -> set[str]:
     keys = page.locator(".react-flow__edge").evaluate_all("all => all.map(each => each.dataset.pick)")
     return {key for key in keys if not key.startswith("n")}
 
 
 def connect(page: Page, source: str, target: str) -> None:
-    page.mouse.move(*middle(page.locator(f'[data-port="{source}.out"]')))
+    page.mouse.move(*middle(port(page, f"{source}.out")))
     page.mouse.down()
-    page.mouse.move(*middle(page.locator(f'[data-port="{target}.in"]')), steps=4)
+    page.mouse.move(*middle(port(page, f"{target}.in")), steps=4)
     page.mouse.up()
 
 

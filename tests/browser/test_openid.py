@@ -14,6 +14,7 @@ from tests.browser.app_server import App, running_app
 from tests.browser.conftest import NewPerson, wait_until_settled
 from tests.browser.lasting import LASTING
 from tests.browser.openid_provider import CLIENT, SECRET, Provider, running_provider
+from tests.browser.run_page import run_again
 
 COOKIE = "_streamlit_user"
 CLOSED = (
@@ -105,8 +106,7 @@ def what_is_made_has_a_name(page: Page, app: App) -> None:
     expect(page).to_have_url(f"{app.url}/run?run=1")
     wait_until_settled(page)
     expect(page.get_by_text("by grace@example.com")).to_be_visible()
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    run_again(page)
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
 
 

@@ -22,6 +22,7 @@ from tests.browser.app_server import running_app
 from tests.browser.conftest import NewPerson, wait_until_settled
 from tests.browser.lasting import LASTING
 from tests.browser.nginx import NAME, running_nginx
+from tests.browser.run_page import run_again
 
 ADA, GRACE = "a0b1c2d3e4f5a0b1c2d3e4f5", "b0b1c2d3e4f5a0b1c2d3e4f5"
 OPTIONS = ("--server.allowedHosts", NAME)
@@ -178,8 +179,3 @@ def a_file_is_taken(person: BrowserContext, port: int, folder: Path) -> None:
     page.wait_for_url("**/build?**")
     expect(page.get_by_text("order_id,amount")).to_be_visible()
     page.close()
-
-
-def run_again(page: Page) -> None:
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows
+from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -60,18 +61,17 @@ def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
     expect(rows(page, "Keys").first).to_contain_text("1")
 
 
-def run_again(open_page: OpenPage) -> Page:
+def repeated(open_page: OpenPage) -> Page:
     """The page of a finished run that repeats the cancelled one."""
     page = open_page("run?run=2")
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_role("button", name="Run", exact=True).click()
+    run_again(page)
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     return page
 
 
 @pytest.mark.slow
 def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_order_lose(open_page: OpenPage) -> None:
-    page = run_again(open_page)
+    page = repeated(open_page)
     page.get_by_role("link", name="Inspect", exact=True).click()
     page.get_by_role("link", name="Why retraction", exact=True).click()
     expect(rows(page, "With retraction")).to_have_text([re.compile(r"1\s*1"), re.compile(r"2\s*1")])
@@ -87,7 +87,7 @@ def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_or
 
 @pytest.mark.slow
 def test_mini_batch_is_run_in_the_background_and_compared(open_page: OpenPage) -> None:
-    run_again(open_page)
+    repeated(open_page)
     page = open_page("retractions?run=3")
     page.get_by_role("radio", name="Mini-batch").click()
     page.get_by_role("button", name="Run it in bundles of 2", exact=False).click()
