@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Workers of one test run install at the same time, and apt allows only one at a time."""
+    with (Path(sys.prefix) / "apt.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def install(*packages: str, unless: Callable[[], bool]) -> None:
@@ -16,10 +25,9 @@ def install(*packages: str, unless: Callable[[], bool]) -> None:
     apt = shutil.which("apt-get")
     if unless() or apt is None or os.geteuid() != 0:
         return
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Workers of one test run get here at the same time, and apt allows only one at a time.
-    with (Path(sys.prefix) / "apt.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # Debian starts no services in this runlevel. The tests start their own.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    with one_at_a_time():
         for command in ([apt, "update"], [apt, "install", "-y", "--no-install-recommends", *packages]):
             if not unless():
                 subprocess.run(command, env=environment, capture_output=True, check=False)

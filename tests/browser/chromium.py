@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.debian import one_at_a_time
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -35,9 +36,7 @@ def chromium(downloaded: Path) -> Path:
     """
     if found := _find(downloaded):
         return found
-    # Workers of one test run arrive here together, and apt allows only one at a time.
-    with (Path(sys.prefix) / "chromium.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time():
         said = []
         for commands in _ways_to_install():
             if found := _find(downloaded):

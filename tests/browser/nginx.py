@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.app_server import ROOT, free_port
+from tests.debian import install
 
 NAME = "studio.example.com"
 _ALSO = "/usr/sbin:/usr/local/sbin:/opt/homebrew/bin"
@@ -34,9 +35,10 @@ def documented(containing: str) -> str:
 @contextlib.contextmanager
 def running_nginx(folder: Path, app_url: str, passwords: str = "") -> Iterator[int]:
     """Run nginx as the proxy of an app; yields its port. passwords: htpasswd lines of the users that nginx logs in."""
-    program = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), _ALSO]))
+    install("nginx-light", unless=lambda: _program() is not None)
+    program = _program()
     if program is None:
-        pytest.skip("there is no nginx: apt-get install nginx-light")
+        pytest.skip("there is no nginx here, and Debian's package nginx-light cannot be installed")
     folder.mkdir()
     port = free_port()
     _certify(folder)
@@ -65,6 +67,10 @@ def running_nginx(folder: Path, app_url: str, passwords: str = "") -> Iterator[i
     finally:
         process.terminate()
         process.wait(_START_TIMEOUT_S)
+
+
+def _program() -> str | None:
+    return shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), _ALSO]))
 
 
 def _replaced(text: str, old: str, new: str) -> str:

@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import json
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from html import escape
@@ -17,6 +16,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+
+from tests.serving import serving
 
 CLIENT, SECRET = "studio", "the secret of the studio"
 _KEY = RSAKey.generate_key(2048, {"kid": "1", "use": "sig"})
@@ -116,14 +117,9 @@ class _Answers(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def running_provider() -> Iterator[Provider]:
     """Serve a provider on a free port of this machine."""
-    with Provider() as provider:
-        thread = threading.Thread(target=provider.serve_forever)
-        thread.start()
-        try:
-            yield provider
-        finally:
-            provider.shutdown()
-            thread.join()
+    provider = Provider()
+    with serving(provider):
+        yield provider
 
 
 def _discovery(url: str) -> dict[str, Any]:

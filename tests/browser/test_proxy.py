@@ -7,7 +7,6 @@ import http.client
 import re
 import socket
 import ssl
-import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.browser.conftest import NewPerson, wait_until_settled
 from tests.browser.lasting import LASTING
 from tests.browser.nginx import NAME, running_nginx
 from tests.browser.run_page import run_again
+from tests.serving import serving
 
 ADA, GRACE = "a0b1c2d3e4f5a0b1c2d3e4f5", "b0b1c2d3e4f5a0b1c2d3e4f5"
 OPTIONS = ("--server.allowedHosts", NAME)
@@ -101,21 +101,22 @@ class Told(BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize(("passwords", "told"), [("", "[]"), ("Grace:{PLAIN}two\n", "['Grace']")])
 def test_what_a_browser_says_of_itself_does_not_get_through(tmp_path: Path, passwords: str, told: str) -> None:
-    with HTTPServer(("127.0.0.1", 0), Told) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with running_nginx(tmp_path / "nginx", f"http://127.0.0.1:{server.server_address[1]}", passwords) as port:
-            basic = base64.b64encode(b"Grace:two").decode()
-            said = {
-                "Host": NAME,
-                "Authorization": f"Basic {basic}",
-                "X-Forwarded-User": "Ada",
-                "x-forwarded-user": "Ada",
-            }
-            connection = http.client.HTTPSConnection("127.0.0.1", port, context=unverified(), timeout=30)
-            connection.request("GET", "/", headers=said)
-            assert connection.getresponse().read().decode() == told
-            connection.close()
-        server.shutdown()
+    server = HTTPServer(("127.0.0.1", 0), Told)
+    with (
+        serving(server),
+        running_nginx(tmp_path / "nginx", f"http://127.0.0.1:{server.server_port}", passwords) as port,
+    ):
+        basic = base64.b64encode(b"Grace:two").decode()
+        said = {
+            "Host": NAME,
+            "Authorization": f"Basic {basic}",
+            "X-Forwarded-User": "Ada",
+            "x-forwarded-user": "Ada",
+        }
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=unverified(), timeout=30)
+        connection.request("GET", "/", headers=said)
+        assert connection.getresponse().read().decode() == told
+        connection.close()
 
 
 def lasting_of_ada(folder: Path) -> None:

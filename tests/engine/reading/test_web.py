@@ -34,6 +34,7 @@ from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet
 from tests.engine.sources.reading import read
 from tests.engine.sources.workbooks import write_workbook
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,11 +90,9 @@ def site(certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Itera
     server.socket = context.wrap_socket(server.socket, server_side=True)
     found = Site(server.server_address[1], certificate)
     found.answers["/rows.csv"] = (200, {}, ROWS)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    yield found
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield found
 
 
 def records(scan: Scan) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.serving import serving
 from ui.bootstrap.errors import SetupError
 from ui.bootstrap.pip_wheel import download_pip, pip_settings
 
@@ -53,12 +53,9 @@ def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    with serving(server):
         yield f"127.0.0.1:{server.server_port}/simple"
-        server.shutdown()
-        thread.join()
 
 
 def test_the_newest_pip_for_this_python_comes_from_the_configured_index(
