@@ -124,7 +124,7 @@ def _inside(term: Term) -> tuple[list[int], list[Expr]]:
 
 
 def _is_one_range(inside: Sequence[int]) -> bool:
-    return len(inside) == inside[-1] - inside[0] + 1
+    return bool(inside) and len(inside) == inside[-1] - inside[0] + 1
 
 
 def _ends(value: Expr, inside: Sequence[int], literals: Sequence[Expr]) -> list[Expr]:
