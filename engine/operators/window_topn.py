@@ -40,7 +40,15 @@ from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns, sort_columns
+from engine.ranking.parameters import (
+    OrderColumns,
+    RankColumn,
+    RankStart,
+    check_order,
+    check_range,
+    ranked_columns,
+    sort_columns,
+)
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.ranking.written import numbered_sql
 from engine.windows.assigners import Window, Windowing, WindowKind
@@ -153,8 +161,7 @@ class WindowTopN(GivenWindows):
         schema = input_.schema
         for name in self.partition_by:
             schema.column(name, node, "partition_by")
-        for item in self.order_by:
-            schema.column(item.column, node, "order_by")
+        check_order(self.order_by, schema, node, "order_by")
         self.require_windows(node, schema)
         columns = schema.columns
         if not self.window_columns:

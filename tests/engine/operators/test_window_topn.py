@@ -166,6 +166,12 @@ def test_wrong_parameters_are_named(parameters: Mapping[str, Any], error: type[E
         plan_of("t -> w -> out", t=EVENTS, w=("window_topn", {**BEST, **parameters}), out=("sink", {}))
 
 
+def test_columns_without_an_order_are_refused() -> None:
+    lists = rows("k string, v array<int>, rt bigint", event_time="rt")
+    with pytest.raises(PipelineError, match=r"order_by: v is of type array<int>, which has no order"):
+        plan_of("t -> w -> out", t=lists, w=("window_topn", BEST), out=("sink", {}))
+
+
 def test_an_updating_input_is_refused() -> None:
     changes = rows("k string, v bigint, rt bigint", event_time="rt", changelog=True)
     with pytest.raises(PlanRejected, match=r"a window Top N needs an insert-only input, but t emits \[I,UB,UA,D\]"):
