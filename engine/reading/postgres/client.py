@@ -16,7 +16,7 @@ from engine.model.schema import Column
 from engine.reading.postgres.types import in_utc, type_of
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
-from engine.reading.servers.secrets import NotSet, hidden, resolved
+from engine.reading.servers.secrets import hidden
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -48,11 +48,7 @@ class Database:
         self._node = node
         # The timeout of an answer, if a user waits for it.
         patience = "" if seconds is None else f" -c statement_timeout={seconds * 1000:.0f}"
-        try:
-            self._password = resolved(address.password, "password")
-        except NotSet as error:
-            message = f"{error}."
-            raise SourceError(message, node, "password") from error
+        self._password = address.secret(node)
         with self._said():
             self._connection: Connection[Any] = psycopg.connect(
                 host=address.host,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors import SourceError
+from engine.reading.servers.secrets import NotSet, resolved
+
 
 @dataclass(frozen=True)
 class Address:
@@ -21,6 +24,14 @@ class Address:
     def name(self) -> str:
         """The server's name for users."""
         return f"{self.host}:{self.port}/{self.database}"
+
+    def secret(self, node: str) -> str:
+        """The password itself. Raises SourceError."""
+        try:
+            return resolved(self.password, "password")
+        except NotSet as error:
+            message = f"{error}."
+            raise SourceError(message, node, "password") from error
 
     @property
     def table_name(self) -> str:

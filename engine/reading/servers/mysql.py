@@ -20,7 +20,7 @@ from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
-from engine.reading.servers.secrets import NotSet, hidden, resolved
+from engine.reading.servers.secrets import hidden
 
 _CONNECT_S: Final = 10
 _ROWS: Final = 20_000
@@ -68,11 +68,7 @@ class Database:
 
         self.address = address
         self._node = node
-        try:
-            self._password = resolved(address.password, "password")
-        except NotSet as error:
-            message = f"{error}."
-            raise SourceError(message, node, "password") from error
+        self._password = address.secret(node)
         with self._said():
             self._connection = pymysql.connect(
                 host=address.host,
