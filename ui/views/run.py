@@ -12,7 +12,7 @@ from ui.components.runs.batch_check import batch_check
 from ui.components.runs.operator_table import operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list
-from ui.components.runs.run_picker import open_or_newest_run
+from ui.components.runs.run_picker import no_runs, open_or_newest_run
 from ui.components.runs.run_status import facts, look, read_so_far
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
@@ -129,10 +129,7 @@ def _ways_on(run: Run, *, has_records: bool) -> None:
 
 chosen = open_or_newest_run()
 if chosen is None:
-    st.subheader("No runs yet", anchor=False)
-    st.write("A run executes a pipeline on Spark and keeps every changelog record that it emits.")
-    if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
-        go("gallery")
+    no_runs("No runs yet", "A run executes a pipeline on Spark and keeps every changelog record that it emits.")
 else:
     # Read before the heading is drawn, so that a change in the meantime is noticed.
     in_heading = _in_heading(chosen)

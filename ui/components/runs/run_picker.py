@@ -22,15 +22,20 @@ def opened_run() -> Run | None:
     """The open run, by default the newest. If there are no runs, draw what to do and return None."""
     run = settled_run()
     if run is None:
-        st.subheader("Nothing has run yet", anchor=False)
-        st.write("Run a pipeline to see every record that it emits.")
-        if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
-            go("gallery")
+        no_runs("Nothing has run yet", "Run a pipeline to see every record that it emits.")
         return None
     say_kept(run)
     if run.goes_on:
         _watch(run)
     return run
+
+
+def no_runs(title: str, sentence: str) -> None:
+    """Draw what to do while there are no runs."""
+    st.subheader(title, anchor=False)
+    st.write(sentence)
+    if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
+        go("gallery")
 
 
 def open_or_newest_run() -> Run | None:
