@@ -8,10 +8,9 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from engine.expressions.vectors import Call, Constant, Converted, FloorDivided, OnlyWhere, Vector
+from engine.model.schema import INTEGER_BITS, INTEGERS
 
-WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
-ORDERED: Final = (*WHOLE, "string", "date", "timestamp", "timestamp_ntz")
-_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+ORDERED: Final = (*INTEGERS, "string", "date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def fitting(value: int, type_: str) -> Part:
 
 def fits(value: int, type_: str) -> bool:
     """Whether an integer type can hold a value."""
-    half: int = 1 << (_BITS[type_] - 1)
+    half: int = 1 << (INTEGER_BITS[type_] - 1)
     return -half <= value < half
 
 
@@ -85,7 +84,7 @@ def number(part: Part) -> Part:
     """The part, which must be an integer and not a NULL literal. Raises OnlySpark."""
     if part.constant is not None and part.constant.value is None:
         raise OnlySpark
-    return of_type(part, *WHOLE)
+    return of_type(part, *INTEGERS)
 
 
 def as_boolean(part: Part) -> Part:
@@ -96,8 +95,8 @@ def as_boolean(part: Part) -> Part:
 def common(parts: Sequence[Part]) -> str:
     """The common type of parts: the widest integer; NULL fits any type. Raises OnlySpark for other conversions."""
     types = {part.type for part in parts} - {"void"}
-    if types and types <= set(WHOLE):
-        return max(types, key=WHOLE.index)
+    if types and types <= set(INTEGERS):
+        return max(types, key=INTEGERS.index)
     if len(types) > 1 or any("<" in each for each in types):
         raise OnlySpark
     return next(iter(types), "void")
@@ -155,11 +154,11 @@ def converted(part: Part, type_: str) -> Part:
         if "<" in type_:
             raise OnlySpark
         return constant(None, type_)
-    if part.type in WHOLE and type_ in WHOLE:
+    if part.type in INTEGERS and type_ in INTEGERS:
         if literal is not None:
             return fitting(literal.value, type_)
         whole_part = replace(part, value=Converted(part.value, type_), type=type_)
-        return failing(whole_part) if _BITS[type_] < _BITS[part.type] else whole_part
+        return failing(whole_part) if INTEGER_BITS[type_] < INTEGER_BITS[part.type] else whole_part
     value: Vector
     match part.type, type_:
         case "tinyint" | "smallint" | "int" | "bigint" | "boolean", "string":

@@ -104,6 +104,8 @@ def quote(name: str) -> str:
 
 
 INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+INTEGERS: Final = tuple(INTEGER_BITS)
+"""The types of whole numbers, narrowest first."""
 FLOATS: Final = frozenset({"float", "double"})
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _FLINK: Final = {

@@ -31,12 +31,10 @@ from engine.contract.operator import (
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
+from engine.model.schema import INTEGERS, Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 class RepeatKernel(Kernel):
@@ -77,7 +75,7 @@ class Repeat(Operator):
         """The input's columns without the number. Raises UnknownColumn and PipelineError."""
         (input_,) = inputs
         column = input_.schema.column(self.times_column, node, "times_column")
-        if column.type not in _WHOLE:
+        if column.type not in INTEGERS:
             message = f"times_column: {column.name} is of type {column.type}, but a number of copies is an integer."
             raise PipelineError(message, node, "times_column")
         if len(input_.schema) == 1:

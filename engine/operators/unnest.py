@@ -32,7 +32,7 @@ from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.row_types import fields_of, is_row
-from engine.model.schema import Column, Schema, arrow_type, map_types, quote
+from engine.model.schema import INTEGERS, Column, Schema, arrow_type, map_types, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,9 +44,6 @@ class Elements(Enum):
     VALUES = "values"
     ENTRIES = "entries"
     COPIES = "copies"
-
-
-_COUNTS = ("tinyint", "smallint", "int", "bigint")
 
 
 class Unnest(Operator):
@@ -176,7 +173,7 @@ class Unnest(Operator):
         elif self.elements is not Elements.VALUES and type_.startswith("map<"):
             found = map_types(type_[4:-1])
             if self.elements is Elements.COPIES:
-                found = None if found[1] not in _COUNTS else found[:1]
+                found = None if found[1] not in INTEGERS else found[:1]
         if found is None:
             wanted = {Elements.VALUES: "an array", Elements.ENTRIES: "a map", Elements.COPIES: "a map of counts"}
             message = (

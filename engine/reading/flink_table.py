@@ -10,13 +10,12 @@ from typing import Any, Final
 from engine.contract.source import Source
 from engine.model.changelog import RowKind
 from engine.model.row_types import fields_of, is_row
-from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
+from engine.model.schema import FLOATS, INTEGERS, Column, Schema, TimeUnit, flink_type, quote
 from engine.reading.typed.kinds import WORDS
 from engine.windows.assigners import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 def datagen_options(rows: int | None, rate: float) -> dict[str, str]:
@@ -125,9 +124,9 @@ def _literal(value: Any, type_: str) -> str | None:
             return f"TO_TIMESTAMP_LTZ({value}, 3)"
         case int() if type_ == "timestamp_ntz":
             return f"CAST(TO_TIMESTAMP_LTZ({value}, 3) AS {name})"
-        case int() if type_ in _INTEGERS or type_.startswith("decimal"):
+        case int() if type_ in INTEGERS or type_.startswith("decimal"):
             return str(value)
-        case int() | float() if type_ in ("float", "double"):
+        case int() | float() if type_ in FLOATS:
             return f"CAST({value!r} AS {name})"
         case str() if type_ == "string":
             return literal(value) if "\n" not in value else None
@@ -137,7 +136,7 @@ def _literal(value: Any, type_: str) -> str | None:
             )
         case str() if type_ == "date" and _PLAIN_DATE.fullmatch(value):
             return f"DATE {literal(value)}"
-        case str() if type_.startswith("decimal") or type_ in ("float", "double"):
+        case str() if type_.startswith("decimal") or type_ in FLOATS:
             return f"CAST({literal(value)} AS {name})"
     return None
 

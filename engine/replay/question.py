@@ -19,7 +19,7 @@ from engine.expressions import Expression
 from engine.local.keyed import gather
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
-from engine.model.schema import Column, Schema
+from engine.model.schema import INTEGERS, Column, Schema
 from engine.planner import NodePlan, Plan
 from engine.runtime.steps import sources_by_event_time, step_of
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WIDER: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS (SMALLINT|INT|BIGINT)\)")
-_WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _key_column(expression: str, schema: Schema) -> Column | None:
     """The column of a part of a key, also if a join compares it as a wider integer."""
     match = _WIDER.fullmatch(expression)
     column = Expression.parse(match[1] if match else expression).plain_column(schema)
-    return None if column is None or (match and column.type not in _WHOLE) else column
+    return None if column is None or (match and column.type not in INTEGERS) else column
 
 
 def _stored(value: Any, type_: str) -> Any:

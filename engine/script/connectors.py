@@ -25,12 +25,11 @@ from engine.contract.source import Source
 from engine.errors import StudioError, unknown_name
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
-from engine.model.schema import Column, Schema
+from engine.model.schema import INTEGERS, Column, Schema
 from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
-from engine.reading.typed.columns import INTEGERS
 from engine.registry import configured
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
-from engine.model.schema import flink_type, quote, type_from
+from engine.model.schema import INTEGERS, flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
@@ -40,7 +40,6 @@ _ALIKE: Final[dict[type[Expr], str]] = {
     exp.DPipe: "||",
     exp.Like: "LIKE",
 }
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _MOST_ARGUMENTS: Final = 4
 _ARGUMENT: Final = "__argument"
 _MORE: Final = {
@@ -141,14 +140,12 @@ class Translation:
         """A division: of integers, Spark's result is a DOUBLE, Flink's an integer."""
         left, right = self._write(node.this), self._write(node.expression)
         types = [self._type(side) for side in (node.this, node.expression)]
-        return (
-            f"CAST({left} AS DOUBLE) / {right}" if all(type_ in _INTEGERS for type_ in types) else f"{left} / {right}"
-        )
+        return f"CAST({left} AS DOUBLE) / {right}" if all(type_ in INTEGERS for type_ in types) else f"{left} / {right}"
 
     def _cast(self, node: exp.Cast) -> str:
         inner = node.this
         written = str(node.to.sql(dialect=Flink))
-        if isinstance(inner, exp.IntDiv) and self._type(inner.this) in _INTEGERS:
+        if isinstance(inner, exp.IntDiv) and self._type(inner.this) in INTEGERS:
             return f"({self._write(inner.this)} / {self._write(inner.expression)})"
         word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         try:

@@ -16,11 +16,10 @@ from engine.contract.frames import ORDINAL
 from engine.contract.operator import Derived, Parameters
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
-from engine.model.schema import Column, Schema, is_numeric
+from engine.model.schema import INTEGERS, Column, Schema, is_numeric
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp
 from engine.reading.typed.columns import (
-    INTEGERS,
     TIMESTAMPS,
     check_names,
     declared_type,

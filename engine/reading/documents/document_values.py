@@ -17,13 +17,12 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
 from engine.model.row_types import fields_of, is_row, parts_of
-from engine.model.schema import flink_type
+from engine.model.schema import INTEGER_BITS, flink_type
 
 # The years 1 to 9999, which Python, Arrow and DuckDB can all write. Beyond them, the unit is most likely wrong.
 MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
 MAX_EVENT_TIME_MS: Final = 253_402_300_799_999
 OUT_OF_RANGE: Final = "is not an event time between the years 1 and 9999; check its unit"
-_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _DIGITS: Final = 41
@@ -47,7 +46,7 @@ def coerce(value: Any, type_: str) -> Any:
 
 
 def _coerce(value: Any, type_: str) -> Any:
-    if type_ in _BITS:
+    if type_ in INTEGER_BITS:
         return _integer(value, type_)
     match type_:
         case "string":
@@ -107,7 +106,7 @@ def _integer(value: Any, type_: str) -> int:
     if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
         raise Unfit(_sentence(type_))
     number = whole_number(value) if isinstance(value, str) else int(value)
-    bits = _BITS[type_]
+    bits = INTEGER_BITS[type_]
     if not -(1 << bits - 1) <= number < 1 << bits - 1:
         message = f"does not fit {with_article(type_)}"
         raise Unfit(message)

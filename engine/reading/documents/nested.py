@@ -16,9 +16,9 @@ from json.encoder import encode_basestring
 from typing import Any, Final
 
 from engine.model.row_types import fields_of, is_row
+from engine.model.schema import FLOATS, INTEGERS
 from engine.reading.documents.document_values import Unfit, coerce, split_types
 
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _WORDS: Final = {
     "NaN": "nan",
     "Infinity": "inf",
@@ -94,11 +94,11 @@ def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
     is_number, is_text = isinstance(value, Number), isinstance(value, str) and not isinstance(value, Number)
     if type_ == "string":
         return text_of(value)
-    if type_ in _INTEGERS and is_number:
+    if type_ in INTEGERS and is_number:
         return coerce(str(value), type_)
-    if type_ in ("float", "double") and is_number:
+    if type_ in FLOATS and is_number:
         return float(_WORDS.get(value, value))
-    if type_ in ("float", "double") and is_text and value in _WORDS:
+    if type_ in FLOATS and is_text and value in _WORDS:
         return float(_WORDS[value])
     if type_.startswith("decimal(") and (is_number or is_text) and value == value.strip():
         return coerce(Decimal(value), type_)

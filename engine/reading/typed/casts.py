@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.model.schema import arrow_type, is_nested
+from engine.model.schema import INTEGER_BITS, arrow_type, is_nested
 from engine.reading.documents.document_values import whole_number
 from engine.reading.documents.nested import nested_from
 
@@ -26,7 +26,6 @@ from engine.reading.documents.nested import nested_from
 _TRIM: Final = "".join(map(chr, range(0x21)))
 _BLANKS: Final = _TRIM + "\x7f"
 _SPACE: Final = " \t\n\x0b\f\r"
-_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _REAL: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?$"
 _SPECIAL: Final = {
     **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), float("inf")),
@@ -96,7 +95,7 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
     if type_ in ("timestamp", "timestamp_ntz"):
         return _times(pc.utf8_rtrim(pc.utf8_ltrim(texts, _SPACE), _BLANKS), type_)
     trimmed = pc.utf8_trim(texts, _TRIM if type_.startswith(("float", "double", "decimal")) else _BLANKS)
-    if type_ in _BITS:
+    if type_ in INTEGER_BITS:
         return _integers(trimmed, type_)
     match type_:
         case "float" | "double":
@@ -130,7 +129,7 @@ def _integers(texts: pa.Array, type_: str) -> pa.Array:
     digits = pc.utf8_ltrim(texts, "+")
     # Arrow does not accept a plus sign; a text with two signs is already excluded.
     short = pc.and_(is_number, pc.less_equal(pc.utf8_length(digits), 18))
-    low, high = -(1 << _BITS[type_] - 1), (1 << _BITS[type_] - 1) - 1
+    low, high = -(1 << INTEGER_BITS[type_] - 1), (1 << INTEGER_BITS[type_] - 1) - 1
     integers = pc.if_else(short, digits, None).cast(pa.int64())
     long = pc.and_(is_number, pc.invert(short))
     if pc.any(long).as_py():

@@ -13,10 +13,9 @@ from engine.contract.operator import NO_KEYS, Derived
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
-from engine.model.schema import Column, Schema, TimeUnit, type_from
+from engine.model.schema import INTEGERS, Column, Schema, TimeUnit, type_from
 
 TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
-INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 def declared_type(text: str, node: str, field: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.model.schema import quote
+from engine.model.schema import FLOATS, INTEGERS, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
@@ -42,8 +42,7 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.DPipe: "||",
 }
 
-_WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
-_NUMBERS: Final = {"IS_DIGIT": _WHOLE, "IS_DECIMAL": (*_WHOLE, "float", "double")}
+_NUMBERS: Final = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.model.schema import FLOATS, INTEGERS
 from engine.sql.algebra import Expr
 
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
-_FLOATING: Final = ("float", "double")
 _WHOLE: Final = {
     "floor": "CASE WHEN rint({0}) > {0} THEN rint({0}) - 1 ELSE rint({0}) END",
     "ceil": "CASE WHEN {0} > -1 AND {0} < 0 THEN double('-0.0') WHEN rint({0}) < {0} THEN rint({0}) + 1 "
@@ -52,7 +51,7 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     name = "floor" if isinstance(call, exp.Floor) else "ceil"
     whole = f"{name}({value})"
     type_ = writer.type_of(value)
-    if type_ in _FLOATING:
+    if type_ in FLOATS:
         # Spark's floor and ceil return BIGINT, which has no -0.0 and a smaller range.
         whole = _WHOLE[name].format(value)
     if type_.startswith("decimal"):
@@ -73,7 +72,7 @@ def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
     if all(type_ in INTEGERS for type_ in types):
         wider = max(types, key=INTEGERS.index)
         return f"CAST({left} div {right} AS {wider.upper()})"
-    if any(type_ in _FLOATING for type_ in types):
+    if any(type_ in FLOATS for type_ in types):
         quotient = f"({left} / {right})"
         if not _is_not_zero(sides[1]):
             quotient = f"(CASE WHEN {right} = 0 THEN {left} * double('Infinity') ELSE {left} / {right} END)"
@@ -94,7 +93,7 @@ def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
 
 def _as_float(writer: ExpressionWriter, computed: str, left: str, right: str) -> str:
     types = {writer.type_of(side) for side in (left, right)} if "float" in _cheap_types(writer, left, right) else set()
-    return f"CAST({computed} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *_FLOATING} else computed
+    return f"CAST({computed} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *FLOATS} else computed
 
 
 def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:

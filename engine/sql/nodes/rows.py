@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.model.row_types import fields_of
-from engine.model.schema import quote, spark_text
+from engine.model.schema import FLOATS, INTEGERS, quote, spark_text
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -30,8 +30,6 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
-
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
 def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:
@@ -203,9 +201,9 @@ def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
     distinct = set(types)
     if len(distinct) == 1:
         return types[0]
-    if distinct <= set(_INTEGERS):
-        return max(distinct, key=_INTEGERS.index)
-    if distinct <= {*_INTEGERS, "float", "double"}:
+    if distinct <= set(INTEGERS):
+        return max(distinct, key=INTEGERS.index)
+    if distinct <= {*INTEGERS, *FLOATS}:
         return "double"
     listed = " and ".join(sorted(distinct))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
