@@ -124,6 +124,14 @@ class Runs:
         )
         return tuple(RunTitle(int(number), name, RunStatus(status), at) for number, name, status, at in rows)
 
+    def newest_of(self, document: str) -> Run | None:
+        """The newest running or finished run of exactly this document; None if there is none."""
+        found = self._database.row(
+            "SELECT max(run_id) FROM runs WHERE document = ? AND status IN (?, ?)",
+            [document, RunStatus.RUNNING.value, RunStatus.FINISHED.value],
+        )
+        return None if found is None or found[0] is None else self.get(found[0])
+
     def get(self, run_id: int) -> Run:
         """One run. Raises UnknownRun."""
         row = self._database.row(_RUN + "WHERE r.run_id = ?", [run_id])

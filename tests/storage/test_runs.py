@@ -86,6 +86,19 @@ def test_runs_are_listed_newest_first_renamed_and_deleted(store: Store, tmp_path
     assert store.changelog.page(second, "words").total == 2
 
 
+def test_a_run_is_found_by_its_document_unless_it_came_to_nothing(store: Store) -> None:
+    assert store.runs.newest_of("{}") is None
+    finished, failed, other, running = (store.runs.create("a run", text).run_id for text in ("{}", "{}", "[]", "{}"))
+    store.runs.finish(finished)
+    store.runs.fail(failed, "cut short.")
+    store.runs.finish(other)
+    assert [found.run_id for text in ("{}", "[]") if (found := store.runs.newest_of(text))] == [running, other]
+    store.runs.fail(running, "cut short.")
+    newest = store.runs.newest_of("{}")
+    assert newest is not None
+    assert newest.run_id == finished
+
+
 def test_a_running_run_is_not_deleted(store: Store) -> None:
     run = store.runs.create("busy", "{}")
     with pytest.raises(RunIsRunning, match="Cancel or stop it first"):

@@ -110,11 +110,11 @@ def test_mini_batch_compares_with_the_run_that_there_is_already(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:
     from engine.model.pipeline import Pipeline
-    from ui.runs.variants import in_mini_batch, run_of
+    from ui.runs.variants import in_mini_batch
 
     base = Pipeline.from_json(store.runs.get(seeded["word_count"]).document)
     variant = in_mini_batch(base, 2)
-    assert run_of(store, variant) is None
+    assert store.runs.newest_of(variant.to_json()) is None
     app = open_view("retractions", run=seeded["word_count"])
     app.segmented_control(key="retraction-part").set_value("Mini-batch").run()
     assert [button.label for button in app.button if button.key == "mini-batch-run"] == ["Run it in bundles of 2"]

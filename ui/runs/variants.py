@@ -10,10 +10,7 @@ from typing import Final
 
 from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, RETRACTION
 from engine.model.pipeline import Pipeline
-from storage import Store
-from storage.model import Run, RunStatus
 
-_SEARCHED: Final = 200
 _LATENCY: Final = "1 s"
 
 
@@ -32,12 +29,3 @@ def without_retraction(pipeline: Pipeline) -> Pipeline:
 def with_options(pipeline: Pipeline, name: str, options: Mapping[str, str]) -> Pipeline:
     """The same pipeline with these options and another name."""
     return pipeline.model_copy(update={"name": name, "options": {**pipeline.options, **options}})
-
-
-def run_of(store: Store, variant: Pipeline) -> Run | None:
-    """The newest running or finished run of exactly this document, among the last runs; None if there is none."""
-    wanted = variant.to_json()
-    for run in store.runs.list(limit=_SEARCHED):
-        if run.document == wanted and run.status in (RunStatus.RUNNING, RunStatus.FINISHED):
-            return run
-    return None

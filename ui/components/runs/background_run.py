@@ -8,7 +8,6 @@ from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.runs.manager import runs
-from ui.runs.variants import run_of
 from ui.shell import workspace
 from ui.shell.guard import guarded
 
@@ -43,7 +42,7 @@ def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run
 
     The open run of the page does not change.
     """
-    run = run_of(workspace.store(), variant)
+    run = workspace.store().runs.newest_of(variant.to_json())
     if run is None:
         engine_key = f"{key}-engine-{base.run_id}"
         with st.container(horizontal=True, vertical_alignment="bottom"):
