@@ -11,7 +11,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from engine.sql.algebra import Aggregate, Expr, Named, Relation, Select, Unnested, free_name, plain, ref
+from engine.sql.algebra import Expr, Filter, Named, Relation, Select, Union, Unnested, free_name, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -71,17 +71,18 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
 
 
 def in_order(relation: Relation, keys: Sequence[Expr], read: Sequence[Expr]) -> list[Expr]:
-    """The keys in the order in which the sets' numbers count them: as written, or as an aggregate below has them.
+    """The keys in the order in which the sets' numbers count them: as written, or as the relation below has them.
 
-    The latter if the keys and the arguments of the calls, `read`, are columns, and all that the aggregate has. Then
-    nothing but their order is left to a projection between the two, and Flink takes it away.
+    The latter if the keys and the arguments of the calls, `read`, are columns, and all that the relation has. Then
+    nothing but their order is left to a projection between the two, and Flink takes it away, unless a filter or a union
+    takes the projection in.
     """
     columns = [plain(one) for one in (*keys, *read)]
     while isinstance(relation, Select):
         below = {name: plain(item) for name, item in relation.items}
         columns = [below.get(name) if name is not None else None for name in columns]
         relation = relation.input
-    if not isinstance(relation, Aggregate) or set(columns) != set(relation.columns):
+    if isinstance(relation, Filter | Union) or set(columns) != set(relation.columns):
         return list(keys)
     places = {name: place for place, name in enumerate(relation.columns)}
     return [key for _, key in sorted(zip(columns, keys, strict=False), key=lambda pair: places[pair[0] or ""])]
