@@ -1,7 +1,8 @@
 """Flink SQL queries, read into pipelines.
 
 dialect      sqlglot's grammar with Flink's few deviations; parsing: syntax trees from text
-clauses      a SELECT clause by clause (query); from_clause, subqueries, grouping, row_number, limit, set_operations;
+clauses      a SELECT clause by clause (query); from_clause, subqueries, grouping, row_number, order_by, limit,
+set_operations;
 row_columns: the fields that tables declare
 algebra      the result of reading: relations and bound expressions
 pushdown     filters and projections, moved to where Flink puts them

@@ -92,9 +92,7 @@ def _is_cheaper_below(relation: Select) -> bool:
     Source: Flink CommonCalc.
     """
     match relation.input:
-        case Rank(is_limit=True):
-            return False
-        case Rank() | Filter():
+        case Rank(is_limit=False) | Filter():
             return not all(is_free(item) for _, item in relation.items)
         case _:
             return True
@@ -104,13 +102,15 @@ def _selected(below: Relation, items: Iterable[Expr]) -> tuple[str, ...]:
     """The columns below that the limit keeps: all of them, unless a projection moves further down than that.
 
     Past a filter, a union or a join only the columns go that are read, and those of the join's condition, or the first
-    one of a side. A rank keeps its number, an aggregate its groups.
+    one of a side. A rank keeps its number, an aggregate its groups, a limit what it has.
     Source: Flink PROJECT_RULES, PruneAggregateCallRule.
     """
     read = frozenset().union(*map(mentioned, items))
     match below:
         case Filter() | Union():
             pass
+        case Rank(is_limit=True):
+            return below.keeps
         case Rank(name=number):
             read |= {number}
         case Aggregate(groups=groups):
@@ -134,11 +134,23 @@ def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[
     return relation, tuple(by)
 
 
+def ordinal(key: Expr, columns: int) -> int | None:
+    """The index of the column that a key names by its place, as in ORDER BY 2; None for other keys.
+
+    Raises SqlRejected if there is no such column.
+    """
+    if not isinstance(key, exp.Literal) or not key.is_int:
+        return None
+    place = int(key.name)
+    if not 1 <= place <= columns:
+        message = f"ORDER BY {place} means the column at that place, but there are {columns}. Name a column instead."
+        raise SqlRejected(message, key)
+    return place - 1
+
+
 def _by_place(expression: Expr, columns: tuple[str, ...]) -> Expr:
-    """ORDER BY 2 means the second column."""
-    if isinstance(expression, exp.Literal) and expression.is_int and 1 <= int(expression.name) <= len(columns):
-        return ref(columns[int(expression.name) - 1], expression)
-    return expression
+    place = ordinal(expression, len(columns))
+    return expression if place is None else ref(columns[place], expression)
 
 
 def _count(expression: Expr | None, at: Expr) -> int:

@@ -14,6 +14,7 @@ from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.clauses.from_clause import from_clause, values
 from engine.sql.clauses.grouping import distinct, grouped, mark_aggregates
 from engine.sql.clauses.limit import limited
+from engine.sql.clauses.order_by import order_items, ordered_by
 from engine.sql.clauses.row_columns import fields_in
 from engine.sql.clauses.row_number import numbered
 from engine.sql.clauses.scalar_queries import Scalars
@@ -86,7 +87,10 @@ def _select(query: exp.Select, names: Names) -> Relation:
     scalars = Scalars(names, read, [])
     scope = from_clause(query, names, read)
     scope = where(query.args.get("where"), scope, scalars)
-    items = [*_items(query, scope, scalars), *_qualify(query, scope, scalars)]
+    items = _items(query, scope, scalars)
+    added, places = order_items(query, items, scope, scalars)
+    selected_count = len(items)
+    items = [*items, *added, *_qualify(query, scope, scalars)]
     having = query.args.get("having")
     condition = scope.bind(scalars.taken_out_of(having.this)) if having is not None else None
     aggregated = grouped(query, items, scope, condition)
@@ -104,47 +108,11 @@ def _select(query: exp.Select, names: Names) -> Relation:
         *items, (_, condition) = items
         relation = filtered(relation, condition)
     named = _named(items)
-    is_plain = not query.args.get("distinct") and aggregated.relation is scope.relation
-    query = _by_output(query, named)
-    hidden, query = _order_columns(query, named, scope) if is_plain else ((), query)
-    relation = selected(relation, (*named, *hidden))
+    relation = selected(relation, named)
     if query.args.get("distinct"):
         relation = distinct(relation, query)
-    relation = limited(relation, query, Scope.of(relation, None))
-    return selected(relation, tuple((name, ref(name)) for name, _ in named)) if hidden else relation
-
-
-def _by_output(query: exp.Select, named: Sequence[Named]) -> exp.Select:
-    """The query with output names in ORDER BY for selected expressions: `SELECT a.k AS x ... ORDER BY a.k`."""
-    order = query.args.get("order")
-    if order is None or len(query.expressions) != len(named):
-        return query
-    known = {name for name, _ in named}
-    put_out = {
-        item.this if isinstance(item, exp.Alias) else item: name
-        for item, (name, _) in zip(query.expressions, named, strict=True)
-    }
-    rewritten = query.copy()
-    for key in rewritten.args["order"].expressions:
-        is_name = isinstance(key.this, exp.Column) and not key.this.table and key.this.name in known
-        if not is_name and key.this in put_out:
-            key.set("this", exp.column(put_out[key.this], quoted=True))
-    return rewritten
-
-
-def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> tuple[tuple[Named, ...], exp.Select]:
-    """Extra columns for the ORDER BY expressions that SELECT does not output, and the query that orders by them."""
-    known = {name for name, _ in named}
-    hidden: list[Named] = []
-    rewritten = query.copy()
-    order = rewritten.args.get("order")
-    for key in order.expressions if order is not None else ():
-        columns = list(key.this.find_all(exp.Column))
-        if columns and not all(column.name in known and not column.table for column in columns):
-            name = free_name(f"order{len(hidden)}", known)
-            hidden.append((name, scope.bind(key.this)))
-            key.set("this", exp.column(name, quoted=True))
-    return tuple(hidden), rewritten if hidden else query
+    relation = limited(relation, ordered_by(query, places, [name for name, _ in named]), Scope.of(relation, None))
+    return selected(relation, tuple((name, ref(name)) for name, _ in named[:selected_count])) if added else relation
 
 
 def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
