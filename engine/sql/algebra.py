@@ -139,26 +139,29 @@ class SortKey:
     nulls_first: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Ranking:
+    """is_narrow: a projection to what its query reads is directly below, without keys that the query does not read."""
+
     input: Relation
     function: str
     partition: tuple[str, ...]
     order: tuple[SortKey, ...]
     name: str
     at: Expr
+    is_narrow: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, self.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Numbered(_Ranking):
     """ROW_NUMBER, RANK or DENSE_RANK without a range of ranks yet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rank(_Ranking):
     """The rows within a range of ranks, with their rank as the last column. end: a number or a column.
 
@@ -177,7 +180,7 @@ class Rank(_Ranking):
 
 @dataclass(frozen=True)
 class Over:
-    """Aggregates OVER rows: all calls share one partition, order and frame."""
+    """Aggregates OVER rows: all calls share one partition, order and frame. is_narrow: as of a ranking."""
 
     input: Relation
     calls: tuple[Named, ...]
@@ -185,6 +188,7 @@ class Over:
     order: tuple[SortKey, ...]
     frame: exp.WindowSpec | None
     at: Expr
+    is_narrow: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

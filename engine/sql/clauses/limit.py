@@ -53,14 +53,14 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
     relation, sorted_by = _computed(relation, keys)
     below, sorted_by, items = _below_projection(relation, sorted_by)
     rank = Rank(
-        below,
-        "ROW_NUMBER",
-        (),
-        sorted_by,
-        free_name("rank", below.columns),
-        order or limit,
-        skipped + 1,
-        skipped + count,
+        input=below,
+        function="ROW_NUMBER",
+        partition=(),
+        order=sorted_by,
+        name=free_name("rank", below.columns),
+        at=order or limit,
+        start=skipped + 1,
+        end=skipped + count,
         keeps=_selected(below, [*items.values(), *(key.expression for key in sorted_by)]),
     )
     return selected(rank, tuple((name, items[name]) for name in columns))

@@ -39,14 +39,15 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
         raise SqlRejected(message, conditions[0])
     rest = [left for one in conditions for left in _left(one, numbered)]
     rank = Rank(
-        numbered.input,
-        numbered.function,
-        numbered.partition,
-        numbered.order,
-        numbered.name,
-        numbered.at,
-        start,
-        end,
+        input=numbered.input,
+        function=numbered.function,
+        partition=numbered.partition,
+        order=numbered.order,
+        name=numbered.name,
+        at=numbered.at,
+        is_narrow=numbered.is_narrow,
+        start=start,
+        end=end,
     )
     return rank, rest
 

@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
-from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, free_name, plain, ref
+from engine.sql.algebra import (
+    Expr,
+    Named,
+    Numbered,
+    Over,
+    Relation,
+    SortKey,
+    free_name,
+    is_free,
+    mentioned,
+    plain,
+    ref,
+)
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.functions.refused import REFUSED
 from engine.sql.pushdown import selected
@@ -31,6 +43,9 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
     if any(not _same_window(window, first) for window in windows):
         message = "all OVER windows of one SELECT have to be the same. Put the others into a query around this one."
         raise SqlRejected(message, next(window for window in windows if not _same_window(window, first)))
+    is_narrow = query.args.get("qualify") is not None or not all(_is_free(item) for _, item in items)
+    if is_narrow:
+        relation, items = _narrowed(relation, items)
     relation, partition, order = _prepared(relation, first)
     named_windows: list[tuple[str, exp.Window]] = []
     for name, item in items:
@@ -46,10 +61,18 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
             message = "a row number must be the only window function of its SELECT. Put the others into another query."
             raise SqlRejected(message, named_windows[1][1])
         (name, window), *_ = named_windows
-        relation = Numbered(relation, window.this.name.upper(), partition, order, name, window)
+        relation = Numbered(
+            input=relation,
+            function=window.this.name.upper(),
+            partition=partition,
+            order=order,
+            name=name,
+            at=window,
+            is_narrow=is_narrow,
+        )
     else:
         calls = tuple((name, _call(window)) for name, window in named_windows)
-        relation = Over(relation, calls, partition, order, first.args.get("spec"), first)
+        relation = Over(relation, calls, partition, order, first.args.get("spec"), first, is_narrow)
 
     def swap(node: Expr) -> Expr:
         for known, window in named_windows:
@@ -89,6 +112,50 @@ def with_columns(relation: Relation, expressions: Sequence[Expr]) -> tuple[Relat
         return relation, tuple(names)
     kept = tuple((name, ref(name)) for name in relation.columns)
     return selected(relation, (*kept, *added)), tuple(names)
+
+
+def _is_free(item: Expr) -> bool:
+    """Whether a projection of an item costs Flink nothing: it and the arguments of its window function are columns."""
+    bare = item.unnest()
+    if not isinstance(bare, exp.Window):
+        return is_free(bare)
+    order = bare.args.get("order")
+    keys = [key.this for key in order.expressions] if order is not None else []
+    arguments = [
+        one
+        for part in bare.this.iter_expressions()
+        for one in (part.expressions if isinstance(part, exp.Distinct) else [part])
+    ]
+    return all(is_free(one) for one in (*arguments, *(bare.args.get("partition_by") or ()), *keys))
+
+
+def _narrowed(relation: Relation, items: list[Item]) -> tuple[Relation, list[Item]]:
+    """The relation as a projection to the columns that the items read and to what is computed beside the windows.
+
+    Source: Calcite ProjectToWindowRule, Flink ProjectWindowTransposeRule.
+    """
+    computed: list[Named] = []
+
+    def without(node: Expr) -> Expr:
+        """What a node is over the projection: its parts without windows that cost something become columns."""
+        if isinstance(node, exp.Window):
+            return node
+        if node.find(exp.Window) is None and not isinstance(node, exp.If):
+            if is_free(node) or not mentioned(node):
+                return node
+            known = next((name for name, value in computed if value == node), None)
+            if known is None:
+                known = free_name(f"EXPR${len(computed)}", (*relation.columns, *(name for name, _ in computed)))
+                computed.append((known, node.copy()))
+            return ref(known, node)
+        for part in list(node.iter_expressions()):
+            part.replace(without(part))
+        return node
+
+    items = [(name, without(exp.Paren(this=item.copy())).unnest()) for name, item in items]
+    read = frozenset().union(*(mentioned(item) for _, item in items))
+    kept = tuple((name, ref(name)) for name in relation.columns if name in read)
+    return selected(relation, (*kept, *computed)), items
 
 
 def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[str, ...], tuple[SortKey, ...]]:

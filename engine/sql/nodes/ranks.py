@@ -40,7 +40,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     used = [name for name in relation.input.columns if name in read]
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
-        below, more, computed = (relation.input, [], ()) if relation.is_limit else _with_more(relation.input)
+        below, more, computed = _with_more(relation)
         emitted = emitter.emit(below, [*used, *more, *computed])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
@@ -59,14 +59,16 @@ def _without_constants(relation: Rank) -> Rank:
     return replace(relation, partition=tuple(name for name in relation.partition if name not in literals))
 
 
-def _with_more(relation: Relation) -> tuple[Relation, list[str], tuple[str, ...]]:
+def _with_more(relation: Rank) -> tuple[Relation, list[str], tuple[str, ...]]:
     """The input of a Top N, with the columns that it keeps in addition, and those that are only computed."""
-    below, kept = _with_inner_rank(relation)
-    below, computed = _with_results(below)
+    if relation.is_limit:
+        return relation.input, [], ()
+    below, kept = _with_inner_rank(relation.input, is_narrow=relation.is_narrow)
+    below, computed = with_results(below, is_narrow=relation.is_narrow)
     return below, kept, computed
 
 
-def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
+def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:
     """The relation with the rank of a Top N below among its columns, and the rank's name; [] without such a Top N.
 
     In a Top N over another, Flink keeps the inner rank, which is the key of the inner Top N's rows.
@@ -77,20 +79,20 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
         return relation, []
     if not isinstance(relation, Select):
         return relation, [inner.name]
-    if any(plain(item) is None for _, item in relation.items):
-        return relation, []
     name = next((name for name, item in relation.items if plain(item) == inner.name), None)
     if name is not None:
         return relation, [name]
+    if is_narrow or any(plain(item) is None for _, item in relation.items):
+        return relation, []
     name = free_name(inner.name, relation.columns)
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
 
 
-def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
+def with_results(relation: Relation, *, is_narrow: bool) -> tuple[Relation, tuple[str, ...]]:
     """The relation with all results of an aggregate below among its columns, and the names to read in addition.
 
     The aggregate is the relation itself or below its projection of columns. Flink computes unread results too; they
-    update rows. Below a projection that computes something it computes what that reads.
+    update rows. Below a projection that is narrow or computes something it computes what that reads.
     """
     relation = _without_distinct(relation)
     if isinstance(relation, Aggregate):
@@ -98,7 +100,7 @@ def _with_results(relation: Relation) -> tuple[Relation, tuple[str, ...]]:
     if not isinstance(relation, Select) or not isinstance(relation.input, Aggregate):
         return relation, ()
     items, read = list(relation.items), frozenset().union(*(mentioned(item) for _, item in relation.items))
-    if not _computes(relation):
+    if not is_narrow and not _computes(relation):
         for name in [call for call, _ in relation.input.calls if call not in read]:
             items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
     return Select(relation.input, tuple(items)), tuple(name for name, item in items if mentioned(item))

@@ -13,6 +13,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times, range_of_arrival_times
 from engine.sql.nodes.python_aggregates import require_known
+from engine.sql.nodes.ranks import with_results
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
 
@@ -47,7 +48,11 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
         for name in relation.input.columns
         if name in needed or name in arguments or name in relation.partition or name == time
     ]
-    emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    below, results = with_results(relation.input, is_narrow=relation.is_narrow)
+    emitted = emitter.emit(below, [*used, *results])
+    if emitter.derived[emitted.node].is_insert_only:
+        results = ()
+    emitted = emitter.narrowed(emitted, [*used, *results], relation.at)
     is_arrival = time in emitted.arrival
     is_time = not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is not None
     if is_time:
@@ -107,9 +112,8 @@ def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Em
     frame = by_row if relation.function == "ROW_NUMBER" else None
     calls = ((relation.name, row_count()),)
     try:
-        return over(
-            emitter, Over(relation.input, calls, relation.partition, relation.order, frame, relation.at), needed
-        )
+        rows = Over(relation.input, calls, relation.partition, relation.order, frame, relation.at, relation.is_narrow)
+        return over(emitter, rows, needed)
     except SqlRejected as error:
         raise SqlRejected(message, relation.at) from error
 
