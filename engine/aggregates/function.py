@@ -116,6 +116,8 @@ class AggregateFunction(ABC):
     """Whether it also receives NULLs."""
     never_null: ClassVar[bool] = False
     """Whether its result without values is not NULL."""
+    is_known_of_no_rows: ClassVar[bool] = False
+    """Whether Flink plans its result of no rows: 0 of a function that counts rows, else NULL."""
     has_separator: ClassVar[bool] = False
     """Whether a text can follow the argument."""
     has_offset: ClassVar[bool] = False

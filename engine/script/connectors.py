@@ -99,6 +99,8 @@ def source_table(
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
     ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
+    if (ddl.connector, ddl.options.get("number-of-rows")) == ("datagen", "0"):
+        rows = []
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
     if rows is not None:

@@ -116,8 +116,10 @@ class Rows(Source):
         return self.model_copy(update={"rows": self.rows[:rows]})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """A file table into which the script inserts the rows; with kinds, it is read as a changelog."""
-        options = {"connector": "filesystem", "path": f"{node}-rows", "format": "json"}
+        """A file table into which the script inserts the rows; with kinds, it is read as a changelog.
+
+        Without rows there is no file that Flink could read; its generator of none needs no file.
+        """
         read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
         lost = sum(row is None for row in rows)
@@ -127,6 +129,8 @@ class Rows(Source):
             else ""
         )
         values = ",\n".join(f"  {row}" for row in rows if row is not None)
+        file = {"connector": "filesystem", "path": f"{node}-rows", "format": "json"}
+        options = file if values else {"connector": "datagen", "number-of-rows": "0"}
         if not self.changelog:
             table = create_table(node, schema, self, options, self.primary_key)
             return f"{note}{table}" + (f";\n\nINSERT INTO {quote(node)} VALUES\n{values}" if values else "")

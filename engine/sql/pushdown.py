@@ -32,6 +32,7 @@ from engine.sql.algebra import (
     together,
 )
 from engine.sql.clauses.rank_range import ranked
+from engine.sql.empty import Empty
 from engine.sql.nullability import without_certain
 from engine.sql.strong import is_never_true
 from engine.windows.assigners import WindowKind
@@ -71,6 +72,8 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
         return relation
     condition = together(asked)
     match relation:
+        case Empty():
+            return relation
         case Select():
             values = dict(relation.items)
             return replace(relation, input=filtered(relation.input, substituted(condition, values)))

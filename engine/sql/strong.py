@@ -1,4 +1,4 @@
-"""Conditions that are never true where columns are NULL: above an outer join they make it an inner one.
+"""Conditions that are never true, or not where columns are NULL: above an outer join these make it an inner one.
 
 Source: Calcite Strong.
 """
@@ -23,6 +23,19 @@ _ANY: Final = (
 def is_never_true(conditions: Sequence[Expr], columns: Set[str]) -> bool:
     """Whether the conditions are never all true when these columns are NULL, as far as Flink knows."""
     return bool(conditions) and _is_never_true(simplified(together(conditions)), columns)
+
+
+def is_contradiction(condition: Expr) -> bool:
+    """Whether a condition is never true, as far as Flink knows."""
+    simple = simplified(condition)
+    terms = list(simple.flatten()) if isinstance(simple, exp.And) else [simple]
+    nulls = {
+        term.this.name
+        for term in terms
+        if isinstance(term, exp.Is) and isinstance(term.expression, exp.Null) and isinstance(term.this, exp.Column)
+    }
+    is_other = any(isinstance(term, exp.NEQ | exp.LT | exp.GT) and term.this == term.expression for term in terms)
+    return is_other or _is_never_true(simple, nulls)
 
 
 def _is_never_true(condition: Expr, columns: Set[str]) -> bool:

@@ -106,6 +106,7 @@ class Average(NumericFunction):
 
     name = "AVG"
     place = 30
+    is_known_of_no_rows = True
     is_between_arguments = True
     columnar = _Columns()
 

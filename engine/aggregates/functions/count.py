@@ -29,6 +29,7 @@ class Count(AggregateFunction):
     replaces = {"APPROX_COUNT_DISTINCT": "COUNT(DISTINCT x)"}
     counts_rows = True
     never_null = True
+    is_known_of_no_rows = True
     columnar = _Columns()
 
     def result_type(self, type_: str) -> str:

@@ -76,6 +76,7 @@ class _Columns(ColumnarFunction):
 class _End(AggregateFunction):
     """The base of both functions."""
 
+    is_known_of_no_rows = True
     largest: ClassVar[bool]
     ignores_distinct = True
     is_its_argument = True

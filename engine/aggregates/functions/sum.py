@@ -71,6 +71,7 @@ class SumFunction(NumericFunction):
 
     name = "SUM"
     place = 20
+    is_known_of_no_rows = True
     is_its_argument = True
     columnar = _Columns()
 

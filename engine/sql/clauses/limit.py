@@ -24,13 +24,14 @@ from engine.sql.algebra import (
     ref,
 )
 from engine.sql.clauses.row_number import sort_keys, with_columns
+from engine.sql.empty import Empty
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
 
 def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
-    """The relation with its query's ORDER BY, LIMIT and OFFSET. Raises SqlRejected for OFFSET alone and for LIMIT 0."""
+    """The relation with its query's ORDER BY, LIMIT and OFFSET. Raises SqlRejected for OFFSET alone."""
     order, limit, offset = (query.args.get(clause) for clause in ("order", "limit", "offset"))
     if order is None and limit is None and offset is None:
         return relation
@@ -48,8 +49,7 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
     count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
     skipped = _count(offset.expression, offset) if offset is not None else 0
     if count < 1:
-        message = "LIMIT 0 gives no rows. Use a number of at least 1."
-        raise SqlRejected(message, limit)
+        return Empty(relation)
     relation, sorted_by = _computed(relation, keys)
     below, sorted_by, items = _below_projection(relation, sorted_by)
     rank = Rank(

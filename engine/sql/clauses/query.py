@@ -22,6 +22,7 @@ from engine.sql.clauses.set_operations import set_operation
 from engine.sql.clauses.subqueries import where
 from engine.sql.functions.json_aggregates import with_json_aggregates
 from engine.sql.names import Names
+from engine.sql.pruned import pruned
 from engine.sql.pushdown import filtered, selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
@@ -39,7 +40,11 @@ _UNKNOWN_CLAUSES = {
 
 
 def read(query: Expr, names: Names) -> Relation:
-    """A query as relational algebra. Raises SqlRejected."""
+    """A query as relational algebra, without what can have no rows. Raises SqlRejected."""
+    return pruned(_read(query, names))
+
+
+def _read(query: Expr, names: Names) -> Relation:
     mark_aggregates(query, names.aggregates)
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():

@@ -96,4 +96,7 @@ def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None]
 
 def _number(expression: Expr) -> int | None:
     bare = expression.unnest()
+    if isinstance(bare, exp.Neg):
+        number = _number(bare.this)
+        return -number if number is not None else None
     return int(bare.name) if isinstance(bare, exp.Literal) and bare.is_int else None

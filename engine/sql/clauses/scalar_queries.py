@@ -15,6 +15,7 @@ from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.clauses.grouping import aggregate_function, is_aggregate
+from engine.sql.empty import Totals
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import joined
 from engine.sql.rejected import SqlRejected
@@ -149,7 +150,7 @@ def _single_row(relation: Relation, at: exp.Subquery) -> Relation:
     below: Relation = relation
     while isinstance(below, Select):
         below = below.input
-    if isinstance(below, Aggregate) and not below.groups:
+    if isinstance(below, Totals) or (isinstance(below, Aggregate) and not below.groups):
         return relation
     (name,) = relation.columns
     call = exp.Anonymous(this="MAX", expressions=[ref(name, at)])

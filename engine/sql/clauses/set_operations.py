@@ -27,6 +27,7 @@ from engine.sql.algebra import (
     together,
 )
 from engine.sql.clauses.grouping import distinct
+from engine.sql.empty import Empty
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -44,6 +45,8 @@ def set_operation(query: exp.SetOperation, read: Callable[[Expr], Relation]) -> 
     if isinstance(query, exp.Union):
         return _union(left, right, query, is_distinct=is_distinct)
     if not is_distinct:
+        if any(isinstance(side, Empty) for side in (left, right)):
+            return Empty(left) if isinstance(query, exp.Intersect) else left
         whole = _intersect_all if isinstance(query, exp.Intersect) else _except_all
         return whole(left, _called_as(left, right), query)
     kind = JoinKind.SEMI if isinstance(query, exp.Intersect) else JoinKind.ANTI

@@ -10,6 +10,7 @@ from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
+from engine.sql.empty import Empty
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined
 from engine.sql.rejected import SqlRejected
@@ -98,6 +99,8 @@ def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind,
 
 def _any_row(relation: Relation, at: Expr) -> Relation:
     """One row if the relation has any, as in Flink: MIN of a constant."""
+    if isinstance(relation, Empty):
+        return relation
     constant = Select(relation, (("i", exp.Boolean(this=True)),))
     least = exp.Anonymous(this="MIN", expressions=[ref("i", at)])
     whole = Aggregate(constant, (), (("m", least),), at)

@@ -24,6 +24,8 @@ from engine.sql.algebra import (
     Values,
     Windowed,
 )
+from engine.sql.empty import Empty, Padded, Totals
+from engine.sql.nodes.empty import empty, padded, totals
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.patterns import matched
@@ -49,4 +51,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Sorted: sorted_,
     Over: over,
     Join: join,
+    Empty: empty,
+    Padded: padded,
+    Totals: totals,
 }

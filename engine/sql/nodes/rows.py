@@ -26,6 +26,7 @@ from engine.sql.algebra import (
 from engine.sql.clauses.constants import value_of
 from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
+from engine.sql.empty import Empty
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.pushdown import selected
@@ -78,27 +79,38 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
-    parts = [emitter.emit(part, columns) for part in relation.inputs]
-    types = [[emitter.schema(part).column(part.names[name]).type for name in columns] for part in parts]
+    parts: list[Emitted] = []
+    types: list[list[str]] = []
+    for given in relation.inputs:
+        before = emitter.made()
+        part = emitter.emit(given, columns)
+        types.append([emitter.schema(part).column(part.names[name]).type for name in columns])
+        if isinstance(given, Empty):
+            # A branch without rows counts for the common types only.
+            emitter.back_to(before)
+        else:
+            parts.append(part)
     common = [
         _common(type_names, name, relation) for name, type_names in zip(columns, zip(*types, strict=True), strict=True)
     ]
     nodes: list[str] = []
-    for part, type_names in zip(parts, types, strict=True):
+    for part in parts:
+        own = emitter.schema(part)
         items = [
             (
                 name,
                 quote(part.names[name])
-                if type_ == target
+                if own.column(part.names[name]).type == target
                 else f"CAST({quote(part.names[name])} AS {spark_text(target)})",
             )
-            for name, type_, target in zip(columns, type_names, common, strict=True)
+            for name, target in zip(columns, common, strict=True)
         ]
-        is_same = emitter.schema(part).names == tuple(columns) and type_names == common
+        is_same = own.names == tuple(columns) and [column.type for column in own] == common
         nodes.append(
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
-    return Emitted(emitter.add("union", {}, nodes, relation.at), {name: name for name in columns})
+    node = nodes[0] if len(nodes) == 1 else emitter.add("union", {}, nodes, relation.at)
+    return Emitted(node, {name: name for name in columns})
 
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
