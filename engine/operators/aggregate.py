@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
+from engine.aggregates.changes import comparison
 from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.derived_columns import derive_columns
@@ -88,6 +89,7 @@ class AggregateKernel(Kernel):
         self._kept = compiled.kept
         self._update_before = generate_update_before
         self._emit_unchanged = emit_unchanged
+        self._differs = comparison(call.function.result_type(call.type) for call in calls)
         self._key: Key = ()
         self._acc: list[Any] | None = None
         self._result: Row = ()
@@ -120,7 +122,7 @@ class AggregateKernel(Kernel):
         before, self._result = self._result, result
         if is_first:
             out.emit(INSERT, self._row(result))
-        elif self._emit_unchanged or result != before:
+        elif self._emit_unchanged or self._differs(before, result):
             if self._update_before:
                 out.emit(UPDATE_BEFORE, self._row(before))
             out.emit(UPDATE_AFTER, self._row(result))
@@ -174,7 +176,7 @@ class MiniBatchAggregateKernel(AggregateKernel):
         self._result = result = self._value(acc)
         if before is None:
             out.emit(INSERT, self._row(result))
-        elif self._emit_unchanged or result != before:
+        elif self._emit_unchanged or self._differs(before, result):
             if self._update_before:
                 out.emit(UPDATE_BEFORE, self._row(before))
             out.emit(UPDATE_AFTER, self._row(result))

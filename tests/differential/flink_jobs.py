@@ -9,6 +9,7 @@ The queries of a batch share no table, so they run side by side as one Flink job
 few rows. Parallelism 1, a watermark after every record. `time` is the column with the event time; mode is insert, all
 or upsert. Times are epoch ms in both directions. All tables of a query are views of one stream. Its rows arrive one by
 one with `rows_per_second`, which keeps their order for operators with two inputs; null: all at once.
+Rows of no table come first then: those that arrive while an operator starts lose their order between its inputs.
 The answers: [{"changelog": [["+I", ...], ...]} or {"error": "..."}, ...].
 """
 
@@ -36,6 +37,7 @@ _DEFAULTS = {
     "table.exec.mini-batch.allow-latency": "0 ms",
     "table.optimizer.agg-phase-strategy": "AUTO",
 }
+_STARTING_SECONDS = 2
 
 Answer = dict[str, Any]
 
@@ -133,6 +135,9 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
     jvm = get_gateway().jvm
     kinds = {symbol: getattr(jvm.org.apache.flink.types.RowKind, kind) for symbol, kind in _KINDS.items()}
     rows = jvm.java.util.ArrayList()
+    per_second = job.get("rows_per_second")
+    for _ in range(math.ceil(_STARTING_SECONDS * (per_second or 0))):
+        rows.add(jvm.org.apache.flink.types.Row(kinds["+I"], len(wide)))
     for table, kind, *values in job["arrivals"]:
         columns = next(one["columns"] for one in job["tables"] if one["name"] == table)
         own = {f"{table}_{name}": value for (name, _), value in zip(columns, values, strict=True)}
@@ -147,7 +152,6 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
     java = environment._j_stream_execution_environment
     datagen = jvm.org.apache.flink.connector.datagen
     limits = jvm.org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy
-    per_second = job.get("rows_per_second")
     source = datagen.source.DataGeneratorSource(
         datagen.functions.FromElementsGeneratorFunction(type_, java.getConfig(), rows),
         rows.size(),

@@ -86,7 +86,7 @@ class _Deviation(NumericFunction):
         def read(acc: Acc) -> Any:
             number, m2 = acc[slot], acc[m2_slot]
             # After a retraction, rounding can leave a value slightly below zero; Flink then returns NULL.
-            return (number, m2 if number > 0 and m2 >= 0 else None)
+            return (number, None if number <= 0 or m2 < 0 else m2)
 
         def present(moments: Any) -> Any:
             number, m2 = moments
