@@ -121,7 +121,7 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
     )
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
-    return Script(pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings])))
+    return Script(pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings, *names.warnings])))
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -39,13 +40,16 @@ from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.empty import Empty, Padded, Totals
 from engine.sql.strong import is_contradiction
 
+Warn = Callable[[Expr], None]
+"""Is told the conditions that are never true."""
 
-def pruned(relation: Relation) -> Relation:
+
+def pruned(relation: Relation, warn: Warn) -> Relation:
     """The relation without what can have no rows."""
     if isinstance(relation, Empty | Padded | Totals):
         return relation
     has_order = isinstance(relation, Over | Matched | Called)
-    relation = _with_inputs(relation, _pruned_if_rows if has_order else pruned)
+    relation = _with_inputs(relation, partial(_pruned_if_rows if has_order else pruned, warn=warn))
     match relation:
         case Filter(input=Empty()) | Select(input=Empty()) | Windowed(input=Empty()) | Repeated(input=Empty()):
             return Empty(relation)
@@ -54,6 +58,7 @@ def pruned(relation: Relation) -> Relation:
         case Numbered(input=Empty()) | Rank(input=Empty()) | Sorted(input=Empty()):
             return Empty(relation)
         case Filter(input=below, condition=condition) if _is_never_met(below, condition):
+            warn(condition)
             return Empty(relation)
         case Aggregate(input=Empty(), groups=groups) if groups:
             return Empty(relation)
@@ -62,13 +67,13 @@ def pruned(relation: Relation) -> Relation:
         case Union(inputs=inputs) if all(isinstance(part, Empty) for part in inputs):
             return Empty(relation)
         case Join():
-            return _joined(relation)
+            return _joined(relation, warn)
     return relation
 
 
-def _pruned_if_rows(relation: Relation) -> Relation:
+def _pruned_if_rows(relation: Relation, warn: Warn) -> Relation:
     """The pruned relation, but with its event time if it has no rows."""
-    found = pruned(relation)
+    found = pruned(relation, warn)
     return whole(found) if isinstance(found, Empty) else found
 
 
@@ -78,12 +83,13 @@ def _is_never_met(below: Relation, condition: Expr) -> bool:
     return is_contradiction(condition)
 
 
-def _joined(join: Join) -> Relation:
+def _joined(join: Join, warn: Warn) -> Relation:
     """A join without rows on one side, or on a condition that is never true, which leaves one side without matches."""
     if join.as_of is not None:
         return replace(join, left=whole(join.left), right=whole(join.right))
     kind = join.kind
     if join.condition and is_contradiction(together(join.condition)) and kind is not JoinKind.FULL:
+        warn(together(join.condition))
         is_right_kept = kind is JoinKind.RIGHT
         join = replace(join, left=_none_of(join.left)) if is_right_kept else replace(join, right=_none_of(join.right))
     is_left, is_right = (isinstance(side, Empty) for side in (join.left, join.right))

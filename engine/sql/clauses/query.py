@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -24,7 +25,7 @@ from engine.sql.functions.json_aggregates import with_json_aggregates
 from engine.sql.names import Names
 from engine.sql.pruned import pruned
 from engine.sql.pushdown import filtered, selected
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import SqlRejected, place_of
 from engine.sql.scope import Scope
 
 _UNKNOWN_CLAUSES = {
@@ -41,7 +42,15 @@ _UNKNOWN_CLAUSES = {
 
 def read(query: Expr, names: Names) -> Relation:
     """A query as relational algebra, without what can have no rows. Raises SqlRejected."""
-    return pruned(_read(query, names))
+    return pruned(_read(query, names), partial(_warn, names))
+
+
+def _warn(names: Names, condition: Expr) -> None:
+    line, column = place_of(condition)
+    which = f"line {line}, column {column}: the condition" if line else "a condition"
+    sentence = f"{which} is never true, so no row meets it."
+    if sentence not in names.warnings:
+        names.warnings.append(sentence)
 
 
 def _read(query: Expr, names: Names) -> Relation:

@@ -126,6 +126,21 @@ def test_datagen_makes_the_rows_that_it_is_asked_for(spark: SparkSession) -> Non
     assert found == changelog(table + "SELECT id, v, s FROM t", spark)
 
 
+def test_a_condition_that_is_never_true_is_told_with_its_place(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (a INT, b INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');\n"
+    both = read(
+        f"{table}SELECT l.a, r.b FROM t AS l LEFT JOIN t AS r ON l.a = r.a AND r.b > 5 AND r.b < 3\n"
+        "UNION ALL (SELECT a, b FROM t\nWHERE FALSE)",
+        spark,
+    )
+    assert both.warnings == (
+        "line 2, column 69: the condition is never true, so no row meets it.",
+        "a condition is never true, so no row meets it.",
+    )
+    assert [node.id for node in both.pipeline.nodes] == ["t", "project", "result"]
+    assert not read(f"{table}SELECT a FROM t WHERE b > 5 AND b < 7", spark).warnings
+
+
 def test_datagen_without_an_end_has_none_where_it_runs_live_and_says_so(spark: SparkSession) -> None:
     script = read("CREATE TABLE t (v INT) WITH ('connector' = 'datagen'); SELECT v FROM t", spark)
     assert script.pipeline.node("t").parameters["rows"] is None
