@@ -118,6 +118,8 @@ class AggregateFunction(ABC):
     """Whether its result without values is not NULL."""
     is_known_of_no_rows: ClassVar[bool] = False
     """Whether Flink plans its result of no rows: 0 of a function that counts rows, else NULL."""
+    is_computed_above: ClassVar[bool] = False
+    """Whether Flink computes its result in a projection above the aggregate, from sums and counts."""
     has_separator: ClassVar[bool] = False
     """Whether a text can follow the argument."""
     has_offset: ClassVar[bool] = False

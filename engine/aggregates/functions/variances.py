@@ -73,6 +73,7 @@ _WELFORD: Final = Slots(
 class _Deviation(NumericFunction):
     """The base of all four. is_sample: the divisor is the number minus one. is_root: takes the square root."""
 
+    is_computed_above = True
     is_sample: ClassVar[bool]
     is_root: ClassVar[bool]
 

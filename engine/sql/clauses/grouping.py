@@ -52,7 +52,7 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
     relation, keys, items = _with_group_window(scope.relation, keys, items)
     if sets is not None:
-        keys = in_order(relation, keys, [read for _, item in items for read in _arguments(item)])
+        keys = in_order(relation, keys, [read for _, item in items for read in _arguments(item)], _is_computed_above)
     groups = by_key = _group_names(keys, items)
     if sets is not None:
         bound = [tuple(scope.bind(key) for key in one) for one in sets]
@@ -101,6 +101,11 @@ def aggregate_function(node: Expr) -> AggregateFunction | None:
     name = call.name.upper()
     known: AggregateFunction | None = functions().get(_SYNONYMS.get(name, name)) or call.meta.get(_AGGREGATE)
     return known
+
+
+def _is_computed_above(call: Expr) -> bool:
+    function = aggregate_function(call)
+    return function is not None and function.is_computed_above
 
 
 def mark_aggregates(query: Expr, aggregates: Aggregates) -> None:

@@ -6,12 +6,12 @@ highest for the first column), and the aggregate above also groups by it. The se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Filter, Named, Relation, Select, Union, Unnested, free_name, plain, ref
+from engine.sql.algebra import Aggregate, Expr, Filter, Named, Relation, Select, Union, Unnested, free_name, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -70,19 +70,24 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
     return selected(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
 
 
-def in_order(relation: Relation, keys: Sequence[Expr], read: Sequence[Expr]) -> list[Expr]:
+def in_order(
+    relation: Relation, keys: Sequence[Expr], read: Sequence[Expr], is_computed_above: Callable[[Expr], bool]
+) -> list[Expr]:
     """The keys in the order in which the sets' numbers count them: as written, or as the relation below has them.
 
     The latter if the keys and the arguments of the calls, `read`, are columns, and all that the relation has. Then
-    nothing but their order is left to a projection between the two, and Flink takes it away, unless a filter or a union
-    takes the projection in.
+    nothing but their order is left to a projection between the two, and Flink takes it away, unless a filter, a union
+    or the projection that computes a call of an aggregate takes it in.
     """
     columns = [plain(one) for one in (*keys, *read)]
     while isinstance(relation, Select):
         below = {name: plain(item) for name, item in relation.items}
         columns = [below.get(name) if name is not None else None for name in columns]
         relation = relation.input
-    if isinstance(relation, Filter | Union) or set(columns) != set(relation.columns):
+    takes_it_in = isinstance(relation, Filter | Union) or (
+        isinstance(relation, Aggregate) and any(is_computed_above(call) for _, call in relation.calls)
+    )
+    if takes_it_in or set(columns) != set(relation.columns):
         return list(keys)
     places = {name: place for place, name in enumerate(relation.columns)}
     return [key for _, key in sorted(zip(columns, keys, strict=False), key=lambda pair: places[pair[0] or ""])]
