@@ -38,18 +38,7 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
         message = f"no row can have a {numbered.name} from {start} to {end}."
         raise SqlRejected(message, conditions[0])
     rest = [left for one in conditions for left in _left(one, numbered)]
-    rank = Rank(
-        input=numbered.input,
-        function=numbered.function,
-        partition=numbered.partition,
-        order=numbered.order,
-        name=numbered.name,
-        at=numbered.at,
-        is_narrow=numbered.is_narrow,
-        start=start,
-        end=end,
-    )
-    return rank, rest
+    return Rank(**vars(numbered), start=start, end=end), rest
 
 
 def _left(condition: Expr, numbered: Numbered) -> list[Expr]:

@@ -79,7 +79,7 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
-    parts: list[Emitted] = []
+    parts: list[tuple[Emitted, list[str]]] = []
     types: list[list[str]] = []
     for given in relation.inputs:
         before = emitter.made()
@@ -89,23 +89,22 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
             # A branch without rows counts for the common types only.
             emitter.back_to(before)
         else:
-            parts.append(part)
+            parts.append((part, types[-1]))
     common = [
         _common(type_names, name, relation) for name, type_names in zip(columns, zip(*types, strict=True), strict=True)
     ]
     nodes: list[str] = []
-    for part in parts:
-        own = emitter.schema(part)
+    for part, type_names in parts:
         items = [
             (
                 name,
                 quote(part.names[name])
-                if own.column(part.names[name]).type == target
+                if type_ == target
                 else f"CAST({quote(part.names[name])} AS {spark_text(target)})",
             )
-            for name, target in zip(columns, common, strict=True)
+            for name, type_, target in zip(columns, type_names, common, strict=True)
         ]
-        is_same = own.names == tuple(columns) and [column.type for column in own] == common
+        is_same = emitter.schema(part).names == tuple(columns) and type_names == common
         nodes.append(
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
