@@ -4,7 +4,7 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import globals from 'globals'
 
 export default defineConfig([
-  globalIgnores(['changelog_studio_canvas/']),
+  globalIgnores(['build/', 'changelog_studio_canvas/']),
   js.configs.recommended,
   { files: ['src/**'], languageOptions: { globals: { ...globals.browser, __SOURCES__: 'readonly' } } },
   { files: ['*.js', 'tests/**'], languageOptions: { globals: globals.node } },

@@ -1,11 +1,11 @@
-// The document as the canvas shows it before Python has answered: the same edits as `ui/builder/editing.py`, so that
-// nothing waits for a round trip. Python's answer is the truth, and replaces this as soon as it has seen every message.
-// `tests/ui/gestures.json` holds both sides to the same results.
+// The document that the canvas shows before Python has answered. The edits are the same as in `ui/builder/editing.py`,
+// so nothing waits for a round trip. Python's answer replaces this document once Python has received every message.
+// `tests/ui/gestures.json` tests that both sides have the same results.
 
 /** @import { Catalog, Gesture, Pipeline, PipelineEdge, PipelineNode, Places, Spot } from './types' */
 
 /**
- * An edge as a word.
+ * The key of an edge.
  *
  * @param {PipelineEdge} edge
  */
@@ -27,7 +27,7 @@ export function freeId(document, wanted) {
 }
 
 /**
- * Everything that a node's output reaches.
+ * All nodes downstream of a node.
  *
  * @param {Pipeline} document
  * @param {string} id
@@ -49,7 +49,7 @@ function descendants(document, id) {
 }
 
 /**
- * Why two ends cannot be joined whatever the columns are, as a sentence; null where they can.
+ * Why two ends cannot be connected whatever the columns are, as a sentence; null if they can.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -70,7 +70,7 @@ export function refusal(document, catalog, source, target, port) {
 }
 
 /**
- * What the catalog has of a node's operator.
+ * The catalog's entry of a node's operator.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -99,7 +99,7 @@ const edgeAt = (document, key) => document.edges.find((edge) => edgeKey(edge) ==
 const isSameInput = (one, other) => one.target === other.target && one.port === other.port
 
 /**
- * With one more edge; one that was in the way is replaced.
+ * Add an edge; it replaces the one at the same input.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -113,7 +113,7 @@ function withEdge(document, catalog, edge) {
 }
 
 /**
- * With an edge that was drawn. One that Python will refuse, because the input is taken, is not shown.
+ * Add an edge that was drawn. An edge that Python will refuse, because the input is taken, is not shown.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -129,8 +129,8 @@ function connected(document, catalog, edge) {
 }
 
 /**
- * With a node from the palette: at a place, behind a node, or on an edge. Its input is connected, and what flowed through
- * the edge flows through the node.
+ * Add a node from the palette: at a place, after a node, or on an edge. Its input is connected, and the records of the
+ * edge then flow through the node.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -152,7 +152,7 @@ function withNode(document, catalog, { id: wanted, operator, place, after, edge 
 }
 
 /**
- * With a node that stood alone between the two ends of an edge.
+ * Insert a node without edges between the two ends of an edge.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -169,8 +169,8 @@ function inserted(document, catalog, { node, edge }) {
 }
 
 /**
- * Without a node. One with one input leaves no gap: its consumers take what it took. Late records are its own: their
- * edges go with it.
+ * Remove a node. If it has one input, its consumers take that input, so there is no gap. The edges of its late records
+ * are removed with it.
  *
  * @param {Pipeline} document
  * @param {string} id
@@ -201,7 +201,7 @@ const moved = (document, places) => ({
 })
 
 /**
- * A place as the document keeps it: there the origin means that nobody placed the node.
+ * A place as the document stores it. There, the origin means that nobody placed the node.
  *
  * @param {Spot | null} [spot]
  * @returns {Spot | null}
@@ -209,7 +209,7 @@ const moved = (document, places) => ({
 const placed = (spot) => (spot && spot[0] === 0 && spot[1] === 0 ? [1, 0] : (spot ?? null))
 
 /**
- * With further nodes; a name that was taken meanwhile becomes a free one.
+ * Add nodes. A name that was taken meanwhile is replaced by a free one.
  *
  * @param {Pipeline} document
  * @param {Pipeline} piece
@@ -234,7 +234,7 @@ const rewired = (edges, names) =>
   edges.map((edge) => ({ ...edge, source: names[edge.source], target: names[edge.target] }))
 
 /**
- * The document after a gesture, or the same one where only Python knows what follows.
+ * The document after a gesture; the same document if only Python can compute the result.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -265,7 +265,7 @@ export function applied(document, catalog, gesture) {
 }
 
 /**
- * What a selection is when it is carried elsewhere: its nodes, and the edges between them.
+ * The content of a selection for the clipboard: its nodes, and the edges between them.
  *
  * @param {Pipeline} document
  * @param {string[]} ids
@@ -280,7 +280,7 @@ export function copied(document, ids) {
 }
 
 /**
- * The same nodes under free names and a little aside. A copy of words_2 is words_3, not words_2_2.
+ * Copies of the nodes, with free names and shifted a little. A copy of words_2 is words_3, not words_2_2.
  *
  * @param {Pipeline} document
  * @param {Pipeline} piece

@@ -1,9 +1,9 @@
-// Layers from left to right, without crossings that can be avoided.
+// A layout in layers from left to right, with few crossings.
 //
-// layer    the longest way from a source; a source that is needed late stands just before its consumer
-// order    within a layer, by the ports that a node's edges leave and reach; an edge over several layers has a place in
-//          each of them, so that it crosses nothing there either
-// height   each as level with its neighbours as the order and the distances allow
+// layer    the longest path from a source; a source that is needed late is in the layer before its consumer
+// order    within a layer, by the ports of a node's edges; an edge over several layers has a place in each of them, so
+//          that it crosses nothing there either
+// height   as level with the neighbours as the order and the distances allow
 
 /** @import { Catalog, Pipeline } from './types' */
 
@@ -14,7 +14,7 @@ const SWEEPS = 10
 const SETTLING = 16
 
 /**
- * The layer of every node, and its middle from the top.
+ * The layer of every node, and the distance of its middle from the top.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -42,7 +42,7 @@ function layersOf(document) {
   const fed = grouped(known, 'source')
   const waiting = Object.fromEntries(ids.map((id) => [id, feeds.get(id)?.length ?? 0]))
   const ready = ids.filter((id) => !waiting[id])
-  // What is on a cycle is never ready, and stays in the first layer.
+  // Nodes on a cycle are never ready and stay in the first layer.
   for (let at = 0; at < ready.length; at++) {
     for (const { target } of fed.get(ready[at]) ?? []) {
       layers[target] = Math.max(layers[target], layers[ready[at]] + 1)
@@ -90,7 +90,7 @@ function broken(document, catalog, layers) {
 }
 
 /**
- * The ports of a node that edges use, by name.
+ * The ports of each node that edges use, by name.
  *
  * @param {Pipeline} document
  * @param {string} id
@@ -102,7 +102,7 @@ function portsOf(document, id, side) {
 }
 
 /**
- * How far down a node a port is, from 0 to 1.
+ * The height of a port within its node, from 0 (top) to 1.
  *
  * @param {string[]} ports
  * @param {string} port
@@ -110,7 +110,7 @@ function portsOf(document, id, side) {
 const part = (ports, port) => (Math.max(0, ports.indexOf(port)) + 1) / (ports.length + 1)
 
 /**
- * The places of each layer from the top.
+ * The places of each layer, from top to bottom.
  *
  * @param {Map<string, Place>} places
  * @param {Link[]} links
@@ -120,7 +120,7 @@ function ordered(places, links) {
   const before = grouped(links, 'to')
   /** @type {string[][]} */
   const rows = []
-  // What is connected stands together from the start, in the document's order.
+  // Connected nodes are together from the start, in the document's order.
   /** @type {Set<string>} */
   const seen = new Set()
   for (const start of places.keys()) {
@@ -152,7 +152,7 @@ function ordered(places, links) {
 }
 
 /**
- * Sort a layer by the middle of what its places are connected to.
+ * Sort a layer by the mean position of the places that each place is connected to.
  *
  * @param {string[][]} rows
  * @param {number} layer
@@ -173,7 +173,7 @@ function sortLayer(rows, layer, links, isForward) {
 }
 
 /**
- * With neighbours swapped as long as that saves crossings.
+ * Swap neighbours as long as that saves crossings.
  *
  * @param {string[][]} rows
  * @param {Link[]} links
@@ -200,7 +200,7 @@ function swapped(rows, links, places, fewest) {
 }
 
 /**
- * How many pairs of links cross.
+ * The number of pairs of links that cross.
  *
  * @param {string[][]} rows
  * @param {Link[]} links
@@ -227,7 +227,7 @@ function crossings(rows, links, places) {
 }
 
 /**
- * The middles from the top: each place where its neighbours are, as near as the order and the distances allow.
+ * The distances of the middles from the top: as level with the neighbours as the order and the distances allow.
  *
  * @param {string[][]} rows
  * @param {Link[]} links
@@ -272,8 +272,8 @@ function levelled(rows, links, places, distance) {
 }
 
 /**
- * The values that are nearest to the wanted ones (least squares) and keep their distances: those that would overlap move
- * as one block.
+ * The values nearest to the wanted ones (least squares) that keep their distances. Values that would overlap move as
+ * one block.
  *
  * @param {number[]} wanted
  * @param {number[]} least
@@ -294,7 +294,7 @@ function apart(wanted, least) {
 }
 
 /**
- * By one of their ends.
+ * The links by one of their ends.
  *
  * @template {string} K
  * @template {Record<K, string>} T

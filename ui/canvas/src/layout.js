@@ -1,5 +1,5 @@
-// Where the nodes stand. A node that somebody placed stays there; the others are laid out from left to right, and a
-// node that has only placed neighbours keeps to them.
+// The places of the nodes. A node that somebody placed stays there; the others are laid out from left to right. A node
+// whose neighbours are all placed stays near them.
 import { layered } from './layered.js'
 
 /** @import { Catalog, Pipeline, Places, Spot } from './types' */
@@ -32,7 +32,7 @@ export function layout(document, catalog, gap = GAP_X) {
 }
 
 /**
- * The place of a node whose neighbours are all placed by hand: between them, or a gap beside them. Else null.
+ * The place of a node whose neighbours are all placed by hand: between or beside them; null for other nodes.
  *
  * @param {Pipeline} document
  * @param {string} id
@@ -53,7 +53,7 @@ function besidePlaced(document, id, found) {
 }
 
 /**
- * The first free place downwards.
+ * The first free place below.
  *
  * @param {Spot} wanted
  * @param {Places} found
@@ -69,8 +69,8 @@ function freed([x, y], found) {
 }
 
 /**
- * The places that a move has to set. What was not dragged stays where it is seen, also where the automatic layout would
- * now put it elsewhere. Empty where nothing moved.
+ * The places that a move has to set. Nodes that were not dragged stay where they are, even if the automatic layout now
+ * has other places for them. Empty if nothing moved.
  *
  * @param {Pipeline} document
  * @param {Places} before where all nodes are seen

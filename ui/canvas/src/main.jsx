@@ -1,12 +1,12 @@
 // To change the canvas: run `npm ci`, edit `src`, then run `npm run check` (types, lint, format, tests) and
 // `npm run build`. Commit the bundle too, so that nobody needs npm to use the studio.
 //
-// src/document.js, layout.js   the document as a value, and where its nodes stand; no React
-// src/types.d.ts               what Python sends, and the gestures that it is sent
-// src/compose/                 the canvas that edits; src/time_travel/ the one that shows an event; src/graph/ both
+// src/document.js, layout.js   the document as a value, and the places of its nodes; no React
+// src/types.d.ts               what Python sends, and the gestures that it receives
+// src/compose/                 the editing canvas; src/time_travel/ the canvas of one event; src/graph/ used by both
 //
-// This is the component's entry. Streamlit calls it at mount and whenever data or theme changed; the function that it
-// returns runs at unmount only. So the React root is kept per element, and no listener is added per call.
+// This is the component's entry. Streamlit calls it at mount and whenever data or theme change; the function that it
+// returns runs only at unmount. So there is one React root per element, and a call adds no listener.
 import { createRoot } from 'react-dom/client'
 import { ReactFlowProvider } from '@xyflow/react'
 import flowStyle from '@xyflow/react/dist/style.css?inline'
@@ -33,7 +33,7 @@ export const SOURCES = __SOURCES__
 /** @type {WeakMap<Arguments['parentElement'], Mounted>} */
 const mounted = new WeakMap()
 
-// The theme that Streamlit reports can differ from the page's, so look at the page's own colour.
+// The theme that Streamlit reports can differ from the page's, so read the page's own colour.
 /** @param {Element} element */
 function isDark(element) {
   const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'))

@@ -1,5 +1,5 @@
-// What Python sends and what the canvas answers; `ui/builder/picture.py` and `ui/builder/messages.py` are the other
-// side. Below that, what the canvas's own parts hand to each other.
+// What Python sends and what the canvas answers. `ui/builder/picture.py` and `ui/builder/messages.py` are the other
+// side. Below that, the types that the parts of the canvas exchange.
 import type { Edge, Node, ReactFlowInstance } from '@xyflow/react'
 import type { MouseEvent, RefObject } from 'react'
 
@@ -33,7 +33,7 @@ export interface Pipeline {
 
 export type Places = Record<string, Spot>
 
-// --- what is known of it
+// --- what is known about it
 
 export type Kind = '+I' | '-U' | '+U' | '-D'
 

@@ -1,4 +1,4 @@
-// The canvas on which a pipeline is composed: it puts together what the files beside it do.
+// The canvas on which a pipeline is composed: it combines the files beside it.
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { Graph } from '../graph/Graph.jsx'
@@ -183,7 +183,7 @@ export function Canvas({ data, dark, shadow, send }) {
     if (selection.take(changes)) showProblems(null)
   }
 
-  // React Flow compares a click with what it drew last, which on a busy machine is not what was selected since.
+  // React Flow compares a click with its last render. On a busy machine, the selection may have changed since.
   const onClick = (/** @type {import('react').MouseEvent} */ event, /** @type {{ id: string }} */ { id }) => {
     if (!event.shiftKey && !event.ctrlKey && !event.metaKey) selectAndTell([id])
   }
@@ -278,7 +278,7 @@ export function Canvas({ data, dark, shadow, send }) {
 }
 
 /**
- * Where Enter in the palette adds a node, in words.
+ * Describe where Enter in the palette adds a node.
  *
  * @param {string[]} edges the selected ones
  * @param {string[]} nodes

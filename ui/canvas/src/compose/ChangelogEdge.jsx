@@ -1,4 +1,4 @@
-// An edge: its changelog mode as badges, after a run with the number of records of each kind.
+// An edge: its changelog mode as badges, and after a run the number of records of each kind.
 import { memo, useContext } from 'react'
 import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
 import { kindClass, shortNumber } from '../graph/kinds.js'

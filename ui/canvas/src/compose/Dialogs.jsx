@@ -1,4 +1,4 @@
-// What opens over the canvas: the command palette and the shortcut sheet.
+// The dialogs over the canvas: the command palette and the shortcut sheet.
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { SHORTCUTS, written } from './keys.js'
 

@@ -1,4 +1,4 @@
-// What is said over the canvas: a hover's explanation, a refused connection, a node's problems, each with its fixes.
+// What is shown over the canvas: an explanation under the pointer, a refused connection, a node's problems with fixes.
 import { useEffect, useRef } from 'react'
 
 /** @import { Complaint, EdgeFacts, NodeFacts } from '../types' */

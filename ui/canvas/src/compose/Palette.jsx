@@ -1,4 +1,4 @@
-// Everything that can be added: found by typing, added by drag, double-click or Enter.
+// The operators that can be added by drag, double-click or Enter, with a search field.
 import { forwardRef, useMemo, useState } from 'react'
 
 export const DRAGGED = 'application/x-changelog-studio-operator'
@@ -6,7 +6,7 @@ export const DRAGGED = 'application/x-changelog-studio-operator'
 /** @import { CatalogEntry } from '../types' */
 
 /**
- * Those that have all the words; before the others the groups in which one is called so.
+ * The operators that match all the words. Groups with a matching title come first.
  *
  * @param {CatalogEntry[]} operators
  * @param {string} text

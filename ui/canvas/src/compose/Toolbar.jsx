@@ -1,4 +1,4 @@
-// The buttons over the canvas, for what is used most.
+// The buttons over the canvas, for the most common commands.
 
 /** @import { CanvasData } from '../types' */
 /** @import { Commands } from './commands.js' */

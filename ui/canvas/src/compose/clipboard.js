@@ -1,4 +1,4 @@
-// Copy, paste, duplicate. The clipboard is the browser's storage, so a piece can be carried to another tab.
+// Copy, paste, duplicate. The clipboard is in the browser's storage, so that another tab can paste from it.
 import { useRef } from 'react'
 import { copied, renamed } from '../document.js'
 
@@ -6,7 +6,7 @@ import { copied, renamed } from '../document.js'
 /** @import { Follow, Selection } from './selection.js' */
 
 const KEY = 'changelog-studio-clipboard'
-// How far aside a copy is put, so that it does not cover the original.
+// The distance of a copy from the original, so that it does not cover it.
 const ASIDE = 32
 
 /**

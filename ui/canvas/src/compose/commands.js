@@ -1,4 +1,4 @@
-// Everything that can be done without the mouse: by a shortcut, by the buttons, from the list that Ctrl+K opens.
+// The commands that need no mouse: by a shortcut, a button, or the list that Ctrl+K opens.
 import { SHORTCUTS } from './keys.js'
 
 /** @import { Catalog, CatalogEntry, Command, Pipeline } from '../types' */
@@ -8,7 +8,7 @@ import { SHORTCUTS } from './keys.js'
 /** @typedef {Record<ShortcutId, () => void>} Commands */
 
 /**
- * What the command palette lists.
+ * The entries of the command palette.
  *
  * @param {Commands} commands
  * @param {Gestures} gestures

@@ -1,4 +1,4 @@
-// Dragging: operators from the palette, nodes to another place or onto an edge, and the arrow keys, which move as well.
+// Dragging: operators from the palette, nodes to another place or onto an edge. The arrow keys move nodes as well.
 import { useRef, useState } from 'react'
 import { useLatest } from '../graph/latest.js'
 import { HEIGHT, WIDTH, pinned } from '../layout.js'
@@ -8,7 +8,7 @@ import { DRAGGED } from './Palette.jsx'
 /** @import { DragEvent } from 'react' */
 /** @import { Catalog, DrawnNode, Flow, Pipeline, Places, Post, Spot } from '../types' */
 
-// The arrow keys are one edit once they rest for this long.
+// All presses of arrow keys are one edit, which ends when no key was pressed for this long.
 const REST_MS = 350
 
 /**
@@ -40,7 +40,7 @@ export function useDragging({ flow, shadow, document, positions, catalog, act, a
   }
 
   /**
-   * The edge that a dragged node would be put on: under the pointer or under the node's middle, for a lone operator.
+   * The edge into which a dragged operator without edges would be inserted: under the pointer, or under its middle.
    *
    * @param {MouseEvent | TouchEvent} event
    * @param {DrawnNode} node
@@ -60,11 +60,11 @@ export function useDragging({ flow, shadow, document, positions, catalog, act, a
     const moved = pinned(document, positions, places, catalog)
     if (Object.keys(moved).length) act({ kind: 'move', places: moved })
   }
-  // The timer below fires after renders: it needs the document of then.
+  // The timer below fires after later renders: it needs the document of that time.
   const moveLater = useLatest(move)
 
   /**
-   * The arrow keys move nodes without a drag.
+   * Handle the moves of the arrow keys, which are no drags.
    *
    * @param {NodeChange<DrawnNode>[]} changes
    * @param {DrawnNode[]} nodes

@@ -1,4 +1,4 @@
-// The palette, unfolded or folded away; the browser remembers which. Where the canvas is narrow it starts folded.
+// Whether the palette is folded away. The browser remembers it; on a narrow canvas the palette starts folded.
 import { useEffect, useRef, useState } from 'react'
 
 const KEPT = 'changelog-studio-palette'
@@ -18,7 +18,7 @@ function keep(value) {
   try {
     localStorage.setItem(KEPT, value)
   } catch {
-    // Without storage it lasts as long as the page.
+    // Without storage, the choice lasts as long as the page.
   }
 }
 
@@ -27,7 +27,7 @@ export function useFolding(search) {
   const [isFolded, setFolded] = useState(() => window.innerWidth < NARROW || kept() === 'folded')
   const isWanted = useRef(false)
 
-  // Who unfolds it wants to search.
+  // A person who unfolds the palette wants to search.
   useEffect(() => {
     if (!isFolded && isWanted.current) search.current?.focus()
     isWanted.current = false

@@ -1,4 +1,4 @@
-// What a person does to the document, as gestures: add, connect, delete, lay out.
+// The edits that a person makes, as gestures: add, connect, delete, lay out.
 import { freeId, refusal } from '../document.js'
 
 /** @import { Connection, FinalConnectionState } from '@xyflow/react' */
@@ -25,7 +25,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
   const refused = ({ source, target, targetHandle }) => refusal(document, catalog, source, target, targetHandle)
 
   /**
-   * Add a node: at a place, on an edge, or else where the selection says.
+   * Add a node: at a place, on an edge, or else at the selection.
    *
    * @param {string} operator
    * @param {Spot | null} [place]
@@ -56,7 +56,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
   }
 
   /**
-   * Say why a connection that was dropped on a port cannot be.
+   * Show why a connection that was dropped on a port is not possible.
    *
    * @param {unknown} _
    * @param {FinalConnectionState} state
@@ -81,7 +81,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
   }
 
   /**
-   * Give nodes back to the automatic layout.
+   * Let the automatic layout place nodes again.
    *
    * @param {string[]} ids
    */
@@ -94,7 +94,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
   }
 
   /**
-   * The node behind or before the selected one; the first where none is selected.
+   * The node after or before the selected one; the first node if none is selected.
    *
    * @param {1 | -1} direction
    */

@@ -1,4 +1,4 @@
-// The keys that the canvas takes, and those that it takes from the whole page.
+// The keys that the canvas handles, and those that it handles for the whole page.
 import { useEffect } from 'react'
 import { pickedBy } from '../graph/drawn.js'
 import { useLatest } from '../graph/latest.js'
@@ -27,7 +27,7 @@ export function useKeyboard(box, commands, isCovered, select) {
     commands[name]()
   }
 
-  // Undo and redo are the whole page's, but a field that is being typed in has its own.
+  // Undo and redo work on the whole page, except in a field that is being edited, which has its own.
   const listener = useLatest(undoAnywhere)
   useEffect(() => {
     const listen = (/** @type {KeyboardEvent} */ event) => listener.current(event)
@@ -38,7 +38,7 @@ export function useKeyboard(box, commands, isCovered, select) {
   /** @param {import('react').KeyboardEvent} event */
   const onKeyDown = (event) => {
     if (isTyping(event.target) || isCovered) return
-    // Streamlit's own hot keys: r runs the app again, c opens a dialog.
+    // Streamlit's own hot keys: r reruns the app, c opens a dialog.
     if (!event.ctrlKey && !event.metaKey && /^[rc]$/i.test(event.key)) event.stopPropagation()
     const picked = pickedBy(event)
     if (picked) {

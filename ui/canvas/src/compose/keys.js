@@ -1,4 +1,4 @@
-// Every shortcut, once: the sheet shows this list, the command palette offers it, the canvas listens for it.
+// All shortcuts: the sheet and the command palette show this list, and the canvas handles it.
 /**
  * @typedef {'add' | 'connect' | 'delete' | 'copy' | 'cut' | 'paste' | 'duplicate' | 'undo' | 'redo' | 'all' | 'next'
  *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'run' | 'save' | 'commands'
@@ -39,7 +39,7 @@ export const SHORTCUTS = [
 const SYNONYMS = { Backspace: 'Delete', 'mod+y': 'mod+shift+z', '=': '+', 'shift++': '+', 'shift+?': '?', '/': 'a' }
 
 /**
- * The shortcut that was pressed, if there is one.
+ * The shortcut that was pressed, if any.
  *
  * @param {Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>} event
  */

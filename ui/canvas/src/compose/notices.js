@@ -1,4 +1,4 @@
-// What the canvas says: a hover's explanation, a node's problems, why a connection was refused.
+// The messages of the canvas: the explanation under the pointer, a node's problems, why a connection was refused.
 import { useCallback, useRef, useState } from 'react'
 import { edgeKey } from '../document.js'
 import { modeText } from '../graph/kinds.js'
@@ -10,7 +10,7 @@ import { modeText } from '../graph/kinds.js'
 const HOVER_MS = 250
 
 /**
- * What is known of an edge. One that was just drawn has the mode of its source, until Python has answered.
+ * The facts about an edge. A new edge has the mode of its source until Python has answered.
  *
  * @param {CanvasData} data
  * @param {PipelineEdge} edge
@@ -25,7 +25,7 @@ export function edgeFacts(data, edge) {
 export const modeSuffix = (facts) => (facts?.mode ? `, ${modeText(facts.mode)}` : '')
 
 /**
- * The explanation of what the pointer rests on.
+ * The explanation of what is under the pointer.
  *
  * @param {CanvasData} data
  * @param {Pipeline} document
@@ -55,8 +55,8 @@ export function useTip(data, document) {
 }
 
 /**
- * The note over the canvas, one at a time: a node's problems before a connection that Python refused, and that before
- * one that was refused here.
+ * The one note over the canvas. A node's problems come first, then a connection that Python refused, then one that was
+ * refused here.
  *
  * @param {CanvasData['nodes']} facts
  * @param {Refusal | null} refused

@@ -1,9 +1,9 @@
-// What the canvas tells Python, in order and each exactly once, however reruns fall together: every gesture has a
-// number; all that Python has not acknowledged are the component's state, and so are told again with every rerun;
-// Python takes those it has not seen, and answers with the number of the last.
+// Sends gestures to Python, in order and each exactly once, even when reruns overlap. Every gesture has a number. All
+// gestures that Python has not acknowledged are the component's state, so each rerun sends them again. Python applies
+// those that it has not seen, and answers with the number of the last one.
 import { useCallback, useMemo, useRef, useState } from 'react'
 
-// Not crypto.randomUUID: there is none where the app is opened over plain http from another machine.
+// Not crypto.randomUUID: it does not exist if the app is opened over plain http from another machine.
 const newClient = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join('')
 
 /** @import { Gesture, Message, Sent } from '../types' */

@@ -1,4 +1,4 @@
-// What is selected: nodes by their ids, edges by their keys.
+// The selection: nodes by their ids, edges by their keys.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { edgeKey } from '../document.js'
 
@@ -16,9 +16,9 @@ import { edgeKey } from '../document.js'
  */
 export function useSelection(document, theirs, isSettled, post) {
   const [chosen, setChosen] = useState(() => new Set(theirs ? [theirs] : []))
-  // React Flow reports several changes before the next render: each builds on the one before.
+  // React Flow can report several changes before the next render; each is applied to the result of the one before.
   const latest = useRef(chosen)
-  // What Python has selected, or will once it has heard everything.
+  // Python's selection, or what it will be once Python has received all messages.
   const expected = useRef(theirs)
 
   const show = useCallback((/** @type {Iterable<string>} */ names) => {
@@ -26,7 +26,7 @@ export function useSelection(document, theirs, isSettled, post) {
     setChosen(latest.current)
   }, [])
 
-  // Python selects as well (a problem's "Show", an undo): follow it, but only once it has heard everything.
+  // Python selects as well (a problem's "Show", an undo): follow it once Python has received all messages.
   useEffect(() => {
     if (isSettled && theirs !== expected.current) {
       expected.current = theirs

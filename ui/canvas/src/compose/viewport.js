@@ -1,4 +1,4 @@
-// What part of the pipeline is in view, and where on the screen a node is.
+// Which part of the pipeline is in view, and where a node is on the screen.
 import { useCallback, useEffect, useRef } from 'react'
 import { useUpdateNodeInternals } from '@xyflow/react'
 import { useLatest } from '../graph/latest.js'
@@ -9,7 +9,7 @@ import { HEIGHT, WIDTH } from '../layout.js'
 /** @typedef {ReturnType<typeof useViewport>} Viewport */
 
 const PRESSES = /** @type {const} */ (['pointerdown', 'pointerup', 'pointercancel'])
-// The buttons stand along the top, those of the zoom at the left: nodes keep off them.
+// Nodes keep clear of the buttons along the top and of the zoom buttons at the left.
 const ROOM = /** @type {const} */ ({ top: '56px', left: '56px', right: '28px', bottom: '28px' })
 
 /**
@@ -20,7 +20,7 @@ const ROOM = /** @type {const} */ ({ top: '56px', left: '56px', right: '28px', b
 export function useViewport(flow, box, positions) {
   const latest = useLatest(positions)
   const keepsAll = useRef(false)
-  // Whether the person has chosen what is in view; until then it is all.
+  // Whether the person has chosen what is in view. Until then, the whole pipeline is.
   const isChosen = useRef(false)
 
   // Nothing is measured before the first render.
@@ -41,7 +41,7 @@ export function useViewport(flow, box, positions) {
     [area, flow],
   )
 
-  // Of an empty canvas React Flow keeps the wish until there is a node, and would move that from under the pointer.
+  // On an empty canvas, React Flow would wait for the first node, and then move it away from the pointer.
   const fit = useCallback(
     (duration = 200) => {
       if (Object.keys(latest.current).length) flow.fitView({ duration, padding: ROOM, maxZoom: 1 })
@@ -49,7 +49,7 @@ export function useViewport(flow, box, positions) {
     [flow, latest],
   )
 
-  // Who saw the whole pipeline before an edit sees the whole of it after.
+  // If the whole pipeline was in view before an edit, it is in view after it.
   useEffect(() => {
     if (!keepsAll.current || isVisible(positions)) return
     const later = setTimeout(() => fit(), 60)
@@ -61,7 +61,7 @@ export function useViewport(flow, box, positions) {
     return () => clearTimeout(later)
   }, [fit])
 
-  // So does who makes the canvas larger or smaller, by the panel or the drawer; but nothing moves under a pressed button.
+  // The same holds when the panel or the drawer resizes the canvas. But nothing moves under a pressed button.
   useEffect(() => {
     const flowing = box.current?.querySelector('.flow')
     if (!flowing) return
@@ -93,7 +93,7 @@ export function useViewport(flow, box, positions) {
   }, [box, fit, isVisible, latest])
 
   /**
-   * Call before an edit: whether the whole pipeline has to be seen after it. Not if the person chose a place.
+   * Call before an edit: notes whether the whole pipeline has to be in view after it. Not if the person chose a place.
    *
    * @param {Gesture} gesture
    */
@@ -111,7 +111,7 @@ export function useViewport(flow, box, positions) {
     }, 60)
 
   /**
-   * Where a note about a node goes: below it, and inside the canvas.
+   * The place of a note about a node: below the node and inside the canvas.
    *
    * @param {string} id
    */
@@ -137,7 +137,8 @@ export function useViewport(flow, box, positions) {
 const within = (value, most) => Math.min(Math.max(value, 8), Math.max(8, most))
 
 /**
- * Measure nodes that React Flow missed: one that goes and comes back at once has no handles, and its edges are not drawn.
+ * Measure nodes that React Flow missed: a node that is removed and comes back at once has no handles, so its edges are
+ * not drawn.
  *
  * @param {Flow} flow
  * @param {DrawnNode[]} nodes

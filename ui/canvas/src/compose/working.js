@@ -1,4 +1,4 @@
-// The document that is shown: Python's, with the gestures on top that Python has not answered yet.
+// The document that is shown: Python's, plus the gestures that Python has not answered yet.
 import { useCallback, useMemo, useState } from 'react'
 import { applied } from '../document.js'
 import { useOutbox } from './outbox.js'

@@ -1,4 +1,4 @@
-// React Flow as both canvases draw with it. Nothing is deleted by its own keys: the document decides.
+// React Flow with the settings of both canvases. Its own delete keys are off: the document decides what is deleted.
 import { Background, ReactFlow } from '@xyflow/react'
 import { OpNode } from './OpNode.jsx'
 

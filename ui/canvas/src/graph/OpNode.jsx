@@ -1,4 +1,4 @@
-// A node: its name, its operator, how it works, whether it keeps state, what is wrong with it, how its run goes.
+// A node: its name, operator and strategy, whether it keeps state, its problems, and the progress of its run.
 import { memo, useContext } from 'react'
 import { Handle, Position } from '@xyflow/react'
 import { number } from './kinds.js'
@@ -105,7 +105,7 @@ function Progress({ id, run }) {
 }
 
 /**
- * How many records a node did not take; opens the list of them.
+ * The number of records that a node did not take. A click opens their list.
  *
  * @param {{ id: string, count: number, what: 'late' | 'rejected' }} props
  */

@@ -1,4 +1,4 @@
-// The document as React Flow draws it, for the canvas that edits and for the one that travels in time.
+// The document as React Flow draws it, for both the editing and the time travel canvas.
 import { useEffect, useState } from 'react'
 import { edgeKey } from '../document.js'
 import { WIDTH } from '../layout.js'
@@ -21,8 +21,8 @@ export const byOperator = (entries) => Object.fromEntries(entries.map((each) => 
  */
 
 /**
- * The drawn nodes, which follow the document. What React Flow measured stays, and so does the data of a node that did
- * not change: its component is not rendered again.
+ * The drawn nodes, which follow the document. The sizes that React Flow measured are kept, and so is the data of a node
+ * that did not change, so that its component is not rendered again.
  *
  * @param {Pipeline} document
  * @param {Places} positions
@@ -56,7 +56,7 @@ export function useDrawnNodes(document, positions, describe) {
 }
 
 /**
- * What every drawn edge has.
+ * The properties that every drawn edge has.
  *
  * @param {PipelineEdge} edge
  */
@@ -73,7 +73,7 @@ export function drawnEdge(edge) {
 }
 
 /**
- * By node, the input ports that an edge ends at.
+ * By node, the input ports at which an edge ends.
  *
  * @param {Pipeline} document
  */
@@ -85,7 +85,7 @@ function takenPorts(document) {
 }
 
 /**
- * The node or edge that Enter or Space chooses: the one that has the focus.
+ * The node or edge that Enter or Space chooses: the one with the focus.
  *
  * @param {import('react').KeyboardEvent} event
  */

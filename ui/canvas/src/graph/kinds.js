@@ -1,4 +1,4 @@
-// Row kinds and numbers of records, as every canvas writes them.
+// How both canvases write row kinds and numbers of records.
 
 /** @import { Kind } from '../types' */
 

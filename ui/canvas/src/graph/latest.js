@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'react'
 
 /**
- * The newest value of a render, for what runs later than the render: timers and listeners of the window.
+ * The value of the newest render, for code that runs later: timers and listeners of the window.
  *
  * @template T
  * @param {T} value

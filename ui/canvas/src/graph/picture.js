@@ -1,4 +1,4 @@
-// What nodes and edges ask of the canvas that draws them.
+// The callbacks that nodes and edges need from their canvas.
 import { createContext } from 'react'
 
 /** @import { PictureActions } from '../types' */

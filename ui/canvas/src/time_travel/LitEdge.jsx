@@ -1,4 +1,4 @@
-// An edge at one event: lit where it carried records, with the records in their order.
+// An edge at one event: lit if it carried records, which are shown in their order.
 import { memo, useContext } from 'react'
 import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
 import { kindClass, number } from '../graph/kinds.js'

@@ -1,4 +1,4 @@
-// The pipeline at one event, to be read: edges that carried records for it are lit, each with its records.
+// The pipeline at one event, read-only: edges that carried records for it are lit and show these records.
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { edgeKey } from '../document.js'
@@ -32,7 +32,7 @@ export function TimeCanvas({ data, dark, pick }) {
   const describe = useCallback(
     (/** @type {PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
       const facts = data.nodes[node.id] ?? {}
-      // A run can be older than the operators of today.
+      // A run can be older than today's operators.
       const unknown = { title: node.operator, role: /** @type {const} */ ('operator'), ports: Object.keys(isTaken) }
       const entry = catalog[node.operator] ?? unknown
       return {
@@ -78,7 +78,7 @@ export function TimeCanvas({ data, dark, pick }) {
   )
   const picture = useMemo(() => ({ tip: quiet, problems: quiet, open: quiet, pick: choose }), [choose])
 
-  // The whole pipeline is seen, also when the page changes its width.
+  // The whole pipeline stays in view, also when the page changes its width.
   const fit = useCallback(
     () => flow.fitView({ padding: { x: '12px', top: '14px', bottom: '30px' }, maxZoom: 1 }),
     [flow],
@@ -100,7 +100,7 @@ export function TimeCanvas({ data, dark, pick }) {
     event.stopPropagation()
     choose(picked)
   }
-  // Only what React Flow measured: nothing can be moved or selected here.
+  // Apply only sizes that React Flow measured: nothing can be moved or selected here.
   const onNodesChange = (/** @type {NodeChange<DrawnNode>[]} */ changes) => {
     const measured = changes.filter((each) => each.type === 'dimensions')
     setNodes((before) => applyNodeChanges(measured, before))
