@@ -15,7 +15,7 @@ relative to it. `run` prints the changelog of the sink, or of one node, on stand
 a script, or as a PySpark program; `servers` lists the Spark servers that wait for the next run. A live run reads its
 sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
 `record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
-of a run, or the table after an event (`engine.export_command`).
+of a run, or the table after an event (`engine.command_line.export`).
 The exit status is 2 for a user error, with one sentence on standard error, 1 for a failed run, and 130 (for SIGTERM
 143) for an interrupted run. Warnings about ignored parts of a script go to standard error.
 """
@@ -37,7 +37,10 @@ if __name__ == "__main__":
     # While modules are loaded, Ctrl-C ends the process silently.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from engine.arguments import count, time_ms
+from engine.command_line.arguments import count, time_ms
+from engine.command_line.export import add_export, export
+from engine.command_line.interrupts import Interrupted, cancelling, ending
+from engine.command_line.live import resume_live, start_live
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import (
@@ -49,9 +52,6 @@ from engine.errors import (
     shortened,
     unknown_name,
 )
-from engine.export_command import add_export, export
-from engine.interrupts import Interrupted, cancelling, ending
-from engine.live_command import resume_live, start_live
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan

@@ -28,7 +28,7 @@ from typing import Any
 from engine.contract.live import Begun, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
 from engine.contract.stream import Taken
-from engine.following import Following
+from engine.live_runs.following import Following
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.reading.paced import Paced

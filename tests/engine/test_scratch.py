@@ -18,7 +18,7 @@ from engine.spark.workspace import writing
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
-from engine.interrupts import ending
+from engine.command_line.interrupts import ending
 from engine.scratch import scratch
 import time
 with ending(), scratch("test") as folder:

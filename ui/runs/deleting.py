@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.contract.live import Begun
 from engine.errors import EngineUnavailable
-from engine.letting_go import let_go
+from engine.live_runs.external_resources import let_go
 from storage.model import Run
 from storage.store import Store
 from ui.engines.known import engine_of, master_of

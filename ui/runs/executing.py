@@ -26,7 +26,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 def run_on_spark(job: Job, store: Store) -> None:
     """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
-    from engine.following import plan_live
+    from engine.live_runs.planning import plan_live
     from engine.planner import plan
     from engine.reading.files.storage import looking_at
     from engine.reading.files.web import fetching

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from engine.contract.live import Begun
-from engine.letting_go import let_go
+from engine.live_runs.external_resources import let_go
 from engine.model.pipeline import Pipeline
 from tests.engine.runtime.test_live import Fed, run_live
 from tests.engine.sources.postgres_server import Server, server

@@ -13,7 +13,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any, Final
 
-from engine.arguments import count
+from engine.command_line.arguments import count
 from engine.errors import PipelineError, unknown_name
 
 # The longer ending first, since it also ends in the shorter one.

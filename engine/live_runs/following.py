@@ -1,44 +1,16 @@
-"""Live runs with continuous output, for the command line; and the plan of a live run."""
+"""The changelog of a live run, shown while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION
-from engine.contract.operator import Analyzer
 from engine.contract.recorder import EdgeInfo, EpochOutput, HandingOn, Recorder
-from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
-from engine.planner import Plan, plan
-from engine.reading.files.source import TextFiles
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
-
-
-def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
-    """Plan a pipeline to run live. Raises StudioError.
-
-    The current types of growing files are fixed in the document: later rows must not change them, or a resumed run
-    would differ.
-    """
-    planned = plan(pipeline, analyzer, folder)
-    types = {
-        node.id: {column.name: column.type for column in node.operator.derive(node.id, folder).schema}
-        for node in planned.sources
-        if isinstance(node.operator, TextFiles) and node.operator.monitor_interval_ms is not None
-    }
-    if not types:
-        return planned
-    nodes = tuple(
-        node.model_copy(update={"parameters": node.parameters | {"types": types[node.id], "fixed_columns": True}})
-        if node.id in types
-        else node
-        for node in pipeline.nodes
-    )
-    return plan(pipeline.model_copy(update={"nodes": nodes}), analyzer, folder)
 
 
 class Following(HandingOn):

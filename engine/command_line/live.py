@@ -10,12 +10,13 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
+from engine.command_line.interrupts import heard
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed
-from engine.following import Following, plan_live
-from engine.interrupts import heard
+from engine.live_runs.following import Following
+from engine.live_runs.planning import plan_live
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
 from engine.scratch import scratch

@@ -1,0 +1,33 @@
+"""The plan of a live run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.contract.operator import Analyzer
+from engine.model.pipeline import Pipeline
+from engine.planner import Plan, plan
+from engine.reading.files.source import TextFiles
+
+
+def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
+    """Plan a pipeline to run live. Raises StudioError.
+
+    The current types of growing files are fixed in the document: later rows must not change them, or a resumed run
+    would differ.
+    """
+    planned = plan(pipeline, analyzer, folder)
+    types = {
+        node.id: {column.name: column.type for column in node.operator.derive(node.id, folder).schema}
+        for node in planned.sources
+        if isinstance(node.operator, TextFiles) and node.operator.monitor_interval_ms is not None
+    }
+    if not types:
+        return planned
+    nodes = tuple(
+        node.model_copy(update={"parameters": node.parameters | {"types": types[node.id], "fixed_columns": True}})
+        if node.id in types
+        else node
+        for node in pipeline.nodes
+    )
+    return plan(pipeline.model_copy(update={"nodes": nodes}), analyzer, folder)
