@@ -10,6 +10,9 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +32,9 @@ _ARCHIVING = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have an archive of classes made for the many JVMs of the whole suite, while its first tests run."""
+    # Trees of queries and rows of tables are a lot of garbage for a moment: looking for more of it less often saves a
+    # tenth of the CPU.
+    gc.set_threshold(50_000, 20, 20)
     if not _is_first or not config.getoption("numprocesses", None):
         return
     from engine.spark.archiving import make_in_background
@@ -67,10 +73,11 @@ INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
 }
 
-# What starts no JVM comes first, until there is an archive of classes; then the files that share a browser. What waits
-# for servers and kills is spread over the rest, which computes: one process does while the other waits. It ends before
-# the rest does, so that the end is not one process waiting for one test.
-_FIRST = ("storage", "browser")
+# What starts no JVM comes first, until there is an archive of classes. What waits for servers and kills is spread over
+# the rest, which computes: one process does while the other waits. It ends before the rest does, so that the end is not
+# one process waiting for one test.
+_BROWSER = "browser"
+_FIRST = (_BROWSER, "storage")
 _WAITING = ("remote", "live")
 _WAITS_UNTIL = 0.8
 
@@ -85,6 +92,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     places |= {path: len(_FIRST) + at / len(rest) for at, path in enumerate(rest)}
     places |= {path: len(_FIRST) + at / len(waiting) * _WAITS_UNTIL for at, path in enumerate(waiting)}
     items.sort(key=lambda item: places[item.path])
+
+
+class OneBrowser(LoadFileScheduling):
+    """A file at a time to each process; the first one drives the browser, as long as there is something to drive.
+
+    Two processes that drive browsers often wait for their pages at the same time, and the cores are idle.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        drives = node is self.nodes[0]
+        liked = (file for file in self.workqueue if (f"/{_BROWSER}/" in file) is drives)
+        if (file := next(liked, None)) is not None:
+            self.workqueue.move_to_end(file, last=False)
+        super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneBrowser:
+    return OneBrowser(config, log)
 
 
 @pytest.fixture(scope="session")

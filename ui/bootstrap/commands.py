@@ -36,8 +36,8 @@ def run_tests(arguments: list[str]) -> int | str:
         if arguments:
             os.execv(python, [str(python), "-m", "pytest", *arguments])
         failed = []
-        # Two at a time, a file each: while one waits for Spark or a browser, the other works.
-        whole = ["pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+        # Three at a time, a file each, on two cores: while one waits for Spark or for the browser, the others work.
+        whole = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
         checks = {"ruff": ["ruff", "check"], "format": ["ruff", "format", "--check"], "mypy": ["mypy"], "pytest": whole}
         for name, command in checks.items():
             say(f"== {name}")
