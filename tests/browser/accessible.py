@@ -12,9 +12,8 @@ from playwright.sync_api import Page
 
 _AXE: Final = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 _LEVELS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
-_FIND: Final = """levels => axe.run(document, { runOnly: levels, resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(each => each.nodes.map(node =>
-        `${each.id}: ${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 200)})`)))"""
+_FIND: Final = """levels => axe.run(document, { runOnly: levels }).then(({ violations }) => violations.flatMap(each =>
+    each.nodes.map(node => `${each.id}: ${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 200)})`)))"""
 
 
 def violations(page: Page, *, contrast_alone: bool = False) -> list[str]:

@@ -115,9 +115,9 @@ def unions(number: int) -> str:
 
 # The factor is the limit, relative to half the length. The columns of all joins grow with the square of their number.
 LONG = [
-    pytest.param(views, 100, 3.5, id="100 views, each on the one before"),
+    pytest.param(views, 200, 3.5, id="200 views, each on the one before"),
     pytest.param(joins, 60, 5.0, id="60 joins"),
-    pytest.param(unions, 150, 3.0, id="150 unions"),
+    pytest.param(unions, 300, 3.0, id="300 unions"),
 ]
 
 
