@@ -32,9 +32,6 @@ _ARCHIVING = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have an archive of classes made for the many JVMs of the whole suite, while its first tests run."""
-    # Trees of queries and rows of tables are a lot of garbage for a moment: looking for more of it less often saves a
-    # tenth of the CPU.
-    gc.set_threshold(50_000, 20, 20)
     if not _is_first or not config.getoption("numprocesses", None):
         return
     from engine.spark.archiving import make_in_background
@@ -44,9 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave out of garbage collection what lives until the end: looking through all tests takes a tenth of the CPU."""
+    """Leave out of garbage collection what lives until the end, and look for garbage less often.
+
+    Each saves a tenth of Python's CPU: all tests are a lot to look through, and trees of queries and rows of tables are
+    a lot of short-lived objects.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -110,6 +112,7 @@ class OneBrowser(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneBrowser | None:
+    """Distribute the files of the whole suite with one browser."""
     return OneBrowser(config, log) if config.getoption("dist") == "loadfile" else None
 
 
