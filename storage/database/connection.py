@@ -54,8 +54,8 @@ _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota
 class Database:
     """A DuckDB file that this process owns.
 
-    A new file is readable for this user only. Raises: StoreLocked, StoreUnreadable on opening; StoreWriteFailed from a
-    transaction; StoreDamaged from all.
+    is_new: it was created on opening, readable for this user only. Raises: StoreLocked, StoreUnreadable on opening;
+    StoreWriteFailed from a transaction; StoreDamaged from all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,7 +69,7 @@ class Database:
 
     def _connect(self) -> Cursor:
         try:
-            is_new = not self.path.exists()
+            self.is_new = not self.path.exists()
             self.path.parent.mkdir(_OWN_FOLDER, parents=True, exist_ok=True)
             connection = duckdb.connect(
                 str(self.path),
@@ -85,7 +85,7 @@ class Database:
             shutil.rmtree(f"{self.path}.tmp", ignore_errors=True)
             for setting in SETTINGS:
                 connection.execute(setting)
-            if is_new:
+            if self.is_new:
                 self.path.chmod(_OWN_FILE)
         except (duckdb.Error, OSError) as error:
             text = str(error)

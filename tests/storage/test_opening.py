@@ -136,6 +136,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
 def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path: Path) -> None:
     database = Database(tmp_path / "s.duckdb")
+    migrate(database)
     broken = (*MIGRATIONS, (VERSION + 1, "broken", "CREATE TABLE half (a INTEGER); SELECT nonsense"))
     with pytest.raises(StoreWriteFailed):
         migrate(database, broken)
