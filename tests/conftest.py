@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 # of them waits for an archive of classes, or leaves one in the user's folder.
 _SERVERS = "CHANGELOG_STUDIO_SERVERS"
 _ARCHIVE = "CHANGELOG_STUDIO_ARCHIVE"
+# No JVM of a test runs for long enough to win back what Java's second compiler takes: ten seconds of CPU. Without it,
+# Java's room for compiled code is 48 MB: once they are full, methods are dropped and compiled again.
+ONE_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 _is_first = _SERVERS not in os.environ
 if _is_first:
     os.environ[_SERVERS] = tempfile.mkdtemp(prefix="changelog-studio-servers-")
     os.environ[_ARCHIVE] = "off"
-    # No JVM of a test runs for long enough to win back what Java's second compiler takes: ten seconds of CPU.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(ONE_COMPILER))
 _ARCHIVING = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 

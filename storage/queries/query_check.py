@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 import duckdb
@@ -66,39 +66,49 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True)
 class Known:
-    """The names that a query may use: tables and macros of the store by (schema, name), and DuckDB's own functions.
+    """The names in the store that a query may use, each read from the catalog when it is needed; in lower case."""
 
-    All but `catalog`, the name of the database, are in lower case.
-    """
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
 
-    catalog: str
-    tables: frozenset[tuple[str, str]]
-    macros: frozenset[tuple[str, str]]
-    functions: frozenset[str]
+    @cached_property
+    def catalog(self) -> str:
+        """The name of the database, as it is."""
+        return str(_one(self._cursor.execute("SELECT current_database()").fetchone()))
 
-    @classmethod
-    def of(cls, cursor: Cursor) -> Known:
-        """Read the names from the catalog."""
-        catalog = str(_one(cursor.execute("SELECT current_database()").fetchone()))
-        tables = cursor.execute(
+    @cached_property
+    def tables(self) -> frozenset[tuple[str, str]]:
+        """Tables and views by (schema, name)."""
+        found = self._cursor.execute(
             "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
             "WHERE database_name = $catalog UNION ALL "
             "SELECT lower(schema_name), lower(view_name) FROM duckdb_views() "
             "WHERE database_name = $catalog AND NOT internal",
-            {"catalog": catalog},
-        ).fetchall()
-        macros = cursor.execute(
+            {"catalog": self.catalog},
+        )
+        return frozenset(found.fetchall())
+
+    @cached_property
+    def macros(self) -> frozenset[tuple[str, str]]:
+        """Table macros by (schema, name). Reading them takes as long as all the rest: few queries have one."""
+        found = self._cursor.execute(
             "SELECT lower(schema_name), lower(function_name) FROM duckdb_functions() "
             "WHERE database_name = ? AND function_type = 'table_macro' AND NOT internal",
-            [catalog],
-        ).fetchall()
-        functions = cursor.execute(
+            [self.catalog],
+        )
+        return frozenset(found.fetchall())
+
+
+@cache
+def _functions() -> frozenset[str]:
+    """DuckDB's own functions that a query may use."""
+    with duckdb.connect(config={"threads": 1}) as beside:
+        functions = beside.execute(
             "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
             "WHERE function_type IN ('scalar', 'aggregate', 'macro') AND internal"
         ).fetchall()
-        return cls(catalog, frozenset(tables), frozenset(macros), frozenset(row[0] for row in functions) - _REFUSED)
+    return frozenset(name for (name,) in functions) - _REFUSED
 
 
 def checked(cursor: Cursor, text: str, schema: str) -> str:
@@ -122,7 +132,7 @@ def checked(cursor: Cursor, text: str, schema: str) -> str:
     tree = json.loads(serialized)
     if tree.get("error"):
         raise QueryRefused(first_sentence(str(tree.get("error_message", "it cannot be read"))))
-    _Check(Known.of(cursor), schema.lower(), text).statement(tree)
+    _Check(Known(cursor), schema.lower(), text).statement(tree)
     return str(_one(cursor.execute("SELECT json_deserialize_sql(?)", [serialized]).fetchone()))
 
 
@@ -213,7 +223,7 @@ class _Check:
 
     def _function(self, function: Mapping[str, Any]) -> None:
         name = str(function.get("function_name", "")).lower()
-        if name not in self._known.functions and name not in _TABLE_FUNCTIONS and name not in _CATALOG:
+        if name not in _functions() and name not in _TABLE_FUNCTIONS and name not in _CATALOG:
             if ((str(function.get("schema") or "").lower() or self._schema), name) in self._known.macros:
                 return
             msg = f"The function {function.get('function_name')} is not allowed here."

@@ -21,7 +21,7 @@ import pytest
 from engine.spark.class_archive import QUIET
 from engine.spark.java import environment
 from engine.spark.servers import archive
-from tests.conftest import INTERPRETED
+from tests.conftest import INTERPRETED, ONE_COMPILER
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPARK = Path(pyspark.__file__).parent
@@ -52,7 +52,7 @@ class ConnectServer:
 def short_lived() -> dict[str, str]:
     """Variables for a JVM that ends soon: what it spends on its best compiler, or on loading classes, is lost."""
     classes = archive()
-    options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *QUIET, *(classes.to_read() if classes else [])]
+    options = [*ONE_COMPILER, "-XX:+UseSerialGC", *QUIET, *(classes.to_read() if classes else [])]
     return {"JDK_JAVA_OPTIONS": " ".join(options)}
 
 
