@@ -15,22 +15,24 @@ class Phases(threading.Thread):
     """Polls a run's progress 50 times a second, from `start` to `end`.
 
     The time before the run is planning. Each phase of the engine is a part; equal phases of several epochs add up.
+    seen: the latest phase that it has noticed.
     """
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(daemon=True)
         self._progress = progress
+        self.seen = progress.phase
         self._ended = threading.Event()
         self._laps: list[Spent] = []
 
     def run(self) -> None:
         """Poll until the end."""
-        watch, phase = Stopwatch(), self._progress.phase
+        watch = Stopwatch()
         while not self._ended.wait(0.02):
-            if (now := self._progress.phase) != phase:
-                self._laps.append(watch.lap(part_of(phase)))
-                phase = now
-        self._laps.append(watch.lap(part_of(phase)))
+            if (now := self._progress.phase) != self.seen:
+                self._laps.append(watch.lap(part_of(self.seen)))
+                self.seen = now
+        self._laps.append(watch.lap(part_of(self.seen)))
 
     def end(self) -> tuple[Spent, ...]:
         """Stop polling, and return the parts in the order in which they began."""

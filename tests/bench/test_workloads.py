@@ -57,9 +57,9 @@ def test_phases_of_later_epochs_add_up() -> None:
     phases = Phases(progress)
     phases.start()
     for phase in ("reading the sources", "running top", "keeping the changelogs", "running top", "finished"):
-        time.sleep(0.1)
         progress.phase = phase
-    time.sleep(0.1)
+        while phases.seen != phase:
+            time.sleep(0.01)
     assert [part.name for part in phases.end()] == ["planning", "sources", "top", "keeping"]
 
 

@@ -166,8 +166,9 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
 
 def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
     """The objects of a block, and the lines without one. Blank lines are skipped; with skip_null, `null` too."""
-    is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
-    # Without nested values, a number can be read as plain text, which is faster.
+    # Without nested values, a number can be read as plain text, which is faster: each brace begins a line.
+    begun = block.text.startswith(b"{") + block.text.count(b"\n{")
+    is_flat = b"[" not in block.text and block.text.count(b"{") == begun
     scan = decoder(str if is_flat else Number).raw_decode
     lines: list[Line] = []
     rejected: list[Rejected] = []
