@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineUnavailable, ExpressionError, StudioError
 from engine.expressions import Expression
-from engine.model.schema import Schema
+from engine.model.schema import Schema, quote
 from engine.spark.session import loss_of
 from engine.spark.type_names import type_name
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class SparkAnalyzer:
-    """Asks Spark for the type of an expression, and caches the answers. Starts Spark for the first question."""
+    """Asks Spark for the type of an expression, and caches the answers. Starts Spark for the first question.
+
+    A column in backticks is no question: its type is in the schema.
+    """
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
@@ -28,6 +31,8 @@ class SparkAnalyzer:
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
+        if (plain := _column_type(expression, schema)) is not None:
+            return plain
         ddl = schema.ddl()
         answer = self._known.get((ddl, expression))
         if answer is None:
@@ -79,6 +84,15 @@ class SparkAnalyzer:
         frame = self._frames[ddl].select("*", functions.expr(expression).alias("__value"))
         frame.schema  # noqa: B018 - asks Spark
         return frame
+
+
+def _column_type(expression: str, schema: Schema) -> str | None:
+    """The type of an expression that is just a column in backticks, as in most projections; None for all others."""
+    if not expression.startswith("`"):
+        return None
+    named = [column for column in schema if quote(column.name).lower() == expression.lower()]
+    # Spark ignores case: it finds two such names ambiguous.
+    return named[0].type if len(named) == 1 and quote(named[0].name) == expression else None
 
 
 def _without_rows(spark: SparkSession, schema: Schema) -> DataFrame:

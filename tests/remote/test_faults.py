@@ -34,8 +34,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that is gone is given up after 6 s, not 46, and one that has just answered is asked again."""
-    monkeypatch.setattr(retrying, "RETRIES", 5)
+    """A server that is gone is given up after 2 s, not 46, and one that has just answered is asked again."""
+    monkeypatch.setattr(retrying, "RETRIES", 4)
     monkeypatch.setattr("engine.spark.session._TRUSTED_S", 0.0)
 
 

@@ -1,0 +1,58 @@
+"""Types of expressions: a column in backticks has that of the schema, which is what Spark says; Spark knows the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.errors import EngineUnavailable, ExpressionError
+from engine.model.schema import Column, Schema, quote
+from engine.spark.analyzer import SparkAnalyzer
+from tests.analyzing import analyzer_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TYPES = (
+    *("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(5,2)"),
+    *("date", "timestamp", "timestamp_ntz", "binary", "array<int>", "map<string,array<double>>"),
+    "struct<`a b`:int,`c`:array<string>>",
+)
+TYPED = Schema(tuple(Column(f"c{at}", type_) for at, type_ in enumerate(TYPES)))
+NAMES = Schema((Column("a", "int"), Column("a.b", "string"), Column("a`b", "date"), Column("É", "int")))
+CASES = Schema((Column("a", "int"), Column("A", "string"), Column("b", "date")))
+
+
+def nobody() -> SparkSession:
+    raise EngineUnavailable("nobody was to ask Spark")
+
+
+def typed(schema: Schema, expression: str, analyzer: SparkAnalyzer | None = None) -> str:
+    return (analyzer or SparkAnalyzer(nobody)).type_of(expression, schema, "node", "field")
+
+
+@pytest.mark.parametrize(("name", "type_"), [("a", "int"), ("a.b", "string"), ("a`b", "date"), ("É", "int")])
+def test_a_column_in_backticks_is_no_question(name: str, type_: str) -> None:
+    assert typed(NAMES, quote(name)) == type_
+    assert typed(CASES, "`b`") == "date"
+
+
+@pytest.mark.parametrize("expression", ["a", "`A`", "`é`", "`a` ", "`a` + `a`", "`a`.`b`", "``", "`none`", "'`a`'", "1"])
+def test_everything_else_is_one(expression: str) -> None:
+    with pytest.raises(EngineUnavailable, match="nobody was to ask Spark"):
+        typed(NAMES, expression)
+
+
+@pytest.mark.parametrize("column", TYPED, ids=TYPES)
+def test_spark_says_the_same_of_every_type(column: Column, spark: SparkSession) -> None:
+    assert typed(TYPED, f"({quote(column.name)})", analyzer_of(spark)) == typed(TYPED, quote(column.name))
+
+
+def test_two_names_that_differ_in_case_are_ambiguous_to_spark(spark: SparkSession) -> None:
+    with pytest.raises(ExpressionError, match="ambiguous"):
+        typed(CASES, "`a`", analyzer_of(spark))
+
+
+def test_without_columns_there_are_still_constants(spark: SparkSession) -> None:
+    assert typed(Schema(()), "1 + 1", analyzer_of(spark)) == "int"
