@@ -1,4 +1,4 @@
-"""Types of expressions: a column in backticks has that of the schema, which is what Spark says; Spark knows the rest."""
+"""Types of expressions: Spark is asked, except about a column in backticks, whose type is that of the schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ CASES = Schema((Column("a", "int"), Column("A", "string"), Column("b", "date")))
 
 
 def nobody() -> SparkSession:
-    raise EngineUnavailable("nobody was to ask Spark")
+    msg = "nobody was to ask Spark"
+    raise EngineUnavailable(msg)
 
 
 def typed(schema: Schema, expression: str, analyzer: SparkAnalyzer | None = None) -> str:
@@ -38,7 +39,9 @@ def test_a_column_in_backticks_is_no_question(name: str, type_: str) -> None:
     assert typed(CASES, "`b`") == "date"
 
 
-@pytest.mark.parametrize("expression", ["a", "`A`", "`é`", "`a` ", "`a` + `a`", "`a`.`b`", "``", "`none`", "'`a`'", "1"])
+@pytest.mark.parametrize(
+    "expression", ["a", "`A`", "`é`", "`a` ", "`a` + `a`", "`a`.`b`", "``", "`none`", "'`a`'", "1"]
+)
 def test_everything_else_is_one(expression: str) -> None:
     with pytest.raises(EngineUnavailable, match="nobody was to ask Spark"):
         typed(NAMES, expression)
