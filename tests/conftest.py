@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SERVERS = "CHANGELOG_STUDIO_SERVERS"
 _ARCHIVE = "CHANGELOG_STUDIO_ARCHIVE"
 # No JVM of a test runs for long enough to win back what Java's second compiler takes: ten seconds of CPU. Without it,
-# Java's room for compiled code is 48 MB: once they are full, methods are dropped and compiled again.
+# Java's room for compiled code is 48 MB: once it is full, methods are dropped and compiled again.
 ONE_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 _is_first = _SERVERS not in os.environ
 if _is_first:

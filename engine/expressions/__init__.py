@@ -157,8 +157,9 @@ def _on_arrow(expression: Expression, schema: Schema) -> ArrowFunction | None:
 
 
 def _column(name: str, schema: Schema) -> Column | None:
-    """The column of a name, ignoring case, as Spark does."""
-    return next((column for column in schema if column.name.lower() == name.lower()), None)
+    """The column of a name, ignoring case, as Spark does; None also for two columns, which are ambiguous to Spark."""
+    named = [column for column in schema if column.name.lower() == name.lower()]
+    return named[0] if len(named) == 1 else None
 
 
 def _column_of(value: exp.Expr, schema: Schema) -> Column | None:

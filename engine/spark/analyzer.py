@@ -31,8 +31,9 @@ class SparkAnalyzer:
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
-        if (plain := _column_type(expression, schema)) is not None:
-            return plain
+        plain = Expression.parse(expression).plain_column(schema)
+        if plain is not None and quote(plain.name) == expression:
+            return plain.type
         ddl = schema.ddl()
         answer = self._known.get((ddl, expression))
         if answer is None:
@@ -84,15 +85,6 @@ class SparkAnalyzer:
         frame = self._frames[ddl].select("*", functions.expr(expression).alias("__value"))
         frame.schema  # noqa: B018 - asks Spark
         return frame
-
-
-def _column_type(expression: str, schema: Schema) -> str | None:
-    """The type of an expression that is just a column in backticks, as in most projections; None for all others."""
-    if not expression.startswith("`"):
-        return None
-    named = [column for column in schema if quote(column.name).lower() == expression.lower()]
-    # Spark ignores case: it finds two such names ambiguous.
-    return named[0].type if len(named) == 1 and quote(named[0].name) == expression else None
 
 
 def _without_rows(spark: SparkSession, schema: Schema) -> DataFrame:

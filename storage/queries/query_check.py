@@ -91,7 +91,7 @@ class Known:
 
     @cached_property
     def macros(self) -> frozenset[tuple[str, str]]:
-        """Table macros by (schema, name). Reading them takes as long as all the rest: few queries have one."""
+        """Table macros by (schema, name). Few queries have one, and reading them takes longer than all the rest."""
         found = self._cursor.execute(
             "SELECT lower(schema_name), lower(function_name) FROM duckdb_functions() "
             "WHERE database_name = ? AND function_type = 'table_macro' AND NOT internal",
