@@ -82,7 +82,8 @@ INTERPRETED = {
 # one process waiting for one test.
 _BROWSER = "browser"
 _FIRST = (_BROWSER, "storage")
-_WAITING = ("remote", "live")
+_SHARES_A_SERVER = "remote"
+_WAITING = (_SHARES_A_SERVER, "live")
 _WAITS_UNTIL = 0.8
 
 
@@ -101,8 +102,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 class OneBrowser(LoadFileScheduling):
     """A file at a time to each process; the first one drives the browser, as long as there is something to drive.
 
-    Two processes that drive browsers often wait for their pages at the same time, and the cores are idle.
+    Two processes that drive browsers often wait for their pages at the same time, and the cores are idle. The files of
+    a folder that share a server go to one process: each process would start its own.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder = nodeid.rpartition("/")[0]
+        return folder if folder == f"tests/{_SHARES_A_SERVER}" else super()._split_scope(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         drives = node is self.nodes[0]

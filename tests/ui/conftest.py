@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from storage import Store
@@ -43,6 +45,14 @@ def nothing_in_the_background() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
         patch.setattr("ui.shell.engine_gate.rehearse", lambda spark: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_found_once() -> Iterator[None]:
+    """Each AppTest searches all installed packages for components, which took most of the CPU time of a small page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 
 

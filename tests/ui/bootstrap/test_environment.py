@@ -14,6 +14,25 @@ from ui.bootstrap.environment import LOCK, STAMP, ready_python
 from ui.bootstrap.errors import SetupError
 
 ROOT = Path(__file__).resolve().parents[3]
+# A build backend of its own: pip would first fetch the usual one from the index, for every installation.
+BACKEND = """
+import pathlib, zipfile
+
+def build_wheel(folder, *options):
+    name, about = "part-1-py3-none-any.whl", "part-1.dist-info/"
+    with zipfile.ZipFile(pathlib.Path(folder, name), "w") as wheel:
+        wheel.write("part.py")
+        wheel.writestr(about + "METADATA", "Metadata-Version: 2.1\\nName: part\\nVersion: 1\\n")
+        wheel.writestr(about + "WHEEL", "Wheel-Version: 1.0\\nTag: py3-none-any\\n")
+        wheel.writestr(about + "RECORD", "part.py,,\\n")
+    return name
+"""
+PYPROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
 MAKE = "import sys, pathlib; from ui.bootstrap.environment import ready_python as r; r(pathlib.Path(sys.argv[1]))"
 
 
@@ -23,7 +42,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "project" / "part"
     package.mkdir(parents=True)
     (package / "part.py").write_text("ANSWER = 1\n")
-    (package / "pyproject.toml").write_text('[project]\nname = "part"\nversion = "1"\n')
+    (package / "backend.py").write_text(BACKEND)
+    (package / "pyproject.toml").write_text(PYPROJECT)
     (package.parent / "requirements.txt").write_text("./part\n")
     monkeypatch.setenv("CHANGELOG_STUDIO_VENV", str(tmp_path / "environment"))
     return package.parent / "requirements.txt"
