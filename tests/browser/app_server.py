@@ -24,6 +24,8 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
+from tests.serving import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 _START_TIMEOUT_S = 120
 _STOP_TIMEOUT_S = 15
@@ -130,13 +132,6 @@ def _port() -> int:
         except OSError:
             return free_port()
     return _own_port()
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_healthy(app: App) -> None:

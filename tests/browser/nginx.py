@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.app_server import ROOT, free_port
+from tests.browser.app_server import ROOT
 from tests.debian import install
+from tests.serving import free_port
 
 NAME = "studio.example.com"
 _ALSO = "/usr/sbin:/usr/local/sbin:/opt/homebrew/bin"

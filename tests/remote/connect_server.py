@@ -22,6 +22,7 @@ from engine.spark.class_archive import QUIET
 from engine.spark.java import environment
 from engine.spark.servers import archive
 from tests.conftest import INTERPRETED, ONE_COMPILER
+from tests.serving import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPARK = Path(pyspark.__file__).parent
@@ -54,13 +55,6 @@ def short_lived() -> dict[str, str]:
     classes = archive()
     options = [*ONE_COMPILER, "-XX:+UseSerialGC", *QUIET, *(classes.to_read() if classes else [])]
     return {"JDK_JAVA_OPTIONS": " ".join(options)}
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def can_hide() -> bool:

@@ -26,7 +26,8 @@ from engine.spark.session import disconnect, get_spark, server_of
 from tests.conftest import INTERPRETED
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
-from tests.remote.connect_server import free_port, short_lived
+from tests.remote.connect_server import short_lived
+from tests.serving import free_port
 
 pytestmark = pytest.mark.slow
 _SPARK = Path(pyspark.__file__).parent

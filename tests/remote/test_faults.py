@@ -26,8 +26,9 @@ from engine.spark.session import disconnect, get_spark, server_of
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.conftest import Far, while_it_reads
-from tests.remote.connect_server import connect_server, free_port
+from tests.remote.connect_server import connect_server
 from tests.remote.cut_network import CutNetwork
+from tests.serving import free_port
 
 pytestmark = pytest.mark.slow
 

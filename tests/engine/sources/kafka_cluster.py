@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.serving import free_port
 
 
 @dataclass
@@ -52,9 +53,7 @@ def broker(executable: str, topic: str) -> Iterator[Cluster]:
 
     It reports the number of batches as the end offset of a partition, so each message is its own batch.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        servers = f"127.0.0.1:{free.getsockname()[1]}"
+    servers = f"127.0.0.1:{free_port()}"
     own = [
         f"--listener-url=tcp://{servers}",
         f"--advertised-listener-url=tcp://{servers}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pymysql
 import pytest
 
 from tests.debian import install
+from tests.serving import free_port
 
 _PACKAGES: Final = ("mariadb-server-core", "mariadb-client-core")
 _PROGRAMS: Final = ("mariadbd", "mariadb-install-db", "my_print_defaults")
@@ -58,9 +58,7 @@ def server(folder: Path) -> Iterator[Server]:
         check=False,
     )
     assert made.returncode == 0, made.stderr
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     options = [f"--datadir={folder}/data", f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder}/s"]
     options += [
         f"--user={user}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,10 @@ import psycopg
 import pytest
 
 from tests.debian import install
+from tests.serving import free_port
 
 _PLACES = Path("/usr/lib/postgresql")
+_AS_POSTGRES = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
 
 
 @dataclass
@@ -50,13 +51,14 @@ class Server:
         self._call("pg_ctl", "-D", "data", "-m", "immediate", "-w", "stop")
 
     def _call(self, program: str, *arguments: str) -> None:
-        # PostgreSQL refuses to run as root.
-        user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
-        command = [str(self.programs / program), *arguments]
+        # PostgreSQL refuses to run as root. To become another user, Python itself would fork, and a thread of gRPC, of
+        # which Spark's client has some, can end the child before it is another program.
+        user = _AS_POSTGRES if os.geteuid() == 0 else ()
+        command = [*user, str(self.programs / program), *arguments]
         done = subprocess.run(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, **user
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 @contextmanager
@@ -69,10 +71,7 @@ def server(folder: Path) -> Iterator[Server]:
     if os.geteuid() == 0:
         # The user of the server needs access to the folder.
         shutil.chown(folder, "postgres")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    made = Server(port, folder, programs)
+    made = Server(free_port(), folder, programs)
     made._call("initdb", "-D", "data", "-U", "studio", "-A", "trust", "-N", "-E", "UTF8", "--no-locale")
     made.start()
     try:
