@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.spark.servers import FOLDER_ENVIRONMENT
+from engine.spark.servers import FOLDER_ENVIRONMENT, servers
 from tests.engine.sources.kafka_cluster import cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
@@ -61,6 +61,10 @@ def test_an_engine_that_is_killed_ends_the_run_with_a_sentence_and_the_next_one_
     # An engine of its own: nobody else's is killed.
     monkeypatch.setenv(FOLDER_ENVIRONMENT, str(tmp_path / "servers"))
     killing = Killing(tmp_path, seed=8, engine="local[1]", on_spark=True)
-    killing.kill(2.0, server=True)
-    killing.end()
-    assert killing.differences() == []
+    try:
+        killing.kill(2.0, server=True)
+        killing.end()
+        assert killing.differences() == []
+    finally:
+        for one in servers():
+            one.close(20)
