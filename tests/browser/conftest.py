@@ -28,7 +28,7 @@ from tests.browser.chromium import SHORT_LIVED, chromium
 OpenPage = Callable[..., Page]
 VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 # At every call, playwright asks for the file of each function on the stack. Python looks for a file that does not exist
-# in all loaded modules, which took three of four milliseconds of a call.
+# in all loaded modules, which took two of the three milliseconds of a call.
 inspect.modulesbyfile.update(dict.fromkeys(("<string>", "<frozen runpy>"), "builtins"))
 
 
