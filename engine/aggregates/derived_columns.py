@@ -9,7 +9,8 @@ from engine.aggregates.function import comparable_needed
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
 from engine.aggregates.python_function import PythonFunction, functions_of
 from engine.aggregates.registry import functions
-from engine.contract.operator import Analyzer, Derived
+from engine.contract.derived import Derived
+from engine.contract.operator import Analyzer
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
 from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
 

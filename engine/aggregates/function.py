@@ -24,7 +24,7 @@ from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.accumulator_parts import Slots
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
-from engine.contract.operator import Monotonicity
+from engine.contract.derived import Monotonicity
 from engine.model.row_types import is_row
 from engine.model.schema import FLOATS, decimal_scale, is_numeric
 

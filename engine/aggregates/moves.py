@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of, key_expressions
-from engine.contract.operator import Derived, Monotonicity
+from engine.contract.derived import Derived, Monotonicity
 from engine.expressions import Expression
 
 

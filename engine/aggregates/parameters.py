@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
-from engine.contract.operator import Parameters
+from engine.contract.parameters import Parameters
 from engine.contract.source import ComputedColumn
 from engine.model.origin import Origin
 from engine.model.row_types import row_type

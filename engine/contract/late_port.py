@@ -15,7 +15,9 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from engine.contract.operator import OUT, Derived, Operator, require_insert_only
+from engine.contract.derived import Derived
+from engine.contract.operator import OUT, Operator
+from engine.contract.requirements import require_insert_only
 
 LATE_PORT: Final = "late"
 

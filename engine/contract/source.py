@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
-from engine.contract.operator import OUT, Derived, Parameters
+from engine.contract.operator import OUT
+from engine.contract.parameters import Parameters
 from engine.contract.scan import Scan, rows_of
 from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError

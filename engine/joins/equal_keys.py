@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.contract.derived import Derived
 from engine.contract.kernel import Row
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, Derived, Operator, StepContext
+from engine.contract.operator import Analyzer, Operator, StepContext
 from engine.contract.step import KeyedInput
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition

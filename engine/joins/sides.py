@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from engine.contract.operator import Derived, Keys, Monotonicity
+from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote

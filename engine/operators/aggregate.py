@@ -39,10 +39,12 @@ from engine.aggregates.state import accumulator
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.mini_batch.bundling import Bundling, bundling
 from engine.model.changelog import (

@@ -22,11 +22,13 @@ from engine.batch.rows import PUTS, by_key
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.derived import Derived, constant
 from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, constant
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition

@@ -24,22 +24,14 @@ from engine.batch.rows import PUTS, first_of
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.derived import Derived, constant
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import (
-    Alternative,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    StepContext,
-    Strategy,
-    constant,
-    require_insert_only,
-)
+from engine.contract.operator import Alternative, Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns

@@ -15,19 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Monotonicity,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    constant,
-    forwarded,
-    forwarded_with_update_before,
-)
+from engine.contract.derived import Derived, Monotonicity, constant
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, forwarded, forwarded_with_update_before
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
 from engine.expressions.changing import ANYWHERE, DOWN, UP

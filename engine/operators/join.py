@@ -18,9 +18,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join

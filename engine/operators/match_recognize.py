@@ -17,20 +17,14 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import Derived
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Parameters,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import Parameters
 from engine.contract.partition_by import PartitionBy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError, PipelineError, unknown_name
 from engine.joins.sides import free_name

@@ -30,22 +30,15 @@ from engine.aggregates.parameters import (
     plan_calls,
 )
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import Derived, constant
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    StepContext,
-    Strategy,
-    constant,
-    require_insert_only,
-)
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name

@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keys,
-    Monotonicity,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.contract.derived import Derived, Keys, Monotonicity
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, forwarded
 from engine.contract.source import ComputedColumn
 from engine.contract.step import Native, Projection, Step
 from engine.errors import ExpressionError, PipelineError

@@ -15,16 +15,9 @@ from pydantic import Field
 
 from engine.aggregates.parameters import Argument
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.contract.derived import Derived
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -20,17 +20,10 @@ from pydantic import Field
 
 from engine.batch.rows import first_of
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import Derived
 from engine.contract.frames import PLACED
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from engine.errors import PipelineError, PlanRejected

@@ -16,11 +16,13 @@ from pydantic import Field
 
 from engine.aggregates.over import OverBoundedKernel
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import Derived
 from engine.contract.kernel import Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind

@@ -14,22 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
 from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import (
-    NO_KEYS,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keys,
-    Monotonicity,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    constant,
-)
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
+from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.joins.sides import free_name

@@ -13,18 +13,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Monotonicity,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    constant,
-    forwarded,
-)
+from engine.contract.derived import Derived, Monotonicity, constant
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -16,18 +16,10 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.frames import EACH
-from engine.contract.operator import (
-    NO_KEYS,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    forwarded_with_update_before,
-)
+from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.requirements import Offer, forwarded_with_update_before
 from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -36,9 +36,11 @@ from engine.aggregates.python_function import WithFunctions
 from engine.batch.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.derived import Derived, constant
 from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, constant
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PlanRejected
 from engine.model.changelog import (

@@ -19,20 +19,12 @@ from pydantic import Field
 
 from engine.batch.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import NO_KEYS, Derived, Keys
 from engine.contract.frames import EACH
 from engine.contract.late_rule import LateRule
-from engine.contract.operator import (
-    NO_KEYS,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keys,
-    Offer,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
+from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin

@@ -19,21 +19,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK, SEQ
 from engine.contract.kernel import Key, Output, Row
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import (
-    NO_KEYS,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
+from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin

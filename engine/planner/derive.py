@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.contract.operator import OUT, Analyzer, Derived, Operator, constant
+from engine.contract.derived import Derived, constant
+from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind

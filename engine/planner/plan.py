@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.contract.operator import OUT, Derived, InputPlan, Operator, Strategy
+from engine.contract.derived import Derived
+from engine.contract.operator import OUT, InputPlan, Operator, Strategy
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -13,7 +13,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.contract.operator import OUT, Offer, Operator
+from engine.contract.operator import OUT, Operator
+from engine.contract.requirements import Offer
 from engine.errors import PlanRejected
 from engine.model.changelog import UpdateKind
 from engine.planner.derive import DerivedNode

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.contract.operator import Parameters
+from engine.contract.parameters import Parameters
 from engine.errors import PipelineError
 from engine.model.schema import FLOATS, Column, Schema, is_nested, quote
 from engine.ranking.sort_keys import Nulls, SortColumn

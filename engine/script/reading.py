@@ -18,7 +18,8 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 from sqlglot import exp
 
-from engine.contract.operator import Analyzer, Derived
+from engine.contract.derived import Derived
+from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote, spark_text

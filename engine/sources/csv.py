@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from engine.contract.derived import Derived
 from engine.contract.frames import ORDINAL
-from engine.contract.operator import Derived, Parameters
+from engine.contract.parameters import Parameters
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import INTEGERS, Column, Schema, is_numeric

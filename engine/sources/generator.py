@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from engine.contract.derived import Derived
 from engine.contract.frames import ORDINAL
-from engine.contract.operator import Derived
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.flink_table import create_table, datagen_options

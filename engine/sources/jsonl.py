@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema

@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.model.schema import Schema
 from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson

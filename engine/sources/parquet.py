@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
+from engine.contract.derived import Derived
 from engine.contract.frames import FILE, LINE, ORDINAL, TEXT
-from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError

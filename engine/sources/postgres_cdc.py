@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.source import TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError

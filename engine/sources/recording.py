@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Numbered, Scan
 from engine.contract.source import Source
 from engine.errors import SourceError, SourceMissing

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 from pydantic import Field
 
+from engine.contract.derived import Derived
 from engine.contract.frames import KIND, WATERMARK
-from engine.contract.operator import Derived
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.contract.source import Source, TypedColumn
 from engine.errors import PipelineError, unknown_name

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import ReadPart, Scan
 from engine.contract.source import Source
 from engine.model.schema import Column, Schema

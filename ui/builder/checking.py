@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from engine.contract.operator import Derived, Operator
+from engine.contract.derived import Derived
+from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from engine.contract.operator import OUT, Derived
+from engine.contract.derived import Derived
+from engine.contract.operator import OUT
 from engine.errors import StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place

@@ -11,7 +11,7 @@ from engine.aggregates.accumulator_parts import NUMBER, Slots, held
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Number, Read, column
 from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Reader, Values
-from engine.contract.operator import Monotonicity
+from engine.contract.derived import Monotonicity
 
 
 class _Columns(ColumnarFunction):

@@ -20,7 +20,7 @@ from engine.aggregates.function import (
     comparable_needed,
 )
 from engine.aggregates.state import Word
-from engine.contract.operator import Monotonicity
+from engine.contract.derived import Monotonicity
 from engine.model.schema import INTEGER_BITS
 
 

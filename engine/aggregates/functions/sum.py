@@ -18,7 +18,7 @@ from engine.aggregates.columnar_parts import SIZES, Found, Keep, Number, Read, S
 from engine.aggregates.function import AggregateCall, ColumnarFunction, NumericFunction, Reader, Values
 from engine.aggregates.rounding import fitting
 from engine.columnar.runs import Flags
-from engine.contract.operator import Monotonicity
+from engine.contract.derived import Monotonicity
 from engine.model.schema import INTEGER_BITS, decimal_scale
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema

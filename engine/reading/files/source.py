@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.source import Source, SourceFrames
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from engine.contract.operator import Derived, Parameters
+from engine.contract.derived import Derived
+from engine.contract.parameters import Parameters
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Protocol
 
 from pydantic import Field, PrivateAttr
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, unknown_name

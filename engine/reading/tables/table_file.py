@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from pydantic import Field, PrivateAttr
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.contract.operator import NO_KEYS, Derived
+from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY

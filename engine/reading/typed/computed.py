@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
-from engine.contract.operator import Analyzer, Derived
+from engine.contract.operator import Analyzer
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, Scan, milliseconds, rows_of
 from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression

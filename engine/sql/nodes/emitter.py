@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.contract.operator import Analyzer, Derived, Operator
+from engine.contract.derived import Derived
+from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.combining import NOTHING

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
 from engine.contract.columnar_kernel import Layout
+from engine.contract.derived import Derived
 from engine.contract.kernel import Input
-from engine.contract.operator import Derived, InputPlan, StepContext
+from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
+from engine.contract.derived import Derived, Monotonicity, constant
 from engine.contract.kernel import Input, Row, run
-from engine.contract.operator import Derived, Monotonicity, constant
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema

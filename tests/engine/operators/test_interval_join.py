@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from engine.contract.derived import Derived
 from engine.contract.kernel import Input, run
-from engine.contract.operator import Derived
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind

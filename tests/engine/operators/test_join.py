@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.contract.derived import Derived
 from engine.contract.kernel import Emitted, Input, run
-from engine.contract.operator import Derived
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind, JoinSide, join_keys, join_side

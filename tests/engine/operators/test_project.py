@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.contract.operator import Derived, Monotonicity, StepContext
+from engine.contract.derived import Derived, Monotonicity
+from engine.contract.operator import StepContext
 from engine.contract.step import Native
 from engine.errors import ExpressionError, PipelineError
 from engine.model.schema import TimeUnit

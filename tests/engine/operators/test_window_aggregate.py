@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
+from engine.contract.derived import Derived
 from engine.contract.kernel import Input, Row, run
-from engine.contract.operator import Derived
 from engine.errors import PlanRejected
 from engine.mini_batch.local import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind

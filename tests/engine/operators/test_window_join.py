@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.contract.derived import Derived
 from engine.contract.kernel import Input, Kernel, Row, run
-from engine.contract.operator import Derived, InputPlan, StepContext
+from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
 from engine.joins.sides import JoinKind

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.contract.operator import Derived
+from engine.contract.derived import Derived
 from engine.model.schema import flink_type
 from ui.shell.theme import LINE, muted
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from engine.contract.operator import Derived, InputPlan, Monotonicity, StepContext, constant
+from engine.contract.derived import Derived, Monotonicity, constant
+from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
