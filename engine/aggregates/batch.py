@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import functions_beside
-from engine.aggregates.parameters import Aggregate, argument_types, value_of
+from engine.aggregates.parameters import Aggregate
+from engine.aggregates.planned_calls import argument_types, value_of
 from engine.aggregates.python_function import PythonFunction
 from engine.batch.rows import PUTS
 from engine.contract.frames import key_name

@@ -1,4 +1,4 @@
-"""Group columns and calls of aggregates with and without windows, as parameters, types and SQL."""
+"""The parameters of aggregates with and without windows: group columns and calls of aggregate functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from engine.aggregates.function import AggregateCall, AggregateFunction
+from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
 from engine.contract.parameters import Parameters
 from engine.contract.source import ComputedColumn
 from engine.model.origin import Origin
-from engine.model.row_types import row_type
 from engine.model.schema import Schema, quote
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -121,88 +120,6 @@ def key_expressions(group_by: GroupBy) -> tuple[str, ...]:
     return tuple(quote(item) if isinstance(item, str) else item.expression for item in group_by)
 
 
-def plan_calls(
-    aggregates: Sequence[Aggregate],
-    schema: Schema,
-    output: Schema,
-    *,
-    places_before: int = 0,
-    steady: Collection[str] = (),
-) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
-    """The input expressions of a kernel, each once, and the calls that refer to them by index.
-
-    places_before: the number of values before these in the kernel's row. steady: results that never retract.
-    """
-    places: dict[str, int] = {}
-
-    def place(expression: str) -> int:
-        return places.setdefault(expression, places_before + len(places))
-
-    types = _argument_types(aggregates, schema, output)
-    calls = tuple(
-        AggregateCall(
-            aggregate.function,
-            None if aggregate.argument is None else place(value_of(aggregate, schema)),
-            _kept_type(aggregate, schema, output) or types.get(aggregate.argument or "", _ANY_TYPE),
-            aggregate.distinct,
-            None if aggregate.filter is None else place(f"coalesce({expression_of(aggregate.filter, schema)}, false)"),
-            aggregate.separator,
-            aggregate.output_name in steady,
-            aggregate.offset,
-            argument_types(aggregate, schema) if aggregate.function.is_python else (),
-            aggregate.percentage,
-        )
-        for aggregate in aggregates
-    )
-    return tuple(places), calls
-
-
-def value_of(aggregate: Aggregate, schema: Schema) -> str:
-    """The values of a call in Spark SQL: its argument, or all its arguments as a row.
-
-    With a frequency, a row of value and frequency, if the value counts at all.
-    """
-    arguments = [expression_of(argument, schema) for argument in aggregate.arguments]
-    if aggregate.frequency is not None:
-        (value,) = arguments
-        times = f"CAST({expression_of(aggregate.frequency, schema)} AS BIGINT)"
-        counts = f"({value}) IS NOT NULL AND {times} > 0"
-        return f"CASE WHEN {counts} THEN named_struct('v', CAST({value} AS DOUBLE), 'n', {times}) END"
-    if len(arguments) == 1:
-        return arguments[0]
-    # Arrow requires a unique name for each field.
-    fields = ", ".join(f"'a{at}', {argument}" for at, argument in enumerate(arguments))
-    return f"named_struct({fields})"
-
-
-def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:
-    """The types of a call's arguments, if a function in Python needs them: those of columns, which may be maps."""
-    return tuple(schema.column(each).type if each in schema else _ANY_TYPE for each in aggregate.arguments)
-
-
-# A function that only counts an expression does not need its type; DOUBLE also handles NaN.
-_ANY_TYPE = "double"
-_WEIGHTED = row_type((("v", "double"), ("n", "bigint")))
-
-
-def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, str]:
-    type_of_argument: dict[str, str] = {}
-    for aggregate in aggregates:
-        type_ = _kept_type(aggregate, schema, output)
-        if aggregate.argument is not None and type_ is not None:
-            type_of_argument.setdefault(aggregate.argument, type_)
-    return type_of_argument
-
-
-def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
-    """The type of the values, if the columns of input and output determine it."""
-    if aggregate.frequency is not None:
-        return _WEIGHTED
-    is_column = aggregate.argument is not None and aggregate.argument in schema
-    column = schema.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
-    return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
-
-
 def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Collection[str] = ()) -> str:
     """The calls as the plan shows them: COUNT_RETRACT(*), MAX_RETRACT(v). steady: those that never retract."""
 
@@ -218,31 +135,6 @@ def group_origin(group_by: GroupBy, output: Sequence[str], window: tuple[str, st
     """The origin of a result: the rows that match in the group columns, which are first in the output."""
     columns = tuple((item, output[at]) for at, item in enumerate(group_by) if isinstance(item, str))
     return Origin(columns, window, is_partial=len(columns) < len(group_by))
-
-
-def group_sql(group_by: GroupBy) -> list[str]:
-    """The group columns as Flink SQL select items."""
-    return [quote(item) if isinstance(item, str) else f"{item.expression} AS {quote(item.name)}" for item in group_by]
-
-
-def call_sql(aggregate: Aggregate, schema: Schema) -> str:
-    """A call as a Flink SQL select item."""
-    argument = ", ".join(expression_of(each, schema) for each in aggregate.arguments)
-    if aggregate.argument is None and not aggregate.function.is_python:
-        argument = "*"
-    if aggregate.function.has_separator and aggregate.separator != ",":
-        separator = aggregate.separator.replace("'", "''")
-        argument += f", '{separator}'"
-    if aggregate.function.has_offset and aggregate.offset != 1:
-        argument += f", {aggregate.offset}"
-    if aggregate.function.has_percentage:
-        shares = aggregate.percentage
-        argument += f", ARRAY[{', '.join(map(repr, shares))}]" if isinstance(shares, tuple) else f", {shares!r}"
-        argument += f", {expression_of(aggregate.frequency, schema)}" if aggregate.frequency is not None else ""
-    distinct = "DISTINCT " if aggregate.distinct else ""
-    condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
-    name = quote(aggregate.function.name) if aggregate.function.is_python else aggregate.function.name
-    return f"{name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
 
 
 def expression_of(argument: str | None, schema: Schema) -> str:

@@ -24,18 +24,11 @@ from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.moves import monotonicity, never_retracts, non_negative
-from engine.aggregates.parameters import (
-    Aggregate,
-    GroupBy,
-    call_sql,
-    described,
-    group_origin,
-    group_sql,
-    key_expressions,
-    plan_calls,
-)
+from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
+from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import accumulator
+from engine.aggregates.written import call_sql, group_sql
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
