@@ -200,6 +200,40 @@ def test_undo_and_redo_reach_everything_and_never_corrupt(open_page: OpenPage) -
     expect(box(page, "Name")).to_have_value("total")
 
 
+# Streamlit runs what a call of the component returned if newer data arrived before the call had ended.
+OVERTAKEN = """async () => {
+    const loaded = performance.getEntriesByType('resource').map(each => each.name)
+    const script = loaded.find(name => /canvas\\.canvas.*js/.test(name))
+    const { default: draw } = await import(script)
+    const element = document.body.appendChild(document.createElement('div'))
+    const parentElement = element.attachShadow({ mode: 'open' })
+    const data = {
+        draft: 'overtaken', name: 'overtaken', colors: {}, catalog: [], nodes: {}, edges: {}, refused: null,
+        document: { nodes: [], edges: [] }, ack: { session: '', n: 0 }, history: { past: 0, future: 0 },
+        selection: null,
+    }
+    const call = () => draw({ parentElement, data, setStateValue: () => {}, setTriggerValue: () => {} })
+    const drawn = async () => {
+        while (!parentElement.querySelector('.studio')) await new Promise(requestAnimationFrame)
+        return parentElement.querySelector('.studio')
+    }
+    call()
+    const before = await drawn()
+    before.focus()
+    call()()
+    const end = call()
+    const isSame = await drawn() === before && parentElement.activeElement === before
+    element.remove()
+    end()
+    return [isSame, parentElement.childElementCount]
+}"""
+
+
+def test_a_call_that_newer_data_overtook_leaves_the_canvas_as_it_is(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty")
+    assert page.evaluate(OVERTAKEN) == [True, 0]
+
+
 def test_an_import_is_an_edit_that_can_be_taken_back(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_draft(open_page, "chain9")
     file = tmp_path / "export.json"

@@ -5,8 +5,9 @@
 // src/types.d.ts               what Python sends, and the gestures that it receives
 // src/compose/                 the editing canvas; src/time_travel/ the canvas of one event; src/graph/ used by both
 //
-// This is the component's entry. Streamlit calls it at mount and whenever data or theme change; the function that it
-// returns runs only at unmount. So there is one React root per element, and a call adds no listener.
+// This is the component's entry. Streamlit calls it at mount and whenever data or theme change, so there is one React
+// root per element, and a call adds no listener. The function that a call returns runs at unmount, but also while the
+// element stays, if newer data arrived before the call had ended.
 import { createRoot } from 'react-dom/client'
 import { ReactFlowProvider } from '@xyflow/react'
 import flowStyle from '@xyflow/react/dist/style.css?inline'
@@ -74,6 +75,8 @@ export default function mount(args) {
     </ReactFlowProvider>,
   )
   return () => {
+    // A canvas drawn anew would lose the focus, its selection, and all gestures that Python has not acknowledged.
+    if (parent.isConnected) return
     found.root.unmount()
     found.style.remove()
     found.host.remove()

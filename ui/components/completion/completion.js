@@ -13,6 +13,8 @@ export default ({ data, parentElement }) => {
   }
   state.data = data;
   return () => {
+    // Streamlit also calls this while the list stays, if newer data arrived before this call had ended.
+    if (list.isConnected) return;
     state.stop();
     known.delete(list);
   };

@@ -57,3 +57,10 @@ const SIGNS = { mod: MAC ? '⌘' : 'Ctrl', alt: MAC ? '⌥' : 'Alt', shift: 'Shi
 /** @param {string} keys */
 export const written = (keys) =>
   (keys === '+' ? ['+'] : keys.split('+')).map((part) => SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+
+/**
+ * The keys of a shortcut in a tooltip: Ctrl+Z.
+ *
+ * @param {ShortcutId} id
+ */
+export const hint = (id) => SHORTCUTS.flatMap((each) => (each.id === id ? written(each.keys) : [])).join('+')
