@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from urllib.parse import quote
@@ -294,3 +295,85 @@ def test_a_stopped_live_run_goes_on_after_its_checkpoint_and_no_other_run_does(s
     ended(manager, plain)
     with pytest.raises(PipelineError, match=f"run {plain} cannot go on"):
         manager.resume(plain)
+
+
+def stopped_live_run(manager: RunManager, master: str | None = None) -> int:
+    run_id = manager.start(PIPELINE, master=master, live=Live())
+    ended(manager, run_id)
+    return run_id
+
+
+def stop(job: Job, own: Store) -> None:
+    own.runs.stop(job.run_id)
+
+
+def test_a_live_run_whose_engine_was_removed_stays_stopped(store: Store) -> None:
+    save_engine(Engine("big", "sc://localhost:1"))
+    manager = RunManager(store, execute=stop)
+    live = stopped_live_run(manager, "big")
+    remove_engine("big")
+    with pytest.raises(EngineUnavailable, match="no engine 'big'"):
+        manager.resume(live)
+    assert store.runs.get(live).can_resume
+
+
+def test_a_live_run_is_resumed_once_when_two_sessions_ask_for_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    def count(job: Job, own: Store) -> None:
+        done.append(job.run_id)
+        own.runs.stop(job.run_id)
+
+    manager = RunManager(store, execute=count)
+    live = stopped_live_run(manager)
+    both, read = threading.Barrier(2), store.runs.live
+
+    def read_together(run_id: int) -> object:
+        begun = read(run_id)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+        return begun
+
+    monkeypatch.setattr(store.runs, "live", read_together)
+    refused: list[PipelineError] = []
+
+    def resume() -> None:
+        try:
+            manager.resume(live)
+        except PipelineError as error:
+            refused.append(error)
+
+    # The first resumed job does not end before the second session has asked.
+    going_on = threading.Event()
+    monkeypatch.setattr(manager, "_execute", lambda job, own: going_on.wait(10) and count(job, own))
+    sessions = [threading.Thread(target=resume) for _ in range(2)]
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    going_on.set()
+    ended(manager, live)
+    assert [str(error) for error in refused] == [
+        f"run {live} cannot go on: only a live run that was stopped, killed or has failed can."
+    ]
+    assert done == [live, live]
+
+
+def test_a_run_that_is_resumed_before_its_first_job_is_over_is_not_ended_by_it(store: Store) -> None:
+    is_stopped, is_resumed = threading.Event(), threading.Event()
+    found: list[RunStatus] = []
+
+    def work(job: Job, own: Store) -> None:
+        found.append(own.runs.get(job.run_id).status)
+        own.runs.stop(job.run_id)
+        is_stopped.set()
+        assert is_resumed.wait(10)
+
+    manager = RunManager(store, execute=work)
+    live = manager.start(PIPELINE, live=Live())
+    assert is_stopped.wait(10)
+    manager.resume(live)
+    is_resumed.set()
+    ended(manager, live)
+    assert found == [RunStatus.RUNNING, RunStatus.RUNNING]
+    assert store.runs.get(live).status is RunStatus.STOPPED

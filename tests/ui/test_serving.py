@@ -265,6 +265,29 @@ def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkey
         manager.start(PIPELINE)
 
 
+def test_no_live_run_is_resumed_beyond_the_limits_of_a_shared_studio(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def go_on(job: Job, own: Store) -> None:
+        if job.live is None:
+            job.cancel.wait()
+            raise RunCancelled
+        own.runs.stop(job.run_id)
+
+    manager = RunManager(store, execute=go_on)
+    live = manager.start(PIPELINE, live=Live())
+    assert manager.wait(live, 10)
+    manager.start(PIPELINE)
+    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
+    with pytest.raises(PipelineError, match="this studio allows 1 runs at once"):
+        manager.resume(live)
+    monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
+    with pytest.raises(PipelineError, match="Delete runs that nobody needs"):
+        manager.resume(live)
+    assert store.runs.get(live).can_resume
+    manager.close()
+
+
 @pytest.fixture
 def others_run(store: Store) -> int:
     run = store.runs.create("of Ada", PIPELINE.to_json(), engine="local[2]", made_by="Ada <b>")

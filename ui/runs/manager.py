@@ -21,6 +21,7 @@ from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.recorder import NodeProgress, Progress
 from engine.errors import PipelineError, RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
+from engine.spark.engines import Engine
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from ui.access.people import person
@@ -54,6 +55,8 @@ class RunManager:
         self._folder = folder or store.path.parent
         self._execute = execute
         self._lock = threading.Lock()
+        # From the checks of a new or resumed run until its job is known: no other run passes the same checks meanwhile.
+        self._beginning = threading.Lock()
         self._jobs: dict[int, Job] = {}
         # By engine: the current run, then the waiting ones. A live run has its own queue.
         self._queues: dict[str, deque[Job]] = {}
@@ -74,25 +77,26 @@ class RunManager:
         live: for unbounded sources; a live run neither waits for other runs nor makes them wait.
         Raises StoreError, EngineUnavailable, PipelineError at a limit of the studio.
         """
-        self._check_limits()
         master = master_of(master or default_name())
         engine = engine_of(master)
         place = folder or self._folder
-        run = self._store.runs.create(
-            pipeline.name or "untitled",
-            pipeline.to_json(),
-            pipeline_id=pipeline_id,
-            pipeline_version=pipeline_version,
-            engine=engine.name,
-            live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
-            made_by=person(),
-        )
-        if live is not None:
-            begun = self._store.runs.live(run.run_id)
-            assert begun is not None
-            live.name = begun.name
-        progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
-        self._begin(run.run_id, pipeline, epochs, engine.name, master, place, progress, live)
+        with self._beginning:
+            self._check_limits()
+            run = self._store.runs.create(
+                pipeline.name or "untitled",
+                pipeline.to_json(),
+                pipeline_id=pipeline_id,
+                pipeline_version=pipeline_version,
+                engine=engine.name,
+                live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
+                made_by=person(),
+            )
+            if live is not None:
+                begun = self._store.runs.live(run.run_id)
+                assert begun is not None
+                live.name = begun.name
+            progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
+            self._begin(run.run_id, pipeline, epochs, engine, master, place, progress, live)
         return run.run_id
 
     def _check_limits(self) -> None:
@@ -115,18 +119,25 @@ class RunManager:
             raise PipelineError(message)
 
     def resume(self, run_id: int) -> None:
-        """Resume a live run after its last epoch. Raises StoreError, PipelineError, EngineUnavailable."""
-        run, begun = self._store.runs.get(run_id), self._store.runs.live(run_id)
-        if begun is None or not run.can_resume:
-            message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
-            raise PipelineError(message)
-        master = master_of(run.engine)
-        checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
-        live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
-        progress = Progress(epochs=run.epochs, phase="going on")
-        pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
-        self._store.runs.pause(run_id, paused=False)
-        self._begin(run_id, pipeline, None, engine_of(master).name, master, place, progress, live)
+        """Resume a live run after its last epoch.
+
+        Raises StoreError, EngineUnavailable, PipelineError if it cannot go on or at a limit of the studio.
+        """
+        with self._beginning:
+            run, begun = self._store.runs.get(run_id), self._store.runs.live(run_id)
+            if begun is None or not run.can_resume:
+                message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
+                raise PipelineError(message)
+            self._check_limits()
+            master = master_of(run.engine)
+            engine = engine_of(master)
+            checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
+            live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
+            progress = Progress(epochs=run.epochs, phase="going on")
+            pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
+            # Nothing may fail between this and the queue: the run would be running in the store, and nowhere else.
+            self._store.runs.pause(run_id, paused=False)
+            self._begin(run_id, pipeline, None, engine, master, place, progress, live)
 
     def control(self, run_id: int) -> Control | None:
         """The controls of a live run that is running in this process; None for any other run."""
@@ -138,7 +149,7 @@ class RunManager:
         run_id: int,
         pipeline: Pipeline,
         epochs: int | None,
-        engine: str,
+        engine: Engine,
         master: str,
         folder: Path,
         progress: Progress,
@@ -146,9 +157,9 @@ class RunManager:
     ) -> None:
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
         # Engines with one address are the same engine under two names: parallel runs there would only be slower.
-        name = engine_of(master).address if live is None else f"live run {run_id}"
+        queue_name = engine.address if live is None else f"live run {run_id}"
         work = self.work / f"run_{run_id}"
-        job = Job(run_id, pipeline, epochs, engine, master, name, folder, work, progress, live=live)
+        job = Job(run_id, pipeline, epochs, engine.name, master, queue_name, folder, work, progress, live=live)
         with self._lock:
             self._jobs[run_id] = job
             queue = self._queues.setdefault(job.queue, deque())
@@ -245,7 +256,8 @@ class RunManager:
             is_open = self._store.runs.get(job.run_id).goes_on
         except UnknownRun:
             return
-        if not is_open:
+        # A run that was resumed as soon as it had stopped goes on with its next job.
+        if not is_open or self.job(job.run_id) is not job:
             return
         match error:
             case None:
