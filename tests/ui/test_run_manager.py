@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import threading
 from urllib.parse import quote
 
+import duckdb
 import pytest
 
 from engine.contract.live import Live
@@ -14,7 +16,7 @@ from engine.errors import EngineUnavailable, PipelineError, RunCancelled, RunFai
 from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, remove_engine, save_engine
 from storage import Store
-from storage.model import RunStatus
+from storage.model import Run, RunStatus
 from ui.engines.known import engine_of
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
@@ -377,3 +379,30 @@ def test_a_run_that_is_resumed_before_its_first_job_is_over_is_not_ended_by_it(s
     ended(manager, live)
     assert found == [RunStatus.RUNNING, RunStatus.RUNNING]
     assert store.runs.get(live).status is RunStatus.STOPPED
+
+
+def test_the_next_run_starts_after_one_whose_end_could_not_be_stored(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on, read, attempts = threading.Event(), store.runs.get, itertools.count(1)
+    manager = RunManager(store, execute=lambda job, store: go_on.wait(10) and None)
+    once, never, last = (manager.start(PIPELINE) for _ in range(3))
+
+    def interrupted(run_id: int) -> Run:
+        if run_id == never or (run_id == once and next(attempts) == 1):
+            message = "INTERRUPT Error: Interrupted!"
+            raise duckdb.InterruptException(message)
+        return read(run_id)
+
+    monkeypatch.setattr(store.runs, "get", interrupted)
+    with caplog.at_level(logging.ERROR):
+        go_on.set()
+        for run_id in (once, never, last):
+            ended(manager, run_id)
+    assert [read(each).status for each in (once, never, last)] == [
+        RunStatus.FAILED,
+        RunStatus.RUNNING,
+        RunStatus.FINISHED,
+    ]
+    assert "the end of the run could not be stored (INTERRUPT Error: Interrupted!)" in read(once).error
+    assert f"run {never}: its end could not be stored at the second attempt either" in caplog.text

@@ -19,7 +19,7 @@ from typing import Final
 
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.recorder import NodeProgress, Progress
-from engine.errors import PipelineError, RunCancelled, StudioError
+from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.model.pipeline import Pipeline
 from engine.spark.engines import Engine
 from storage import Store, default_path
@@ -225,29 +225,42 @@ class RunManager:
                 job = queue[0]
             error: BaseException | None = None
             job.started = time.monotonic()
-            if job.live is not None:
-                watch(job, self._store)
             try:
+                if job.live is not None:
+                    watch(job, self._store)
                 job.work.mkdir(parents=True, exist_ok=True)
                 self._execute(job, self._store)
             except BaseException as raised:  # noqa: BLE001 - a thread has nobody above it; _end reports every kind
                 error = raised
-            self._end(job, error)
-            with self._lock:
-                queue.popleft()
+            try:
+                self._end(job, error)
+            finally:
+                with self._lock:
+                    queue.popleft()
 
     def _end(self, job: Job, error: BaseException | None) -> None:
-        """Store how a run ended, unless its recorder has stored it; a failure to store it is logged."""
+        """Store how a run ended, unless its recorder has stored it. Does not fail: the next run of the queue waits.
+
+        A failure to store it is logged; the second attempt stores a run without an error of its own as failed.
+        """
         job.progress.phase = "finished" if error is None else "failed"
         try:
             self._write_end(job, error)
-        except StoreError as failed:
+        except Exception as failed:  # noqa: BLE001 - a thread has nobody above it, and DuckDB raises errors of its own
             _LOG.exception("run %s: its end could not be stored", job.run_id)
-            job.progress.phase = str(failed)
+            reason = failed if isinstance(failed, StoreError) else _unstored(failed)
+            job.progress.phase = str(reason)
+            self._try_to_write_end(job, error or reason)
         finally:
             with contextlib.suppress(OSError):
                 shutil.rmtree(job.work)
             job.ended = time.monotonic()
+
+    def _try_to_write_end(self, job: Job, error: BaseException) -> None:
+        try:
+            self._write_end(job, error)
+        except Exception:  # noqa: BLE001 - a thread has nobody above it
+            _LOG.exception("run %s: its end could not be stored at the second attempt either", job.run_id)
 
     def _write_end(self, job: Job, error: BaseException | None) -> None:
         if error is not None and not isinstance(error, RunCancelled):
@@ -269,6 +282,12 @@ class RunManager:
             case _:
                 sentence, node = _sentence_and_node(error, job)
                 self._store.runs.fail(job.run_id, without_tokens(sentence), node)
+
+
+def _unstored(failed: Exception) -> RunFailed:
+    what = str(failed).strip().partition("\n")[0] or type(failed).__name__
+    message = f"the end of the run could not be stored ({what[:300]}). The log has the details."
+    return RunFailed(message)
 
 
 def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
