@@ -137,6 +137,12 @@ def test_no_two_files_import_each_other_however_far_round() -> None:
     assert {name: others & needed.keys() for name, others in needed.items()} == {}
 
 
+def test_no_fragment_is_without_a_guard() -> None:
+    """A fragment is redrawn without the page around it, and so without the guard of the page."""
+    made = [file.relative_to(ROOT).as_posix() for file in python_files("ui") if "st.fragment" in file.read_text()]
+    assert made == ["ui/shell/guard.py"]
+
+
 def test_the_bootstrap_needs_nothing_installed() -> None:
     entries = [ROOT / folder / name for folder in ("ui", "tests") for name in ("__init__.py", "__main__.py")]
     broken = [

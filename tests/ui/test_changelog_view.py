@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.model.changelog import RowKind
 from storage import Store
@@ -151,3 +152,30 @@ def test_a_run_that_goes_on_is_followed(store: Store, open_view: OpenView) -> No
     store.runs.finish(run.run_id)
     app.run()
     assert not app.toggle
+
+
+def page_that_follows() -> None:
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from storage.model import RunStatus
+    from ui.components.runs.run_picker import _watch
+    from ui.shell import workspace
+
+    run = workspace.store().runs.list()[0]
+    drawn = st.session_state.setdefault("drawn", run)
+    _watch(replace(drawn, status=RunStatus.RUNNING))
+
+
+def test_a_page_that_does_not_follow_looks_until_the_end_of_the_run(store: Store) -> None:
+    run = store.runs.create("going on", "{}")
+    app = AppTest.from_function(page_that_follows)
+    app.session_state[f"follow|{run.run_id}"] = False
+    app.run()
+    assert len(app.get("bidi_component")) == 1
+    store.runs.finish(run.run_id)
+    app.run()
+    assert not app.exception
+    assert not app.get("bidi_component")
+    assert [caption.value for caption in app.caption] == [":material/pause: 0 more events since this was drawn."]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from streamlit.testing.v1 import AppTest
+
 from engine.model.changelog import RowKind
 from storage import Store
 from tests.ui.conftest import OpenView
@@ -118,3 +120,21 @@ def test_mini_batch_compares_with_the_run_that_there_is_already(
     app = open_view("retractions", run=seeded["word_count"])
     app.segmented_control(key="retraction-part").set_value("Mini-batch").run()
     assert [button.label for button in app.button if button.key == "mini-batch-run"] == ["Run it in bundles of 2"]
+
+
+def page_whose_variant_is_gone() -> None:
+    import streamlit as st
+
+    from ui.components.runs.background_run import _going_on
+
+    if "drawn" not in st.session_state:
+        st.session_state["drawn"] = True
+        _going_on(12)
+    st.text("drawn again")
+
+
+def test_a_variant_that_another_session_deletes_is_offered_again(store: Store) -> None:
+    app = AppTest.from_function(page_whose_variant_is_gone).run()
+    assert not app.exception
+    assert not app.error
+    assert [text.value for text in app.text] == ["drawn again"]

@@ -225,3 +225,23 @@ def test_a_change_is_tried_on_the_records_of_a_run(seeded: dict[str, int], open_
     nodes = json.loads(draft.document)
     assert '"recording"' in json.dumps(nodes)
     assert '"recorded"' in json.dumps(nodes)
+
+
+def test_a_run_that_another_session_deletes_while_it_is_shown_is_said_by_the_page(
+    open_view: OpenView, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store.runs.create("elsewhere", Pipeline().to_json())
+    look = run_list.listed
+
+    def look_after_the_deletion() -> object:
+        # This happens after the page has read the run, and before the part that follows it does.
+        listed = look()
+        store.runs.fail(run.run_id, "it was cancelled.", cancelled=True)
+        store.runs.delete(run.run_id)
+        monkeypatch.setattr(run_list, "listed", look)
+        return listed
+
+    monkeypatch.setattr(run_list, "listed", look_after_the_deletion)
+    app = open_view("run", run=run.run_id)
+    assert [warning.value for warning in app.warning] == [f"There is no run {run.run_id}; it may have been deleted."]
+    assert not app.error

@@ -94,6 +94,35 @@ def test_an_unexpected_error_is_a_sentence_too_and_its_trace_is_in_the_log(caplo
     assert app.text[-1].value == "below"
 
 
+def page_with_failing_fragments() -> None:
+    import streamlit as st
+
+    from storage.errors import UnknownRun
+    from ui.shell.guard import guarded_fragment
+
+    @guarded_fragment(run_every=1)
+    def poll(run_id: int) -> None:
+        st.text("the fragment")
+        raise UnknownRun(run_id)
+
+    @guarded_fragment()
+    def compute() -> None:
+        1 / 0  # noqa: B018
+
+    poll(7)
+    compute()
+    st.text("below")
+
+
+def test_an_error_in_a_fragment_is_a_sentence_in_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    app = AppTest.from_function(page_with_failing_fragments).run()
+    assert not app.exception
+    assert app.error[0].value == "There is no run 7; it may have been deleted."
+    assert "unexpected error" in app.error[1].value
+    assert "ZeroDivisionError" in caplog.text
+    assert [text.value for text in app.text] == ["the fragment", "below"]
+
+
 def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     started = threading.Event()
     monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: started.wait(10))

@@ -29,6 +29,12 @@ def guard() -> Iterator[None]:
     """Show an error that ends the page, and the errors of the callbacks before it."""
     for sentence in st.session_state.pop(_PENDING, []):
         st.error(sentence, icon=":material/error:")
+    with _in_sentences():
+        yield
+
+
+@contextmanager
+def _in_sentences() -> Iterator[None]:
     try:
         yield
     except (StudioError, StoreError) as error:
@@ -36,6 +42,24 @@ def guard() -> Iterator[None]:
     except Exception:
         LOG.exception("a page failed")
         st.error(as_sentence(_UNEXPECTED), icon=":material/error:")
+
+
+def guarded_fragment(*, run_every: float | None = None) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Make a function a Streamlit fragment that shows an error that ends it: no guard is around it when it is redrawn.
+
+    run_every: the seconds between its redraws. The errors of callbacks are left to the page: the next redraw of the
+    fragment would remove them.
+    """
+
+    def make(draw: Callable[P, None]) -> Callable[P, None]:
+        @functools.wraps(draw)
+        def guarded_draw(*args: P.args, **kwargs: P.kwargs) -> None:
+            with _in_sentences():
+                draw(*args, **kwargs)
+
+        return st.fragment(guarded_draw, run_every=run_every)
+
+    return make
 
 
 def guarded(callback: Callable[P, None]) -> Callable[P, None]:

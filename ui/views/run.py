@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
@@ -18,7 +19,7 @@ from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
 from ui.runs.operator_lines import operator_lines
 from ui.shell import words, workspace
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded_fragment
 from ui.shell.navigation import go
 from ui.shell.state import state
 
@@ -51,14 +52,18 @@ def _time_left(part: float, seconds: float) -> str:
     return f" · about {words.elapsed(seconds * (1 - part) / part)} left"
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _going_on(run_id: int, drawn: object, in_list: object) -> None:
     """Draw the part that changes while a run goes on. Once the run has ended, the page is rerun and then stays still.
 
     drawn, in_list: the content of the heading and of the list below; if one changes, the page is rerun.
     """
     store = workspace.store()
-    run, job = store.runs.get(run_id), runs().job(run_id)
+    try:
+        run, job = store.runs.get(run_id), runs().job(run_id)
+    except UnknownRun:
+        # Another session has deleted it: the page says so, and shows another run.
+        st.rerun()
     if _in_heading(run) != drawn or listed() != in_list:
         st.rerun()
     if job is None:

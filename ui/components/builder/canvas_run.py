@@ -13,7 +13,7 @@ from ui.components.runs.run_status import look, read_so_far, seconds
 from ui.engines.known import names
 from ui.runs.overlay import Overlay, overlay
 from ui.shell import words
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded_fragment
 from ui.shell.navigation import go
 from ui.shell.state import state
 
@@ -58,7 +58,7 @@ def run_watch(shown: Overlay) -> None:
         _watch()
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _watch() -> None:
     """Rerun the page when the run has progressed."""
     drafting = current()

@@ -26,7 +26,7 @@ from ui.components.time_travel.event_player import event_player
 from ui.forms.complaints import in_words
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
-from ui.shell.guard import as_sentence, guard, guarded, take_fields
+from ui.shell.guard import as_sentence, guard, guarded, guarded_fragment, take_fields
 from ui.shell.navigation import go
 from ui.shell.state import state
 
@@ -57,7 +57,7 @@ def _whole(drafting: Drafting, verdict: Check, shown: Overlay | None, drawn: tup
                 _body(tab, drafting, verdict, shown)
 
 
-_fragment: Final = st.fragment(_whole)
+_fragment: Final = guarded_fragment()(_whole)
 
 
 def signature(drafting: Drafting) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from ui.components.beat import beat
 from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.shell import words
 from ui.shell.engine_gate import EngineStarting
-from ui.shell.guard import as_sentence, guarded
+from ui.shell.guard import as_sentence, guarded, guarded_fragment
 
 _AT_ONCE_S: Final = 0.3
 _LOOK_AGAIN_MS: Final = 500
@@ -47,7 +47,7 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
         _arriving(asked, node_id)
 
 
-@st.fragment
+@guarded_fragment()
 def _arriving(asked: Future[Preview], node_id: str) -> None:
     """Draw the records once they are computed. Nothing else is redrawn, so an open list stays open."""
     if asked.done():

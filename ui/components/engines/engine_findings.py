@@ -10,7 +10,7 @@ import streamlit as st
 from engine.spark.engines import Engine
 from ui.engines.testing import TOPICS, EngineTest
 from ui.shell import words
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded_fragment
 
 if TYPE_CHECKING:
     from engine.spark.probing import Finding
@@ -46,7 +46,7 @@ def engine_findings(test: EngineTest, *, is_live: bool, stop: Callable[[Engine],
         st.caption(_conclusion(test))
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _going_on(test: EngineTest, stop: Callable[[Engine], None]) -> None:
     if test.ended is not None:
         st.rerun()

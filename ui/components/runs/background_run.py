@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
+from storage.errors import UnknownRun
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.runs.manager import runs
 from ui.shell import workspace
-from ui.shell.guard import guarded
+from ui.shell.guard import guarded, guarded_fragment
 
 _REFRESH_S = 0.7
 
@@ -25,11 +26,16 @@ def _start(variant: Pipeline, base: Run, engine_key: str) -> None:
     )
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _going_on(run_id: int) -> None:
-    run, job = workspace.store().runs.get(run_id), runs().job(run_id)
-    if not run.goes_on:
+    try:
+        goes_on = workspace.store().runs.get(run_id).goes_on
+    except UnknownRun:
+        # Another session has deleted it: the page offers to start it again.
+        goes_on = False
+    if not goes_on:
         st.rerun()
+    job = runs().job(run_id)
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
         return

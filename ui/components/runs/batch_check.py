@@ -10,7 +10,7 @@ from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.batch_checks import SMALL, Found, checker
 from ui.shell import words
 from ui.shell.engine_gate import GateStatus, gate
-from ui.shell.guard import as_sentence, guarded
+from ui.shell.guard import as_sentence, guarded, guarded_fragment
 
 _REFRESH_S = 0.7
 
@@ -20,7 +20,7 @@ def _start(run: Run) -> None:
     checker().start(run)
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _going_on(run_id: int) -> None:
     node = checker().going_on.get(run_id)
     if node is None:

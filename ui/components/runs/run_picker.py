@@ -9,13 +9,14 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
+from ui.components.beat import beat
 from ui.components.live.retention import say_kept
 from ui.shell import words, workspace
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded_fragment
 from ui.shell.navigation import go
 from ui.shell.state import state
 
-_REFRESH_S: Final = 1.0
+_REFRESH_MS: Final = 1000
 
 
 def opened_run() -> Run | None:
@@ -57,11 +58,11 @@ def settled_run() -> Run | None:
     return run
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment()
 def _watch(shown: Run) -> None:
     """Rerun the page with every epoch that the run commits, and when it ends.
 
-    A switch stops this, so that the user can read the page.
+    A switch stops this, so that the user can read the page. Once the run has ended or is gone, nothing looks again.
     """
     now = workspace.store().runs.get(shown.run_id)
     is_new = (now.status, now.epochs_done) != (shown.status, shown.epochs_done)
@@ -70,6 +71,8 @@ def _watch(shown: Run) -> None:
         st.rerun()
     if is_new:
         st.caption(f":material/pause: {words.count(now.last_seq - shown.last_seq, 'more event')} since this was drawn.")
+    if now.goes_on:
+        beat(_REFRESH_MS, key=f"follow-beat|{shown.run_id}")
 
 
 def nothing_yet(run: Run) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.export.record import aside
 from ui.shell.engine_gate import GateStatus, gate
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded_fragment
 
 
 def start_engine() -> None:
@@ -27,7 +27,7 @@ def engine_note(at_first: GateStatus) -> None:
         _starting()
 
 
-@st.fragment(run_every=1.0)
+@guarded_fragment(run_every=1.0)
 def _starting() -> None:
     if gate().status is not GateStatus.STARTING:
         st.rerun()

@@ -12,7 +12,7 @@ from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.runs.manager import runs
 from ui.shell import workspace
-from ui.shell.guard import guarded
+from ui.shell.guard import guarded, guarded_fragment
 from ui.shell.navigation import lead_to
 from ui.shell.state import state
 from ui.stories import Story, stories
@@ -93,7 +93,7 @@ def _is_running(run_id: int | None) -> bool:
         return False
 
 
-@st.fragment(run_every=_REFRESH_S)
+@guarded_fragment(run_every=_REFRESH_S)
 def _wait(run_id: int) -> None:
     """Wait while the example runs. Other parts of the page may have seen its end earlier, so the page is rerun."""
     if not _is_running(run_id):

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from engine.model.changelog import RowKind
 from storage.model import Edge, Run
 from ui.shell import workspace
-from ui.shell.guard import guarded
+from ui.shell.guard import guarded, guarded_fragment
 from ui.shell.state import state
 
 _SLIDER: Final = "event-slider"
@@ -249,7 +249,7 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
         _beat(event)
 
 
-@st.fragment(run_every=_BEAT_S)
+@guarded_fragment(run_every=_BEAT_S)
 def _beat(event: int) -> None:
     st.session_state[_TICKS] += 1
     if st.session_state[_TICKS] > 1:

@@ -16,7 +16,7 @@ from ui.components.time_travel.key_state import key_state
 from ui.inspect.replaying import MOST, StillStarting, keys_before, plan_of, state_of, touched_keys
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate
-from ui.shell.guard import as_sentence, guarded
+from ui.shell.guard import as_sentence, guarded, guarded_fragment
 from ui.shell.state import state
 
 _NODE: Final = "state-node"
@@ -188,7 +188,7 @@ def _parsed(text: str) -> Key | None:
     return tuple(parts) if isinstance(parts, list) else None
 
 
-@st.fragment(run_every=_RETRY_S)
+@guarded_fragment(run_every=_RETRY_S)
 def _again() -> None:
     """Rerun the page once Spark is ready."""
     if gate().status.value == "ready":
