@@ -9,6 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from threading import Lock
 from typing import Final
+from weakref import WeakKeyDictionary
+
+import streamlit as st
 
 from engine.contract.source import Source
 from engine.errors import StudioError
@@ -29,6 +32,11 @@ _KEPT: Final = 64
 # Several at once, so that a preview that waits for a server does not delay those of other users of the process.
 _AT_ONCE: Final = 4
 _SERVED_S: Final = 60
+_KEY: Final = "preview-asker"
+
+
+class Asker:
+    """A session that asks for previews. It shows one at a time."""
 
 
 class Previews:
@@ -38,20 +46,24 @@ class Previews:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "preview")
         self._lock = Lock()
         self._asked: OrderedDict[str, Future[Preview]] = OrderedDict()
+        self._shown: WeakKeyDictionary[Asker, str] = WeakKeyDictionary()
 
-    def ask(self, key: str, make: Callable[[], Preview]) -> Future[Preview]:
-        """The cached or newly submitted preview of a key. A new key cancels the previews that have not started."""
+    def ask(self, key: str, make: Callable[[], Preview], asker: Asker) -> Future[Preview]:
+        """The cached or newly submitted preview of a key.
+
+        If the asker's last preview has not started and no other asker shows it, it is cancelled.
+        """
         with self._lock:
-            if key not in self._asked:
-                for other in self._asked.values():
-                    other.cancel()
+            last = self._shown.get(asker)
+            self._shown[asker] = key
+            if last is not None and last in self._asked and last not in self._shown.values():
+                self._asked[last].cancel()
+            # A preview that was cancelled before it started is submitted again.
+            if key not in self._asked or self._asked[key].cancelled():
                 self._asked[key] = self._pool.submit(make)
             self._asked.move_to_end(key)
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)[1].cancel()
-            # A preview that was cancelled before it started is submitted again.
-            if self._asked[key].cancelled():
-                self._asked[key] = self._pool.submit(make)
             return self._asked[key]
 
 
@@ -83,7 +95,14 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
         with looking_at(there), scratch("web") as web, fetching(web, BEGINNING):
             return first_records(plan, node_id, gate().spark, workspace.folder())
 
-    return previews().ask(key, ask)
+    return previews().ask(key, ask, _asker())
+
+
+def _asker() -> Asker:
+    found = st.session_state.to_dict().get(_KEY)
+    if not isinstance(found, Asker):
+        found = st.session_state[_KEY] = Asker()
+    return found
 
 
 def _stamps(plan: Plan) -> str:

@@ -50,7 +50,10 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
 @guarded_fragment()
 def _arriving(asked: Future[Preview], node_id: str) -> None:
     """Draw the records once they are computed. Nothing else is redrawn, so an open list stays open."""
-    if asked.done():
+    if asked.cancelled():
+        # It was dropped before it started, to make room for newer ones: the page asks again.
+        st.rerun()
+    elif asked.done():
         _show(asked, node_id)
     else:
         st.caption(":material/hourglass_top: Reading the first rows of the sources …")
