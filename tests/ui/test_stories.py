@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.examples import examples
+from storage import Store
+from ui.components.shell.story_bar import _run_of
 from ui.shell.navigation import VIEWS
 from ui.stories import stories
 
@@ -38,3 +40,14 @@ def test_a_story_has_five_or_six_steps_of_a_few_sentences(name: str) -> None:
     steps = stories()[name].steps
     assert 5 <= len(steps) <= 6
     assert all(20 < len(step.text) < 400 for step in steps)
+
+
+def test_a_story_opens_beside_a_run_of_its_example_that_cannot_be_read(store: Store) -> None:
+    example = examples()["01-word-frequency"]
+    known = store.runs.create(example.name, example.to_json())
+    newer = store.runs.create(example.name, '{"version": 99}')
+    for run in (known, newer):
+        store.runs.finish(run.run_id)
+    found = _run_of("01-word-frequency")
+    assert found is not None
+    assert found.run_id == known.run_id

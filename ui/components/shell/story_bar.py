@@ -11,6 +11,7 @@ from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.runs.manager import runs
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import workspace
 from ui.shell.guard import guarded, guarded_fragment
 from ui.shell.navigation import lead_to
@@ -36,11 +37,7 @@ def _run_of(name: str) -> Run | None:
     for title in runs.titles(limit=200):
         if title.status in (RunStatus.FINISHED, RunStatus.RUNNING) and title.name == document.name:
             run = runs.get(title.run_id)
-            try:
-                same = _without_places(Pipeline.from_json(run.document)) == document
-            except ValueError:
-                same = False
-            if same:
+            if _without_places(pipeline_of(run)) == document:
                 return run
     return None
 
