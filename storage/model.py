@@ -398,3 +398,13 @@ class Timeline:
     ends: Mapping[str, int]
     idle: Idle
     is_exact: bool
+
+    @property
+    def is_combined(self) -> bool:
+        """Whether several sources have a watermark; a single one needs no combining."""
+        return len(set(self.watermarks.column("source").to_pylist())) > 1
+
+    @property
+    def watermark(self) -> Any:
+        """The one line of the watermark, as seq and watermark_ms: of all sources combined, or of the only source."""
+        return self.combined if self.is_combined else self.watermarks.drop_columns(["source"])

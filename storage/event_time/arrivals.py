@@ -150,7 +150,7 @@ class Arrivals:
         bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
         late = {str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=run.tables.late), bounds)}
         fired = {str(row[0]): int(row[1]) for row in self._database.rows(_FIRES.format(fires=run.tables.fires), bounds)}
-        timed = {edge.node for edge in run.sources if any(column.time for column in edge.columns)}
+        timed = {edge.node for edge in run.timed_sources}
         operators: dict[str, OperatorTimes] = {}
         for edge in run.edges:
             above = run.holdbacks(edge.node)

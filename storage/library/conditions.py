@@ -121,7 +121,7 @@ class Conditions:
         """The current combined watermark, and the time of its last change; None while a source has no watermark."""
         marks = RunWatermarks(self.database, run)
         found = marks.before(run.last_seq + 1)
-        timed = [edge.node for edge in run.sources if any(column.time for column in edge.columns)]
+        timed = [edge.node for edge in run.timed_sources]
         counting = [found.get(name) for name in timed if name not in marks.ends and name not in idle]
         known = [mark for mark in counting if mark is not None]
         if not timed or len(known) < len(counting):

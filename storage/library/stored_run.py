@@ -63,6 +63,11 @@ class StoredRun:
         """The edges of the sources."""
         return tuple(edge for edge in self.edges if edge.role == "source")
 
+    @property
+    def timed_sources(self) -> tuple[Edge, ...]:
+        """The edges of the sources with an event time: the others have no watermark."""
+        return tuple(edge for edge in self.sources if any(column.time for column in edge.columns))
+
     @cached_property
     def outputs(self) -> Mapping[tuple[str, str], Edge]:
         """Its edges by node and port."""

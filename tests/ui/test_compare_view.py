@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from storage import Store
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
-from tests.ui.drawn import rows_of
+from tests.ui.drawn import rows_of, traces_of
+from ui.components.event_time.lag_chart import lags
+from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.shell.state import KEY
 
 
@@ -68,3 +72,34 @@ def test_a_run_alone_has_nothing_to_be_compared_with(store: Store, tmp_path: Pat
     app = open_view("compare", run=seeded_store.windows(store, tmp_path))
     assert app.info[0].value.startswith("There is only this run")
     assert {"Change the pipeline", "Run it again"} <= {button.label for button in app.button}
+
+
+def timed_and_untimed(store: Store, folder: Path) -> int:
+    """Clicks with an event time, joined with rates without one."""
+    pipeline = pipeline_of(
+        "clicks -> both:left -> out\nrates -> both:right",
+        clicks=rows("k bigint, ts bigint", rows=[[1, 1000 * at] for at in range(1, 6)], event_time="ts"),
+        rates=rows("k bigint, rate bigint", rows=[[1, at] for at in range(5)]),
+        both=("join", {"left_keys": ["k"], "right_keys": ["k"]}),
+        out=("sink", {"mode": "append"}),
+    )
+    return run_locally(store, folder, pipeline)
+
+
+def test_a_source_without_an_event_time_hides_no_watermark(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    left, right = timed_and_untimed(store, tmp_path), timed_and_untimed(store, tmp_path)
+    app = open_view("compare", run=left, versus=right)
+    app.segmented_control(key="compare-part").set_value("Event time").run()
+    lines = traces_of(app)
+    assert set(lines) == {f"run {left}", f"run {right}"}
+    assert [mark[-12:] for mark in lines[f"run {left}"]["y"]] == [
+        f"00:00:0{second}.000" for second in (1, 2, 3, 4, 5, 5)
+    ]
+
+
+def test_a_chart_of_all_sources_draws_the_only_watermark(store: Store, tmp_path: Path) -> None:
+    timeline = store.timeline.timeline(timed_and_untimed(store, tmp_path))
+    assert timeline.sources == ("clicks", "rates")
+    assert [lag for _, _, lag in lags(timeline)] == [1000] * 4
+    chart = watermark_pair_chart(timeline, timeline, ("one", "other"))
+    assert len(chart.data[0].x) == 6

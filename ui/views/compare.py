@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.model import Edge, Run
+from storage.model import Edge, Run, Timeline
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
@@ -136,8 +136,7 @@ class _Differences:
             st.caption("Neither run has an event time.")
             return
         grid(time_table(self.times, *self.names), key="compare-times", label="Event time compared")
-        timelines = workspace.store().timeline
-        left, right = (timelines.timeline(each.run_id) for each in (self.left, self.right))
+        left, right = (_timeline(each) for each in (self.left, self.right))
         draw_figure(watermark_pair_chart(left, right, self.names), "compare-watermarks")
 
     def _late(self) -> None:
@@ -178,6 +177,13 @@ class _Differences:
             on_pick=lambda seq: move_to(int(seq)),
             label="Changelogs compared",
         )
+
+
+def _timeline(run: Run) -> Timeline:
+    store = workspace.store()
+    # Only sources with an event time: with another source, there would be no combined watermark until its end.
+    timed = [edge.node for edge in store.runs.stored(run.run_id).timed_sources]
+    return store.timeline.timeline(run.run_id, sources=timed)
 
 
 def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:

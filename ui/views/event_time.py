@@ -270,10 +270,9 @@ def _rejected(run: Run) -> None:
 
 
 def _show(run: Run) -> None:
-    edges = workspace.store().runs.edges(run.run_id)
-    sources = [edge for edge in edges if edge.role == "source"]
-    timed = [edge for edge in sources if any(column.time for column in edge.columns)]
-    if not sources:
+    stored = workspace.store().runs.stored(run.run_id)
+    timed = list(stored.timed_sources)
+    if not stored.sources:
         nothing_yet(run)
     elif not timed:
         st.info(

@@ -190,8 +190,7 @@ def _draw_watermarks(chart: go.Figure, timeline: Timeline, scale: _Scale) -> Non
     by_source: dict[str, list[tuple[int, int]]] = {}
     for row in timeline.watermarks.to_pylist():
         by_source.setdefault(row["source"], []).append((row["seq"], row["watermark_ms"]))
-    # A source without an event time has no watermark; a single watermark needs no combining.
-    single = len(by_source) <= 1
+    single = not timeline.is_combined
     if not single:
         _draw_combined(chart, timeline, scale)
     for at, source in enumerate(timeline.sources):

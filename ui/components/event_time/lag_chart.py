@@ -19,8 +19,7 @@ _SYMBOLS = {"in time": "circle", "out of order": "diamond", "late": "x"}
 
 def lags(timeline: Timeline) -> list[tuple[int, str, int]]:
     """(event, state, event time minus the previous watermark in ms) of the drawn records that had a watermark."""
-    line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
-    steps = sorted((row["seq"], row["watermark_ms"]) for row in line.to_pylist())
+    steps = sorted((row["seq"], row["watermark_ms"]) for row in timeline.watermark.to_pylist())
     seqs = [seq for seq, _ in steps]
     lag_points = []
     for row in timeline.points.to_pylist():

@@ -16,10 +16,8 @@ def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]
         {"width": 2, "color": theme.series_color(3), "dash": "dash"},
     )
     for timeline, name, style in zip((left, right), names, styles, strict=True):
-        line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
-        steps = sorted(
-            (row["seq"], row["watermark_ms"]) for row in line.to_pylist() if row["watermark_ms"] < words.END_MS
-        )
+        rows = timeline.watermark.to_pylist()
+        steps = sorted((row["seq"], row["watermark_ms"]) for row in rows if row["watermark_ms"] < words.END_MS)
         if not steps:
             continue
         last = max(timeline.to_seq, steps[-1][0])
