@@ -77,6 +77,21 @@ def _holdbacks(above: Above, known: dict[int, Mapping[str, int]]) -> Mapping[str
     return known[id(above)]
 
 
+def without_delays(above: Above) -> Above:
+    """The same combination, of which no part is held back."""
+    return _without_delays(above, {})
+
+
+def _without_delays(above: Above, known: dict[int, Above]) -> Above:
+    """The same, with results already `known` by identity, as many paths may lead to one origin."""
+    if isinstance(above, str):
+        return above
+    if id(above) not in known:
+        inputs = [_without_delays(input_, known) for input_ in above.inputs]
+        known[id(above)] = meeting(inputs, is_union=above.is_union, node=above.made_by)
+    return known[id(above)]
+
+
 @dataclass(frozen=True)
 class Standing:
     """The state before some events: the combined watermark, and those of its inputs.

@@ -163,6 +163,21 @@ class RunWatermarks:
             {name: shifted(line, (shifts_ms or {}).get(name, 0)) for name, line in lines.items()}, above, self.idle
         )
 
+    def current(self) -> int | None:
+        """The combined watermark of the sources with an event time, after the last event; None while there is none.
+
+        It is MAX_WATERMARK once they all have ended. The whole run is read only if a source has been idle.
+        """
+        last = self._run.last_seq
+        timed = [edge.node for edge in self._run.timed_sources]
+        if any(self.idle.get(source) for source in timed):
+            lines = {source: self.line(source, last) for source in timed}
+            mark_ms = combined_watermark(lines, self._run.above_results, self.idle).at(last)
+        else:
+            known = self.before(last + 1) | dict.fromkeys(self.ends, MAX_WATERMARK)
+            mark_ms = min((known.get(source, MIN_WATERMARK) for source in timed), default=MIN_WATERMARK)
+        return None if mark_ms == MIN_WATERMARK else mark_ms
+
     @cached_property
     def _blocks(self) -> dict[str, tuple[list[int], list[int]]]:
         """The blocks of events in which each source has a watermark, and the highest watermark up to each block."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from engine.model.combining import Above, meeting
+from engine.model.combining import Above, meeting, without_delays
 from storage.database.run_tables import RunTables
 from storage.errors import UnknownEdge
 from storage.library.pipeline_document import Input, PipelineDocument
@@ -99,6 +99,13 @@ class StoredRun:
         if planned is not None and planned.above is not None:
             return planned.above
         return meeting([meeting([source], held_ms=by_ms) for source, by_ms in self.holdbacks(node).items()])
+
+    @property
+    def above_results(self) -> Above:
+        """How the watermarks of all sources are combined where the pipeline ends, without what operators hold back."""
+        read = {output[0] for inputs in self.pipeline.inputs.values() for _, output in inputs}
+        ends = dict.fromkeys(edge.node for edge in self.edges if edge.node not in read)
+        return meeting([without_delays(self.above(node)) for node in ends])
 
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""

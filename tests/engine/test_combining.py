@@ -8,7 +8,16 @@ from random import Random
 
 import pytest
 
-from engine.model.combining import Above, Combined, Standing, combined_watermark, followed, holdbacks_of, meeting
+from engine.model.combining import (
+    Above,
+    Combined,
+    Standing,
+    combined_watermark,
+    followed,
+    holdbacks_of,
+    meeting,
+    without_delays,
+)
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 
 A_AND_B = {"a": Timeline.of([(1, 10), (6, 15), (7, 40), (9, 60)]), "b": Timeline.of([(2, 20), (4, 30), (8, 50)])}
@@ -62,6 +71,7 @@ def test_one_input_is_itself_and_what_is_held_back_adds_up() -> None:
     assert meeting(["a"]) == "a"
     held = meeting([meeting(["a", "b"], held_ms=5), "a"], held_ms=2)
     assert holdbacks_of(held) == {"a": 7, "b": 7}
+    assert holdbacks_of(without_delays(held)) == {"a": 0, "b": 0}
     assert steps(held, {"a": Timeline.of([(1, 100)]), "b": Timeline.of([(2, 90), (3, MAX_WATERMARK)])}, {}) == [
         (2, 83),
         (3, 93),

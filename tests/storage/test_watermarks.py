@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import pytest
 
-from engine.model.combining import combined_watermark, meeting
+from engine.contract.recorder import Turn
+from engine.model.combining import Above, combined_watermark, meeting
 from engine.model.timeline import MAX_WATERMARK
+from storage import Store
 from storage.event_time.watermarks import Move, combined_before, lines_of
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 #                a            a            b            a             b
 CASES = {
@@ -39,3 +44,56 @@ def test_the_combined_watermark(moves: Sequence[Move], expected: list[tuple[int,
         before.append((seq, after))
         after = dict(expected).get(seq, after)
     assert found == before
+
+
+def current(
+    store: Store, folder: Path, moves: Sequence[Move], turns: Sequence[Turn] = (), *, is_union: bool = False
+) -> int | None:
+    """The current watermark of a run of the sources a and b, which meet, and of one without an event time."""
+    timed = [edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab"]
+    untimed = edge("rates", columns(v="bigint"), watermark_delay_ms=0)
+    both = edge("both", columns(ts="bigint*"))
+    wires = [("a", "both"), ("b", "both"), ("rates", "both")]
+    planned = plan(*timed, untimed, both, wires=wires)
+    above: Above = meeting(["a", "b"], is_union=is_union, held_ms=3)
+    nodes = [replace(node, above=above) if node.id == "both" else node for node in planned.explanation.nodes]
+    planned = replace(planned, explanation=replace(planned.explanation, nodes=tuple(nodes)))
+    marks = [
+        (seq, source, None if mark == MAX_WATERMARK else mark, mark, mark == MAX_WATERMARK)
+        for seq, source, mark in moves
+    ]
+    records = {"rates": [(max(seq for seq, *_ in moves), b"", "+I", (1,))]}
+    run = recorded(store, folder, planned, Epoch(records=records, watermarks=marks, turns=turns))
+    return store.replays.marks(run).current()
+
+
+CURRENT: dict[str, tuple[list[Move], list[Turn], int | None]] = {
+    "the lowest counts": ([(1, "a", 5), (2, "b", 9)], [], 5),
+    "a source without a watermark holds it back": ([(1, "a", 5)], [], None),
+    "one that has ended does not": ([(1, "a", 5), (2, "b", MAX_WATERMARK)], [], 5),
+    "all have ended": ([(1, "a", MAX_WATERMARK), (2, "b", MAX_WATERMARK)], [], MAX_WATERMARK),
+    "an idle source does not": ([(1, "a", 5), (2, "b", 9)], [Turn(2, "a", True)], 9),
+    "an idle source without a watermark does not": ([(1, "a", 5), (2, "a", 9)], [Turn(1, "b", True)], 9),
+    "the highest counts if all are idle": (
+        [(1, "a", 5), (2, "b", 9)],
+        [Turn(2, "a", True), Turn(2, "b", True)],
+        9,
+    ),
+    "it never falls": ([(1, "a", 5), (2, "b", 9), (3, "a", 6)], [Turn(2, "a", True), Turn(3, "a", False)], 9),
+}
+
+
+@pytest.mark.parametrize(("moves", "turns", "expected"), CURRENT.values(), ids=CURRENT)
+def test_the_current_watermark_follows_the_rule_of_the_engine(
+    store: Store, tmp_path: Path, moves: Sequence[Move], turns: Sequence[Turn], expected: int | None
+) -> None:
+    assert current(store, tmp_path, moves, turns) == expected
+
+
+@pytest.mark.parametrize(("is_union", "expected"), [(True, 30), (False, 9)])
+def test_the_current_watermark_waits_for_a_source_that_comes_back_unless_it_is_below_a_union(
+    store: Store, tmp_path: Path, is_union: bool, expected: int
+) -> None:
+    moves = [(1, "a", 5), (2, "b", 9), (3, "a", 6), (4, "b", 30)]
+    turns = [Turn(2, "a", True), Turn(3, "a", False)]
+    assert current(store, tmp_path, moves, turns, is_union=is_union) == expected

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
 from engine.contract.live import Live
-from engine.contract.recorder import LiveProgress, SourceProgress
+from engine.contract.recorder import LiveProgress, SourceProgress, Turn
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
 from storage.recording.retention import Keep
+from tests.storage.written_runs import Epoch, columns, edge, plan
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
 from ui.components.runs import run_list
@@ -245,3 +247,33 @@ def test_a_run_that_another_session_deletes_while_it_is_shown_is_said_by_the_pag
     app = open_view("run", run=run.run_id)
     assert [warning.value for warning in app.warning] == [f"There is no run {run.run_id}; it may have been deleted."]
     assert not app.error
+
+
+def test_the_watermark_of_a_live_run_whose_sources_are_all_idle_is_the_highest(
+    store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    begun = threading.Event()
+    sources = tuple(edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab")
+    epoch = Epoch(
+        records={"a": [(1, b"", "+I", (1000,))], "b": [(2, b"", "+I", (9000,))]},
+        watermarks=[(1, "a", 1000, 1000, False), (2, "b", 9000, 9000, False)],
+        turns=[Turn(2, "a", True), Turn(2, "b", True)],
+    )
+
+    def hold(job: Job, own: Store) -> None:
+        recorder = own.record(job.run_id)
+        recorder.begin(plan(*sources))
+        recorder.commit(epoch.write(tmp_path, sources))
+        idle = {name: SourceProgress(is_idle=True) for name in "ab"}
+        job.progress.live = LiveProgress("waiting", 0.1, 0, idle)
+        begun.set()
+        job.cancel.wait(20)
+
+    manager = RunManager(store, execute=hold)
+    runs.use(manager)
+    run_id = manager.start(Pipeline(), live=Live())
+    assert begun.wait(10)
+    app = open_view("run", run=run_id)
+    assert {each.label: each.value for each in app.metric}["Watermark"] == "1970-01-01 00:00:09.000"
+    manager.cancel(run_id)
+    assert manager.wait(run_id, 10)

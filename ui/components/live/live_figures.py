@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from typing import Final
 
 import streamlit as st
@@ -46,8 +45,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             height="stretch",
         )
         if _has_event_time(store, run):
-            idle = [name for name, source in progress.sources.items() if source.is_idle] if progress else []
-            _time_figures(run, _watermark(store, run, idle))
+            _time_figures(run, store.replays.marks(run.run_id).current() if run.last_seq else None)
     if progress is None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
@@ -67,8 +65,8 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
 
 def _has_event_time(store: Store, run: Run) -> bool:
     """Whether any source has an event time: without one, there is no watermark, and nothing is late."""
-    edges = store.runs.edges(run.run_id)
-    return not edges or any(column.time for edge in edges if edge.role == "source" for column in edge.columns)
+    stored = store.runs.stored(run.run_id)
+    return not stored.is_begun or bool(stored.timed_sources)
 
 
 def _time_figures(run: Run, mark: int | None) -> None:
@@ -98,17 +96,6 @@ def rate(epochs: tuple[Epoch, ...]) -> float:
         return 0.0
     seconds = (epochs[-1].committed_at - epochs[0].committed_at).total_seconds()
     return sum(each.events for each in epochs[1:]) / seconds if seconds > 0 else 0.0
-
-
-def _watermark(store: Store, run: Run, idle: Collection[str]) -> int | None:
-    """The combined watermark: the lowest of the sources that go on and are not idle; if all are idle, of all."""
-    if not run.last_seq:
-        return None
-    marks = store.replays.marks(run.run_id)
-    found = marks.before(run.last_seq + 1)
-    going_on = {name: mark for name, mark in found.items() if name not in marks.ends}
-    counting = [mark for name, mark in going_on.items() if name not in idle] or list(going_on.values())
-    return min(counting, default=MAX_WATERMARK if found else None)
 
 
 def _behind(mark: int | None) -> str | None:
