@@ -26,7 +26,7 @@ class Overlay:
     counts: Mapping[tuple[str, str], Mapping[str, int]]
 
     @property
-    def is_live(self) -> bool:
+    def goes_on(self) -> bool:
         """Whether the run goes on."""
         return self.run.goes_on
 

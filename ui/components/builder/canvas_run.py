@@ -26,14 +26,14 @@ def run_line(shown: Overlay) -> None:
     run = shown.run
     run_look = look(run, shown.job)
     took = seconds(run, shown.job)
-    phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
+    phase = shown.job.progress.phase if shown.job is not None and shown.goes_on else ""
     on = f"on {run.engine}" if len(names()) > 1 else ""
-    reads = read_so_far(shown.job.progress) if shown.job is not None and shown.is_live else ""
+    reads = read_so_far(shown.job.progress) if shown.job is not None and shown.goes_on else ""
     made = reads or words.count(run.records, "changelog record")
     parts = [phase, words.elapsed(took) if took is not None else "", made, on]
     st.badge(f"Run {run.run_id} {run_look.word}", icon=run_look.icon, color=run_look.color)  # type: ignore[arg-type]
     st.caption(" · ".join(part for part in parts if part), width="content")
-    if shown.is_live:
+    if shown.goes_on:
         if shown.run.is_live:
             stop_button(run, key="canvas-stop", kind="tertiary")
         else:
@@ -53,7 +53,7 @@ def run_failure(shown: Overlay) -> None:
 
 def run_watch(shown: Overlay) -> None:
     """Redraw the page while the run goes on. Call it last: it may see newer progress than the rest of the page."""
-    if shown.is_live:
+    if shown.goes_on:
         st.session_state[_DRAWN] = shown.signature
         _watch()
 

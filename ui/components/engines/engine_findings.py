@@ -37,9 +37,9 @@ _ASKED: Final = {
 }
 
 
-def engine_findings(test: EngineTest, *, is_live: bool, stop: Callable[[Engine], None]) -> None:
+def engine_findings(test: EngineTest, *, is_running: bool, stop: Callable[[Engine], None]) -> None:
     """Draw the findings, and refresh them while the test runs. stop: ends the test."""
-    if is_live:
+    if is_running:
         _going_on(test, stop)
     else:
         _findings(test)

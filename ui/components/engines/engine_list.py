@@ -110,7 +110,7 @@ def _engine(each: Known, *, is_running: bool) -> None:
                     _ask_to_remove(engine)
         st.caption(_facts(each))
         if test is not None:
-            engine_findings(test, is_live=is_testing, stop=_stop)
+            engine_findings(test, is_running=is_testing, stop=_stop)
 
 
 def _facts(each: Known) -> str:
