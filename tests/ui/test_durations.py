@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ui.forms.durations import durations_to, format_duration, parse_duration
+from ui.shell import words
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,9 @@ from ui.forms.durations import durations_to, format_duration, parse_duration
         ("500", 500),
         ("1 h 30 min", 5_400_000),
         ("1.5 s", 1500),
+        ("1.001 s", 1001),
+        ("8.2 min", 492_000),
+        ("4.1 h", 14_760_000),
         ("2 days", 172_800_000),
         (" 5 Minutes ", 300_000),
         ("1 min, 5 s", 65_000),
@@ -29,7 +33,22 @@ def test_a_length_of_time_is_read(text: str, ms: int) -> None:
     assert parse_duration(text) == ms
 
 
-@pytest.mark.parametrize("text", ["", "ten seconds", "10 parsecs", "s", "10 s later", "0.5 ms", "1:30"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ten seconds",
+        "10 parsecs",
+        "s",
+        "10 s later",
+        "0.5 ms",
+        "1:30",
+        f"1.{'0' * 40}1 s",
+        "9" * 20,
+        "9" * 400,
+        f"{'9' * 5000} h",
+    ],
+)
 def test_what_is_no_length_of_time_is_not_guessed_at(text: str) -> None:
     assert parse_duration(text) is None
 
@@ -37,6 +56,7 @@ def test_what_is_no_length_of_time_is_not_guessed_at(text: str) -> None:
 @given(st.integers(min_value=-(10**12), max_value=10**12))
 def test_what_is_shown_reads_back_as_the_same(ms: int) -> None:
     assert parse_duration(format_duration(ms)) == ms
+    assert parse_duration(words.duration(ms)) == ms
 
 
 def test_there_are_few_round_ones_to_choose_from_whatever_the_longest_is() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, localcontext
 from typing import Final
 
 _UNITS: Final = {
@@ -26,6 +27,8 @@ _UNITS: Final = {
 }
 _SHORT: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 _CHOICES: Final = 200
+# Durations are 64-bit integers in the engine.
+_LONGEST_MS: Final = (1 << 63) - 1
 # Round steps, from a millisecond to a day.
 _STEPS_MS: Final = (
     *(digit * scale for scale in (1, 10, 100) for digit in (1, 2, 5)),
@@ -39,17 +42,19 @@ def parse_duration(text: str) -> int | None:
     rest = text.strip()
     sign = -1 if rest.startswith("-") else 1
     rest = rest.lstrip("-+ ").lower()
-    total, at = 0.0, 0
-    while at < len(rest):
-        match = _PART.match(rest, at)
-        if match is None or (match[2] or "ms") not in _UNITS:
+    total, at = Decimal(0), 0
+    # Enough digits for an exact sum: a factor adds at most 8 to those of the text.
+    with localcontext(prec=len(rest) + 20):
+        while at < len(rest):
+            match = _PART.match(rest, at)
+            if match is None or (match[2] or "ms") not in _UNITS:
+                return None
+            total += Decimal(match[1]) * _UNITS[match[2] or "ms"]
+            at = match.end()
+            while at < len(rest) and rest[at] in " ,":
+                at += 1
+        if not rest or total > _LONGEST_MS or total != int(total):
             return None
-        total += float(match[1]) * _UNITS[match[2] or "ms"]
-        at = match.end()
-        while at < len(rest) and rest[at] in " ,":
-            at += 1
-    if not rest or total != int(total):
-        return None
     return sign * int(total)
 
 
