@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.contract.operator import Operator
 from engine.contract.source import Source
@@ -15,7 +18,7 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
 from ui.builder.editing import operator_class
 from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
-from ui.forms.grid import parse_rows, row_text
+from ui.forms.grid import edited_rows, parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
 from ui.shell.engine_gate import EngineStarting
@@ -109,6 +112,13 @@ def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     [
         (["Hello", 1], ["string", "bigint"], "Hello, 1"),
         (["a, b", None], ["string", "bigint"], '"a, b",'),
+        (["", None, 'say "hi"'], ["string", "string", "string"], '"", , "say ""hi"""'),
+        ([" a", '5" pipe', "[b]"], ["string", "string", "string"], '" a", "5"" pipe", "[b]"'),
+        (["[a]", 1], ["string", "bigint"], '"[a]", 1'),
+        (["two\nlines", 1], ["string", "bigint"], '["two\\nlines", 1]'),
+        ([None], ["string"], "[null]"),
+        ([5, "5"], ["string", "bigint"], '[5, "5"]'),
+        (["1.5000000000000000000001"], ["decimal(38,30)"], "1.5000000000000000000001"),
         ([None, 2.5], ["bigint", "double"], ", 2.5"),
         ({"watermark": 5000}, ["bigint"], '{"watermark": 5000}'),
         (["+I", "x", 7], ["kind", "string", "timestamp"], "+I, x, 7"),
@@ -116,10 +126,59 @@ def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     ],
 )
 def test_a_row_is_written_as_a_line_and_read_back(row: object, types: list[str], text: str) -> None:
-    assert row_text(row, len(types)) == text
+    assert row_text(row, types) == text
     assert parse_rows(text, types) == [row]
+
+
+CELLS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.text('a1.- ,"[]{}\\\r\n\t\x85\u2028', max_size=4)
+)
+TYPES = [
+    "string",
+    "kind",
+    "bigint",
+    "double",
+    "decimal(10,2)",
+    "boolean",
+    "date",
+    "timestamp",
+    "array<bigint>",
+    "binary",
+]
+
+
+@given(st.data())
+def test_every_row_is_one_line_that_is_read_back_with_the_same_values(data: st.DataObject) -> None:
+    types = data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    cells = CELLS | st.lists(CELLS, max_size=2)
+    rows = data.draw(st.lists(st.lists(cells, min_size=1, max_size=3) | st.dictionaries(st.text(), cells)))
+    text = "\n".join(row_text(row, types) for row in rows)
+    read = parse_rows(text, types)
+    assert list(map(json.dumps, read)) == list(map(json.dumps, rows))
+    assert "\n".join(row_text(row, types) for row in read) == text
 
 
 def test_a_line_that_cannot_be_read_stays_as_it_was_typed() -> None:
     assert parse_rows('{"watermark": ', ["bigint"]) == ['{"watermark": ']
     assert parse_rows("Hello, many", ["string", "bigint"]) == [["Hello", "many"]]
+    assert parse_rows('"two\nlines", 1', ["string", "bigint"]) == ['"two', ['lines"', 1]]
+    assert parse_rows('"a" b, 1', ["string", "bigint"]) == ['"a" b, 1']
+    assert parse_rows("[" * 100_000, ["string"]) == ["[" * 100_000]
+
+
+def test_quotes_and_spaces_around_values_are_read_as_in_csv() -> None:
+    types = ["string", "string", "bigint"]
+    assert parse_rows('a , "b" ,"7"\r\n,, ', types) == [["a ", "b", 7], [None, None, None]]
+    assert parse_rows('5" pipe,"",""', types) == [['5" pipe', "", None]]
+
+
+def test_cells_that_were_not_edited_keep_their_values() -> None:
+    rows = [["", 5, "1.50"], [None, "7", True]]
+    columns = {"word": "string", "other": "string", "amount": "decimal(10,2)"}
+    edits = {"edited_rows": {"0": {"amount": "2.5"}}, "added_rows": [{"word": "x"}], "deleted_rows": []}
+    assert edited_rows(rows, edits, columns) == [["", 5, 2.5], [None, "7", True], ["x", None, None]]

@@ -1,16 +1,18 @@
 """Rows of data typed in: as a table, or as text with one row per line. Both write the same rows.
 
-A row is a list of values. As text it is written like CSV. Other rows are written as JSON: an object by column name, or
-`{"watermark": 5000}`.
+A row is a list of values. As text it is written like CSV: nothing between two commas is NULL, and `""` is the empty
+string. Other rows are written as JSON: an object by column name, `{"watermark": 5000}`, or a list of values that CSV
+would change, such as `[null]`, `["two\\nlines"]` or a number in a STRING column. Every row is one line, which is read
+back with the same values.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 import zlib
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 import pandas as pd
@@ -28,6 +30,14 @@ _UNTOUCHED: Final[dict[str, Any]] = {"edited_rows": {}, "added_rows": [], "delet
 _TABLE: Final = "Table"
 _TEXT: Final = "Text"
 _COLUMN_HINT: Final = "Add columns first, then enter their values here."
+_TEXT_HELP: Final = (
+    'Values are separated by commas. Nothing between two commas is NULL, and "" is the empty string. A value with a '
+    "comma or a quote is written in quotes. A row can also be a JSON list or object."
+)
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+# A quoted value, or one without a quote at its beginning; a quote inside it is a character like any other.
+_VALUE: Final = re.compile(r' *+(?:"((?:[^"]|"")*+)" *|([^",][^,]*|))(?:,|\Z)')
+_NEEDS_QUOTES: Final = re.compile(r'\A\s|\s\Z|[,"]|\A[\[{]|\A\Z')
 
 
 def grid_field(field: Field, form: FormContext) -> None:
@@ -84,18 +94,14 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     # A table with other columns needs another key.
     key = form.key(f"{field.name}.{zlib.crc32(repr(columns).encode())}")
     # The edits of the table refer to the rows at the time when it was drawn first.
-    base = remembered(f"{key}|base", {"rows": [[_shown(value) for value in item] for item in items]})["rows"]
+    base = remembered(f"{key}|base", {"rows": [list(item) for item in items]})["rows"]
     names = list(columns)
-
-    def rows(edits: Any) -> object:
-        edited = _applied(base, edits or {}, names)
-        return [[_read(value, columns[name]) for name, value in zip(names, row, strict=True)] for row in edited]
-
-    form.bind(field, key, _UNTOUCHED, rows)
+    form.bind(field, key, _UNTOUCHED, lambda edits: edited_rows(base, edits or {}, columns))
     config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
     if KIND in columns and columns[KIND] == "kind":
         config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
-    frame = pd.DataFrame({name: pd.Series([row[at] for row in base], dtype=object) for at, name in enumerate(names)})
+    shown = {name: pd.Series([_shown(row[at]) for row in base], dtype=object) for at, name in enumerate(names)}
+    frame = pd.DataFrame(shown)
     st.data_editor(
         frame,
         num_rows="dynamic",
@@ -106,16 +112,18 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     )
 
 
-def _applied(base: Sequence[list[Any]], edits: dict[str, Any], names: Sequence[str]) -> list[list[Any]]:
+def edited_rows(base: Sequence[list[Any]], edits: dict[str, Any], columns: dict[str, str]) -> list[list[Any]]:
+    """The rows after the edits of the table; cells that were not edited keep their values."""
+    names = list(columns)
     rows: list[list[Any] | None] = [list(row) for row in base]
     for at, changes in edits.get("edited_rows", {}).items():
         row = rows[int(at)]
         if row is not None:
             for name, value in changes.items():
-                row[names.index(name)] = value
+                row[names.index(name)] = _read(value, columns[name])
     for at in edits.get("deleted_rows", []):
         rows[at] = None
-    added = [[row.get(name) for name in names] for row in edits.get("added_rows", [])]
+    added = [[_read(row.get(name), columns[name]) for name in names] for row in edits.get("added_rows", [])]
     return [row for row in rows if row is not None] + added
 
 
@@ -123,42 +131,65 @@ def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[s
     key = form.key(field.name)
     names = ", ".join(columns) or "value, value"
 
-    text = "\n".join(row_text(item, len(columns)) for item in items)
-    form.bind(field, key, text, lambda typed: parse_rows(typed, list(columns.values())))
+    types = list(columns.values())
+    text = "\n".join(row_text(item, types) for item in items)
+    form.bind(field, key, text, lambda typed: parse_rows(typed, types))
     st.text_area(
         f"{field.title}, one per line: {names}",
         text,
         height=min(max(len(items) + 2, 5), 14) * 24,
         key=key,
         placeholder=names,
+        help=_TEXT_HELP,
     )
 
 
-def row_text(item: Any, width: int) -> str:
-    """One row as a line: CSV if it is a plain list with a value per column, else JSON."""
+def row_text(item: Any, types: Sequence[str]) -> str:
+    """One row as a line that `parse_rows` reads back: CSV if that keeps every value, else JSON."""
     if isinstance(item, str):
         return item
-    if not isinstance(item, list) or len(item) != width or any(isinstance(value, (list, dict)) for value in item):
-        return json.dumps(item, ensure_ascii=False)
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(["" if value is None else _shown(value) for value in item])
-    return line.getvalue().replace(",", ", ") if '"' not in line.getvalue() else line.getvalue()
+    exact = json.dumps(item, ensure_ascii=False)
+    if not isinstance(item, list) or len(item) != len(types) or any(isinstance(v, (list, dict)) for v in item):
+        return exact
+    line = ", ".join("" if value is None else _quoted(value) for value in item).rstrip()
+    return line if json.dumps(parse_rows(line, types), ensure_ascii=False) == f"[{exact}]" else exact
 
 
 def parse_rows(text: str, types: Sequence[str]) -> list[Any]:
-    """The rows of a text. A line of invalid JSON stays a text, and the model's validation reports it."""
+    """The rows of a text. A line that is neither JSON nor CSV stays a text, and the model's validation reports it."""
     rows: list[Any] = []
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):
         if line.strip().startswith(("[", "{")):
             try:
                 rows.append(json.loads(line))
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 rows.append(line)
         elif line.strip():
-            values = next(csv.reader([line], skipinitialspace=True))
+            values = _values(line)
+            if values is None:
+                rows.append(line)
+                continue
             known = types if len(types) == len(values) else ["?"] * len(values)
             rows.append([_read(value, type_) for value, type_ in zip(values, known, strict=True)])
     return rows
+
+
+def _values(line: str) -> list[str | None] | None:
+    """The values of a line of CSV, None if there is nothing; or None if a quoted value is not closed or goes on."""
+    values: list[str | None] = []
+    at, goes_on = 0, True
+    while goes_on:
+        found = _VALUE.match(line, at)
+        if found is None:
+            return None
+        values.append(found[1].replace('""', '"') if found[1] is not None else found[2] or None)
+        at, goes_on = found.end(), found[0].endswith(",")
+    return values
+
+
+def _quoted(value: Any) -> str:
+    text = _shown(value) or ""
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
 def _shown(value: Any) -> str | None:
@@ -169,14 +200,19 @@ def _shown(value: Any) -> str | None:
 
 def _read(value: Any, type_: str) -> Any:
     """A cell's text as a value of that type in the document; a text that does not fit the type stays a text."""
-    if not isinstance(value, str) or type_ in ("string", "kind"):
-        return value if value != "" or type_ == "string" else None
+    if not isinstance(value, str) or type_ == "string":
+        return value
+    if type_ == "kind":
+        return value or None
     text = value.strip()
     if not text:
         return None
     if is_numeric(type_) or type_ in ("boolean", "?") or type_.startswith(("timestamp", "array", "map", "struct")):
         try:
-            return json.loads(text.lower() if type_ == "boolean" else text)
-        except json.JSONDecodeError:
+            parsed = json.loads(text.lower() if type_ == "boolean" else text)
+            # A DECIMAL can have more digits than a JSON number keeps.
+            is_decimal = type_.startswith("decimal") and isinstance(parsed, float)
+            return text if is_decimal and Decimal(text) != Decimal(repr(parsed)) else parsed
+        except (ValueError, RecursionError, ArithmeticError):
             return text
     return text
