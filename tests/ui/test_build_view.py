@@ -98,6 +98,14 @@ def test_what_does_not_validate_is_kept_and_said_at_its_field(store: Store, open
     assert kept(store) == examples()["05-window-join"]
 
 
+def test_a_path_in_the_home_of_an_unknown_user_is_said_at_its_field(store: Store, open_draft: OpenDraft) -> None:
+    path = "~nobody-of-that-name/x.csv"
+    app = open_draft(Pipeline(name="p", nodes=(Node(id="read", operator="csv", parameters={"path": path}),)), "read")
+    assert not app.error
+    assert labelled(app.text_input, "File").value == path
+    assert any("the home of a user that does not exist" in text.value for text in app.markdown)
+
+
 def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_canvas_away(
     store: Store, open_draft: OpenDraft, analyzer: KnowsColumns, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,3 +41,4 @@ def test_the_first_lines_of_a_text_file_are_shown_and_nothing_of_others(tmp_path
     assert first_lines(text, most=2) == ["a,b", "x" * 160 + "…"]
     assert first_lines(other) == []
     assert first_lines(tmp_path / "missing.csv") == []
+    assert first_lines(tmp_path / "nul\0.csv") == []

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, SourceError
+from engine.reading.files.found import local_place
 from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
 from engine.registry import sources
@@ -47,8 +48,7 @@ def file_field(field: Field, form: FormContext) -> None:
         )
         if _takes_text(form):
             _paste(field, form)
-    place = _resolved(str(value))
-    if value and may_be_read(place) and (lines := first_lines(place, most=4)):
+    if value and (lines := _beginning(str(value), form)):
         st.code("\n".join(lines), language=None)
 
 
@@ -80,5 +80,11 @@ def _paste(field: Field, form: FormContext) -> None:
     )
 
 
-def _resolved(path: str) -> Path:
-    return workspace.folder() / Path(path).expanduser()
+def _beginning(path: str, form: FormContext) -> list[str]:
+    """The first lines of the file, if it is a text file that may be read."""
+    try:
+        place = local_place(path, workspace.folder(), form.node.id)
+    except SourceError:
+        # The check of the pipeline reports it at this field.
+        return []
+    return first_lines(place, most=4) if may_be_read(place) else []

@@ -48,7 +48,8 @@ def first_lines(path: Path, most: int = 8, width: int = 160) -> list[str]:
     try:
         with path.open("rb") as file:
             raw = file.read(64 * 1024)
-    except OSError:
+    except (OSError, ValueError):
+        # ValueError: a name that no file can have.
         return []
     if b"\0" in raw:
         return []

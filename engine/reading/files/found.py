@@ -73,6 +73,15 @@ def local_file(path: Path, name: str) -> InputFile:
     return InputFile(str(path), name, status.st_size, status.st_mtime_ns, None, str(path))
 
 
+def local_place(path: str, folder: Path, node: str) -> Path:
+    """The place of a path on this machine, relative to a folder. Raises SourceError for the home of an unknown user."""
+    try:
+        return Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
+    except RuntimeError as error:
+        message = f"path: {path[:80]!r} begins with the home of a user that does not exist; give the full path."
+        raise SourceError(message, node, "path") from error
+
+
 def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
     """The files of a path, by name. In a folder, those with one of the endings, compressed or not.
 
@@ -86,11 +95,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         if not may_be_read(path):
             raise SourceError(refused(path), node, "path")
         return _stored_files(path, node, endings, elsewhere())
-    try:
-        place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
-    except RuntimeError as error:
-        message = f"path: {path[:80]!r} begins with the home of a user that does not exist; give the full path."
-        raise SourceError(message, node, "path") from error
+    place = local_place(path, folder, node)
     if not (glob.has_magic(path) or may_be_read(place)):
         raise SourceError(refused(path), node, "path")
     try:
