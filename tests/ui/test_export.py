@@ -125,3 +125,14 @@ def test_what_users_wrote_is_text() -> None:
     without_charts = re.sub(r'<script type="application/json">.*?</script>', "", body)
     assert "<img" not in without_charts
     assert "</script><script>alert(1)" not in body
+
+
+@pytest.mark.parametrize("text", ["<!-- <script>", "</script>", "<!--", "a < b\\<", "]]>&lt;"])
+def test_a_chart_with_any_text_is_read_back_as_json(text: str) -> None:
+    spec = json.dumps({"data": [{"hovertext": [text]}], "layout": {}})
+    [chart] = re.findall(
+        r"<script type=\"application/json\">(.*?)</script>",
+        page_as_html("a", "b", [element("plotly_chart", spec=spec)]),
+    )
+    assert "<" not in chart
+    assert json.loads(chart)["data"] == [{"hovertext": [text]}]

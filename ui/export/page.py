@@ -141,8 +141,8 @@ def _chart(spec: str) -> str:
     for name in ("xaxis", "yaxis"):
         layout.setdefault(name, {})["automargin"] = True
     text = json.dumps({"data": figure.get("data", []), "layout": layout}, ensure_ascii=False)
-    # No text may end the script element that contains it.
-    safe = text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    # No text may end the script element that contains it, or begin a comment in it.
+    safe = text.replace("<", "\\u003c")
     return f'<div class="chart"><script type="application/json">{safe}</script></div>'
 
 
