@@ -5,6 +5,7 @@ word_count   words -> inner -> outer -> out; no event time; -U +U pairs and a ca
 windows      clicks -> per_window -> out; watermark delay 5000; two of six records late, two rows rejected;
              with a delay of 12000 nothing is late
 two_sources  orders and payments -> both; the combined watermark is held back by payments
+marked_up    notes -> out; one record whose text is HTML and Markdown
 future       clicks from a file -> per_window -> out; the time of record 8 is an hour ahead, and the 12 records after
              it are late; two lines rejected
 failed       words -> ratio; Spark refused an expression before the first epoch
@@ -42,6 +43,16 @@ def words_counted() -> Pipeline:
         out=("sink", {"mode": "changelog"}),
     )
     return pipeline.model_copy(update={"name": "word count"})
+
+
+def marked_up(store: Store, folder: Path) -> int:
+    """A record whose text is HTML and Markdown."""
+    pipeline = pipeline_of(
+        "notes -> out",
+        notes=rows("note string, ts bigint", rows=[["<b>`x`</b>", BASE]], event_time="ts"),
+        out=("sink", {"mode": "changelog"}),
+    )
+    return run_locally(store, folder, pipeline)
 
 
 def example(store: Store, folder: Path, last: tuple[int, int] = (2, 1)) -> int:

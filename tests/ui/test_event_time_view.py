@@ -10,6 +10,7 @@ from storage import Store
 from storage.event_time.late import Sorted
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of, traces_of
 from ui.shell.state import KEY
@@ -39,6 +40,11 @@ def test_hovering_a_record_says_what_it_is_and_its_window(seeded: dict[str, int]
         "<br>in per_window [2001-09-09 01:47:30, 01:47:40)"
     )
     assert traces["late"]["text"][0].endswith("too late for per_window [2001-09-09 01:48:20, 01:48:30)")
+
+
+def test_the_text_of_a_record_is_no_html_in_the_chart(store: Store, open_view: OpenView, tmp_path: Path) -> None:
+    traces = traces_of(open_view("event_time", run=seeded_store.marked_up(store, tmp_path)))
+    assert "note=&lt;b&gt;`x`&lt;/b&gt;" in traces["in time"]["text"][0]
 
 
 def test_the_watermark_is_a_step_line_that_leaves_at_the_end_of_its_source(

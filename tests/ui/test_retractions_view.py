@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from engine.model.changelog import RowKind
 from storage import Store
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
 from ui.shell.theme import KIND_COLORS
@@ -51,6 +53,16 @@ def test_the_last_record_of_the_event_is_traced_to_its_sources(seeded: dict[str,
     assert current_rows(app, "retraction-cascade")[0][0] == "out"
 
 
+def test_the_traced_record_is_shown_as_code_whatever_its_text_is(
+    store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    app = open_view("retractions", run=seeded_store.marked_up(store, tmp_path), event=1)
+    shown = [text.value for text in app.markdown if text.value.startswith("**Where this record comes from**")]
+    assert shown == [
+        "**Where this record comes from**: out emits `note=<b>x</b>, ts=1000000000000`, because of event 1"
+    ]
+
+
 def test_the_operators_of_a_cascade_say_how_they_work_and_what_computes_them(
     seeded: dict[str, int], open_view: OpenView
 ) -> None:
@@ -58,7 +70,7 @@ def test_the_operators_of_a_cascade_say_how_they_work_and_what_computes_them(
     assert [text.value for text in how.markdown] == [
         "**inner** · without retraction: words only inserts, so rows are only added to their group and no group is "
         "ever deleted.",
-        "**outer** · with retraction: inner emits [I,UB,UA], so rows are also retracted from their group; a group "
+        "**outer** · with retraction: inner emits \\[I,UB,UA\\], so rows are also retracted from their group; a group "
         "without rows is deleted.",
         "**out** · changelog: every record is written with its kind.",
     ]

@@ -76,6 +76,12 @@ def test_a_script_that_is_wrong_is_marked_and_changes_nothing(store: Store, open
     assert kept(store) == before
 
 
+def test_the_error_of_a_script_is_no_markdown(open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["01-word-frequency"])
+    editor(app).set_value(script(app).replace("SELECT word,", "SELECT `![t](http://host)`,")).run()  # type: ignore[attr-defined]
+    assert any("!\\[t\\](http:" in error.value for error in app.error)
+
+
 def test_a_script_from_elsewhere_replaces_the_document(store: Store, open_draft: OpenDraft) -> None:
     app = open_draft(Pipeline())
     pasted = (

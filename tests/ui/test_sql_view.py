@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
@@ -26,6 +28,16 @@ def test_a_query_of_ones_own_is_answered_with_a_chart_where_columns_fit(
     assert rows_of(app, "sql-result")[0] == ["1", "1000000050000"]
     assert app.get("plotly_chart")
     assert any("6 rows" in markdown.value for markdown in app.markdown)
+
+
+def test_the_texts_of_a_result_are_no_html_in_the_chart(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("sql", run=seeded["word_count"])
+    app.text_area(key="sql-text").set_value("SELECT '<b>' AS \"<i>\", 1 AS n UNION ALL SELECT 'c', 2 ORDER BY n").run()
+    app.button(key="sql-ask").click().run()
+    [chart] = app.get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    assert spec["data"][0]["x"] == ["&lt;b&gt;", "c"]
+    assert spec["layout"]["xaxis"]["title"]["text"] == "&lt;i&gt;"
 
 
 def test_what_may_not_be_asked_is_a_sentence(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -103,3 +103,14 @@ def test_a_float_is_shown_without_what_adding_left_of_it() -> None:
 )
 def test_a_name_is_no_markdown(text: str, shown: str) -> None:
     assert words.escaped(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a=1", "`a=1`"), ("`a` :red[b]", "`a :red[b]`"), ("a\n\nb", "`a  b`"), ("`", "` `")]
+)
+def test_code_is_not_ended_by_what_is_in_it(text: str, shown: str) -> None:
+    assert words.code(text) == shown
+
+
+def test_a_text_in_a_chart_is_no_html() -> None:
+    assert words.in_chart("<a href='x'>a</a> &lt;") == "&lt;a href='x'&gt;a&lt;/a&gt; &amp;lt;"

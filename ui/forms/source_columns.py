@@ -182,7 +182,7 @@ def _proposal(form: FormContext, proposals: Sequence[TimeProposal]) -> None:
             )
         elif not is_chosen:
             st.button(
-                f"Use {best.column} as event time",
+                f"Use {escaped(best.column)} as event time",
                 key=form.key("event_time.proposed"),
                 type="tertiary",
                 on_click=guarded(_set_time),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from html import escape
 from typing import Final
 
 END_MS: Final = (1 << 63) - 1
@@ -123,6 +124,16 @@ def at_line(line: int) -> str:
 def record(names: Sequence[str], values: Sequence[object]) -> str:
     """A record in one line: `id=5, ts=1000000111000`."""
     return ", ".join(f"{name}={value(cell)}" for name, cell in zip(names, values, strict=True))
+
+
+def code(text: str) -> str:
+    """Text as inline code for Markdown, on one line and without backticks, which would end it."""
+    return f"`{' '.join(text.replace('`', '').splitlines()) or ' '}`"
+
+
+def in_chart(text: str) -> str:
+    """Text escaped for the labels and hover texts of a chart, which Plotly reads as a kind of HTML."""
+    return escape(text, quote=False)
 
 
 def escaped(text: str) -> str:

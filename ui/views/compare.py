@@ -156,7 +156,11 @@ class _Differences:
         if self.table.is_same:
             st.success(f"The same {words.count(self.table.equal, 'row')} in both.", icon=":material/check_circle:")
             return
-        by = f"by {', '.join(self.table.key)}" if self.table.key else "by whole row, because there is no key"
+        by = (
+            f"by {words.escaped(', '.join(self.table.key))}"
+            if self.table.key
+            else "by whole row, because there is no key"
+        )
         st.caption(f"Rows that differ, {by}.")
         grid(rows_table(self.table, *self.names), key="compare-table", height=420, label="Final tables compared")
 

@@ -39,8 +39,8 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
         ends = [source for source, seq in timeline.ends.items() if seq == event]
         cause = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
     else:
-        values = words.record(came.edge.names, came.record.values)
-        cause = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} `{values.replace('`', '')}`"
+        values = words.code(words.record(came.edge.names, came.record.values))
+        cause = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} {values}"
     made = [entry for entry in cascade if entry is not came]
     taken = sum(not entry.record.kind.is_accumulate for entry in made)
     many = "more than " if len(cascade) >= _CASCADE else ""

@@ -19,6 +19,7 @@ from ui.components.code_area import code_area, line_numbers
 from ui.forms.pending import pending
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
+from ui.shell.guard import as_sentence
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
@@ -88,12 +89,12 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     trouble = kept.trouble
     line_numbers(key, wrong=trouble.text if trouble else "", line=trouble.line if trouble else 0)
     if trouble is not None:
-        st.error(trouble.sentence, icon=":material/error:")
+        st.error(as_sentence(trouble.sentence), icon=":material/error:")
         if trouble.line:
             st.code(trouble.marked, language=None)
     written = kept.written.warnings if kept.written is not None else ()
     for warning in dict.fromkeys([*kept.warnings, *written]):
-        st.caption(f":material/info: {warning}")
+        st.caption(f":material/info: {as_sentence(warning)}")
     if text:
         name = drafting.pipeline.name.strip() or "pipeline"
         with st.container(horizontal=True):

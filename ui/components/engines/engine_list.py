@@ -15,7 +15,7 @@ from ui.engines.chosen import forget_choice
 from ui.engines.known import Known, choose_default
 from ui.engines.testing import engine_tests
 from ui.shell.guard import guarded
-from ui.shell.words import escaped
+from ui.shell.words import code, escaped
 
 
 @guarded
@@ -116,9 +116,9 @@ def _engine(each: Known, *, is_running: bool) -> None:
 def _facts(each: Known) -> str:
     engine = each.engine
     parts = [
-        f"`{engine.address}`" if engine.address != engine.name else "",
+        code(engine.address) if engine.address != engine.name else "",
         "embedded; every page uses it" if each.is_home else "",
-        f"workspace `{engine.shown_workspace}`" if engine.workspace else "sees the files of this machine",
+        f"workspace {code(engine.shown_workspace)}" if engine.workspace else "sees the files of this machine",
         "a token is kept" if engine.token else "",
         "encrypted (TLS)" if engine.use_ssl else "",
     ]

@@ -278,7 +278,7 @@ def _hover(
     if row["records"] > 1:
         lines.append(f"stands for {row['records']:,} records")
     if description := describe(seq):
-        lines.append(description)
+        lines.append(words.in_chart(description))
     if seq in missed:
         lines += [f"too late for {window}" for window in missed[seq]]
     elif timeline.is_exact:

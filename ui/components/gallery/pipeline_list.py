@@ -39,7 +39,9 @@ def pipeline_list() -> None:
         text = st.text_input("Search pipelines", live=True, icon=":material/search:", key="search-pipelines") or ""
         pipelines = store().pipelines.list(text=text)
     if not pipelines:
-        st.caption(f"No pipeline is called {text!r}." if text else "Pipelines that you save appear here.")
+        st.caption(
+            f"No pipeline is called {words.escaped(repr(text))}." if text else "Pipelines that you save appear here."
+        )
     for summary in pipelines:
         _row(summary)
 

@@ -81,7 +81,7 @@ def _strategies(run: Run, nodes: set[str]) -> None:
     if planned:
         with st.expander("The strategies of these operators, and why"):
             for node in planned:
-                st.markdown(f"**{node.id}** · {node.strategy}: {node.reason}.")
+                st.markdown(f"**{node.id}** · {words.escaped(f'{node.strategy}: {node.reason}.')}")
                 if node.kernel:
                     st.caption(f"Kernel: {node.kernel}.")
 
@@ -95,9 +95,11 @@ def _lineage(run: Run, record: Place) -> None:
     root = workspace.store().lineage.of(run.run_id, edge.node, record[1], origins, edge.port)
     if root is None:
         return
-    text = words.record(edge.names, root.record.values)
+    record_text = words.code(words.record(edge.names, root.record.values))
     verb = "retracts" if not root.record.kind.is_accumulate else "emits"
-    st.markdown(f"**Where this record comes from**: {edge.name} {verb} `{text}`, because of event {root.record.seq:,}")
+    st.markdown(
+        f"**Where this record comes from**: {edge.name} {verb} {record_text}, because of event {root.record.seq:,}"
+    )
     st.caption(
         "Traced back to the sources: the rows that each operator held for its key at that event. Click a record to "
         "trace it."

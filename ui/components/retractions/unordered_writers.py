@@ -38,8 +38,9 @@ def unordered_writers(edge: Edge) -> None:
 
 def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
     sample = f", a sample of one key in {delivery.sampled:,}" if delivery.sampled > 1 else ""
+    key_names = words.escaped(", ".join(delivery.key))
     st.caption(
-        f"{words.count(delivery.records, 'record')} of {edge.name} by {', '.join(delivery.key)}{sample}; "
+        f"{words.count(delivery.records, 'record')} of {edge.name} by {key_names}{sample}; "
         f"{words.count(delivery.swapped, 'record')} overtaken by the one before."
     )
     if delivery.is_right:

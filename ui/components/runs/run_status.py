@@ -76,7 +76,7 @@ def facts(run: Run, job: Job | None) -> str:
         f"run {run.run_id}",
         when(run),
         f"{words.elapsed(took)}" if took is not None else "",
-        f"on `{run.engine}`" if run.engine else "",
+        f"on {words.code(run.engine)}" if run.engine else "",
         by(run.made_by).strip(),
         words.count(run.epochs, "epoch") if run.epochs > 1 else "",
         words.count(run.last_seq, "event"),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from storage.queries.queries import QueryResult
-from ui.shell import theme
+from ui.shell import theme, words
 
 _NUMBERS: Final = (int, float, Decimal)
 _FEW: Final = 40
@@ -39,13 +39,19 @@ def query_chart(result: QueryResult) -> None:
             others = [name for name in up if name != x] or up
             y = st.selectbox("Vertical", others, index=len(others) - 1, key="sql-y")
         at_x, at_y = result.columns.index(x), result.columns.index(y)
-        xs: list[Any] = [row[at_x] for row in result.rows]
+        xs: list[Any] = [_in_chart(row[at_x]) for row in result.rows]
         ys = [None if row[at_y] is None else float(row[at_y]) for row in result.rows]
         chart = theme.figure(340)
         if len(xs) <= _FEW and all(isinstance(value, str) for value in xs):
-            chart.add_bar(x=xs, y=ys, name=y)
+            chart.add_bar(x=xs, y=ys, name=words.in_chart(y))
         else:
-            chart.add_scattergl(x=xs, y=ys, mode="lines+markers" if len(xs) <= 200 else "markers", name=y)
-        chart.update_xaxes(title=x)
-        chart.update_yaxes(title=y)
+            chart.add_scattergl(
+                x=xs, y=ys, mode="lines+markers" if len(xs) <= 200 else "markers", name=words.in_chart(y)
+            )
+        chart.update_xaxes(title=words.in_chart(x))
+        chart.update_yaxes(title=words.in_chart(y))
         theme.draw_figure(chart, "sql-chart")
+
+
+def _in_chart(value: object) -> object:
+    return words.in_chart(value) if isinstance(value, str) else value

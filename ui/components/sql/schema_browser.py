@@ -35,7 +35,7 @@ def schema_browser(run: Run) -> None:
 def _table(table: TableDescription) -> None:
     # DuckDB's row counts of the catalog's tables include replaced rows; rows of a run are only added.
     rows_there = "" if table.schema == "main" else f" · {words.count(table.rows, 'row')}"
-    with st.expander(f"`{table.quoted}`{rows_there}"):
+    with st.expander(f"{words.code(table.quoted)}{rows_there}"):
         rows = "".join(
             f'<tr><td style="padding:.1rem .6rem .1rem 0;border:0;font-family:var(--st-code-font)">{escape(each.name)}'
             f'</td><td style="padding:.1rem .6rem .1rem 0;border:0">{muted(each.type[:40])}</td>'

@@ -38,7 +38,7 @@ def key_state(snapshot: KeyState, *, name: str) -> bool:
                 before = table if snapshot.is_cut else earlier.pop(table.title, None)
                 _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
-        st.caption(f"{gone.title}: now empty.")
+        st.caption(f"{words.escaped(gone.title)}: now empty.")
     return wants_all
 
 

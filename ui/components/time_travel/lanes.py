@@ -155,8 +155,7 @@ def _color(kind: RowKind, *, is_past: bool) -> str:
 def _said(edge: str, names: tuple[str, ...], record: Record) -> str:
     text = words.record(names, record.values)
     shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    escaped = shown.replace("<", "&lt;")
-    return f"<b>event {record.seq:,}</b> · {edge}<br>{record.kind.symbol} {escaped}"
+    return f"<b>event {record.seq:,}</b> · {edge}<br>{record.kind.symbol} {words.in_chart(shown)}"
 
 
 def _short(name: str) -> str:

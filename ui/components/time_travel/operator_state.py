@@ -145,7 +145,7 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         parsed = _parsed(text)
         return _label(node, known.get(text, parsed)) if parsed is not None else text
 
-    title = f"Key ({', '.join(node.key_names)})" if node.key_names else "Key"
+    title = f"Key ({words.escaped(', '.join(node.key_names))})" if node.key_names else "Key"
     st.selectbox(
         title,
         options,
