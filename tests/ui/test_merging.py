@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage import Store
@@ -10,6 +12,7 @@ from tests.ui.test_build_view import KnowsColumns, analyzer, labelled, open_draf
 from ui.builder.editing import add_node, delete_node, set_parameter
 from ui.builder.history import History
 from ui.builder.merging import changed_nodes, merged
+from ui.shell.state import SessionState
 
 __all__ = ["analyzer", "open_draft"]
 BASE = examples()["05-window-join"]
@@ -62,8 +65,16 @@ def test_a_version_that_somebody_else_saved_is_said_before_it_is_saved_over(
 
 
 def test_a_draft_that_another_tab_changed_goes_on_as_two(
-    store: Store, open_view: OpenView, analyzer: KnowsColumns
+    store: Store, open_view: OpenView, analyzer: KnowsColumns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write_url = SessionState.write_url
+    are_kept: list[bool] = []
+
+    def noting(state: SessionState) -> None:
+        are_kept.append(state.draft is not None and store.drafts.load(state.draft) is not None)
+        write_url(state)
+
+    monkeypatch.setattr(SessionState, "write_url", noting)
     store.drafts.save("k1", History(BASE).to_json())
     app = open_view("build", draft="k1", selection="joined")
     store.drafts.save("k1", History(longer(BASE, 5000)).to_json())
@@ -73,3 +84,5 @@ def test_a_draft_that_another_tab_changed_goes_on_as_two(
     }
     assert found == {5000, 60_000}
     assert any("another tab" in info.value for info in app.info)
+    assert app.query_params["draft"] != ["k1"]
+    assert all(are_kept), "the URL was written before the edit was saved, and may interrupt it"

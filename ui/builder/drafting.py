@@ -131,11 +131,6 @@ class Drafting:
         is_other = newest.version != self.version and not is_same(Pipeline.from_json(newest.document), self.pipeline)
         return newest if is_other else None
 
-    def discard(self) -> None:
-        """Delete the draft; saved versions stay."""
-        store().drafts.delete(self.key)
-        close()
-
     def publish(self) -> None:
         """Write the open draft and its selection to the URL, after taking a selection that the user went back to."""
         if state.selection != self._published:
@@ -171,7 +166,8 @@ class Drafting:
         if stored is not None and stored.document != self._kept:
             # The same draft was changed in another tab. This one gets a new key, so that neither loses an edit.
             self.key = secrets.token_hex(4)
-            state.update(draft=self.key)
+            # `publish` writes the URL, which may interrupt this callback before the edit is saved.
+            state.hold(draft=self.key)
             message = (
                 "this draft was changed in another tab. What you do here goes on as a draft of its own; the other one "
                 "is among the drafts on the first page."
