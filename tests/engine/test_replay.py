@@ -101,7 +101,7 @@ class Ran:
         found = {
             key: None
             for event in range(1, last + 1)
-            for key in touched_keys(self.store, self.run_id, node, event, lambda: self.spark)
+            for key in touched_keys(self.store, self.run_id, node, event, lambda: self.spark).keys
         }
         return list(found)
 
@@ -295,7 +295,7 @@ def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
     pipeline = Case.read(CASES / "agg_minibatch_size3.json").pipeline(analyzer_of(spark))
     with ran(pipeline, spark, tmp_path) as found:
         node = keyed_node(found.plan, keyed_nodes(found.plan)[0])
-        (key,) = touched_keys(found.store, found.run_id, node, 1, lambda: spark)
+        (key,) = touched_keys(found.store, found.run_id, node, 1, lambda: spark).keys
         state = state_of(found.store, found.run_id, node, key, 1, lambda: spark)
         assert state is not None
         assert state.now.state[-1].title == "Held back until the bundle ends"
@@ -333,7 +333,7 @@ def test_keys_are_found_by_event_and_before_it(spark: SparkSession, tmp_path: Pa
     with ran(examples()["01-word-frequency"], spark, tmp_path) as found:
         node = keyed_node(found.plan, "count_words")
         assert node.key_names == ("word",)
-        assert touched_keys(found.store, found.run_id, node, 2, lambda: spark) == (("World",),)
+        assert touched_keys(found.store, found.run_id, node, 2, lambda: spark) == ((("World",),), False)
         assert keys_before(found.store, found.run_id, node, 3, lambda: spark) == (("Hello",), ("World",))
         assert state_of(found.store, found.run_id, node, ("nobody",), 3, lambda: spark) is None
         counts = keyed_node(found.plan, "count_counts")
@@ -349,4 +349,4 @@ def test_a_window_that_fires_by_the_watermark_alone_tells_its_key(spark: SparkSe
     with ran(examples()["04-window-nothing-lost"], spark, tmp_path) as found:
         node = keyed_node(found.plan, next(iter(keyed_nodes(found.plan))))
         last = found.store.runs.get(found.run_id).last_seq
-        assert touched_keys(found.store, found.run_id, node, last, lambda: spark)
+        assert touched_keys(found.store, found.run_id, node, last, lambda: spark).keys

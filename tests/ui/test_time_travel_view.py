@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.contract.described import StateTable
 from storage import Store
-from tests.storage.local_runs import computed, keep
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import computed, keep, run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
@@ -94,6 +95,34 @@ def test_the_state_is_that_of_the_keys_that_the_event_touched(example: int, open
     assert rows_of(app, "state-count_counts cnt = 1 Result") == [["1", "1"]]
     assert rows_of(app, "state-count_counts cnt = 2 Result") == [["2", "1"]]
     assert app.selectbox(key="state-node").options[0] == "follow the event: count_counts"
+
+
+@pytest.mark.parametrize(
+    ("limits", "counted"),
+    [({}, "2 keys"), ({"_KEYS_SHOWN": 1}, "at least 1 key"), ({"_AROUND": 1}, "at least 1 key")],
+)
+def test_keys_are_counted_exactly_or_at_least(
+    limits: dict[str, int], counted: str, example: int, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.components.time_travel.operator_state._DRAWN", 0)
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"ui.inspect.replaying.{name}", limit)
+    app = open_view("time_travel", run=example, event=3)
+    assert f"The event touched {counted} of count_counts; choose one to see it." in said(app)
+
+
+def test_a_key_is_typed_only_where_it_has_columns(store: Store, open_view: OpenView, tmp_path: Path) -> None:
+    pipeline = pipeline_of(
+        "words -> by_word -> total -> out",
+        words=rows("word string", rows=[["Hello"]]),
+        by_word=("aggregate", {"group_by": ["word"], "aggregates": [seeded_store.COUNT]}),
+        total=("aggregate", {"group_by": [], "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    app = open_view("time_travel", run=run_locally(store, tmp_path, pipeline), event=1)
+    assert app.selectbox(key="state-key").help == "Choose a key."
+    app.selectbox(key="state-node").set_value("by_word").run()
+    assert app.selectbox(key="state-key").help == "Choose a key, or type one."
 
 
 def test_an_operator_and_a_key_are_chosen_and_stay(example: int, open_view: OpenView) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from engine.errors import NotReplayable, StudioError
 from engine.local.values import Spark
@@ -46,6 +46,13 @@ class KeyState:
     def is_cut(self) -> bool:
         """Whether there are records that were not replayed."""
         return self.total > self.now.records
+
+
+class Touched(NamedTuple):
+    """The keys that an event touched. is_cut: whether it may have touched more."""
+
+    keys: tuple[Key, ...] = ()
+    is_cut: bool = False
 
 
 class StillStarting(StudioError):
@@ -121,16 +128,16 @@ def _state_in_bundles(
     return None if now is None else KeyState(now, before, now.records)
 
 
-def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:
+def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> Touched:
     """The keys that an event touched: those of its input records, else those of the records emitted for it."""
-    now = {each.port: _asked(store, run_id, each, event, _AROUND, event).table for each in node.questions()}
-    keys = node.keys(now, spark)
-    if keys:
-        return keys[:_KEYS_SHOWN]
-    emitted = store.changelog.page(
-        run_id, node.plan.id, filter=Filter(from_seq=event, to_seq=event), limit=_AROUND
-    ).records
-    return node.keys_of_output([record.values for record in emitted])[:_KEYS_SHOWN]
+    now = {each.port: _asked(store, run_id, each, event, _AROUND, event) for each in node.questions()}
+    keys = node.keys({port: records.table for port, records in now.items()}, spark)
+    is_cut = any(records.is_cut for records in now.values())
+    if not keys:
+        emitted = store.changelog.page(run_id, node.plan.id, filter=Filter(from_seq=event, to_seq=event), limit=_AROUND)
+        keys = node.keys_of_output([record.values for record in emitted.records])
+        is_cut = emitted.total > len(emitted.records)
+    return Touched(keys[:_KEYS_SHOWN], is_cut or len(keys) > _KEYS_SHOWN)
 
 
 def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:

@@ -13,7 +13,7 @@ from engine.planner import Plan
 from engine.replay import KeyedNode, keyed_node, keyed_nodes
 from storage.model import CascadeRecord, Run
 from ui.components.time_travel.key_state import key_state
-from ui.inspect.replaying import MOST, StillStarting, keys_before, plan_of, state_of, touched_keys
+from ui.inspect.replaying import MOST, StillStarting, Touched, keys_before, plan_of, state_of, touched_keys
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
@@ -53,10 +53,10 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
         st.info(as_sentence(error), icon=":material/memory:")
         return
     store, spark = workspace.store(), gate().spark
-    touched = touched_keys(store, run.run_id, node, event, spark) if event else ()
+    touched = touched_keys(store, run.run_id, node, event, spark) if event else Touched()
     before = keys_before(store, run.run_id, node, event, spark) if event else ()
     with right:
-        keys = _pick_keys(node, touched, before)
+        keys = _pick_keys(node, touched.keys, before)
     if not keys:
         st.caption(f"{name} has no keys yet: none of its records has arrived." if event else "Before the first event.")
         return
@@ -66,7 +66,8 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
     except NotReplayable as error:
         st.info(as_sentence(error), icon=":material/memory:")
     if len(keys) > _DRAWN:
-        st.caption(f"The event touched {words.count(len(keys), 'key')} of {name}; choose one to see it.")
+        least = "at least " if touched.is_cut else ""
+        st.caption(f"The event touched {least}{words.count(len(keys), 'key')} of {name}; choose one to see it.")
 
 
 def chosen_node(run: Run, cascade: Sequence[CascadeRecord]) -> str | None:
@@ -146,6 +147,8 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         return _label(node, known.get(text, parsed)) if parsed is not None else text
 
     title = f"Key ({words.escaped(', '.join(node.key_names))})" if node.key_names else "Key"
+    typed = ", or type one" if node.key_names else ""
+    typed += ", its parts separated by commas" if len(node.key_names) > 1 else ""
     st.selectbox(
         title,
         options,
@@ -153,7 +156,7 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         format_func=label,
         on_change=choose,
         accept_new_options=bool(node.key_names),
-        help="Choose, or type a key" + (", its parts separated by commas." if len(node.key_names) > 1 else "."),
+        help=f"Choose a key{typed}.",
     )
     if chosen:
         chosen_key = known.get(chosen) or _parsed(chosen)
