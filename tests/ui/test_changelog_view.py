@@ -108,8 +108,10 @@ def test_filters_narrow_the_list(seeded: dict[str, int], open_view: OpenView) ->
     app = open_view("changelog", run=run, edge="inner")
     app.text_input(key=f"equals-{run}-inner").set_value("WORD = Hello").run()
     assert [row[0] for row in rows_of(app, key)] == ["1", "3", "3"]
+    assert "**Changelog** · 3 records match the filter" in [text.value for text in app.markdown]
     app.number_input(key=f"to-{run}-inner").set_value(2).run()
     assert [row[0] for row in rows_of(app, key)] == ["1"]
+    assert "**Changelog** · 1 record matches the filter" in [text.value for text in app.markdown]
     app.session_state[f"kinds-{run}-inner-chosen"] = frozenset({RowKind.DELETE})
     app.run()
     assert "No record matches the filter." in [caption.value for caption in app.caption]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.examples import examples
 from storage import Store
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
 
@@ -77,6 +80,15 @@ def test_recent_runs_say_how_they_ended(seeded: dict[str, int], open_view: OpenV
     assert "windows of ten seconds" in words
     assert "2 late" in words
     assert "failed" in words
+
+
+def test_a_recent_run_has_the_status_that_other_pages_show(store: Store, open_view: OpenView, tmp_path: Path) -> None:
+    run_id = seeded_store.marked_up(store, tmp_path)
+    store._database.rows("UPDATE runs SET status = 'resumable' WHERE run_id = ?", (run_id,))
+    store._database.rows("DELETE FROM run_edges WHERE run_id = ? AND role = 'sink'", (run_id,))
+    [shown] = [text.value for text in open_view("gallery").markdown if "1 record" in text.value]
+    assert shown.startswith(":orange[:material/power_off:]")
+    assert shown.endswith(":small[:gray[can be resumed, 1 record]]")
 
 
 def test_a_discarded_draft_comes_back_and_older_ones_are_listed_too(store: Store, open_view: OpenView) -> None:

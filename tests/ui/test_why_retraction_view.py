@@ -30,6 +30,16 @@ def test_wrong_cells_of_the_table_without_retraction_are_marked(
     assert any("1 row wrong" in markdown.value for markdown in app.markdown)
 
 
+def test_an_edge_with_the_same_final_table_says_only_that(
+    store: Store, seeded: dict[str, int], tmp_path: Path, open_view: OpenView
+) -> None:
+    run_locally(store, tmp_path, without_retraction(seeded_store.words_counted()))
+    app = open_view("why_retraction", run=seeded["word_count"], edge="inner")
+    assert "The final table of inner is the same without retraction: here it makes no difference." in [
+        caption.value for caption in app.caption
+    ]
+
+
 def test_the_batch_answer_stands_beside_once_it_is_checked(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:

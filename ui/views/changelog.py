@@ -54,7 +54,8 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
     else:
         page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = page.total, raw_table(edge, page.records, event)
-    title.markdown(f"**Changelog** · {words.count(total, 'record')}" + ("" if wanted.is_empty else " match the filter"))
+    matching = "" if wanted.is_empty else " matches the filter" if total == 1 else " match the filter"
+    title.markdown(f"**Changelog** · {words.count(total, 'record')}{matching}")
     if total == 0:
         st.caption("No record matches the filter." if edge.total else "This edge carried no records.")
         return

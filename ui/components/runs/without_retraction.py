@@ -64,7 +64,7 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
         label="Without retraction",
     )
     if comparison.is_same:
-        st.caption(f"No result of {edge.name} was ever wrong: this pipeline does not need retraction.")
+        st.caption(f"The final table of {edge.name} is the same without retraction: here it makes no difference.")
     else:
         st.markdown(f":red[**{words.count(comparison.different, 'row')} wrong**]: early results were never retracted.")
 

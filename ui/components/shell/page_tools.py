@@ -10,9 +10,11 @@ import streamlit as st
 from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
+from ui.components.runs.run_status import look
 from ui.components.shell.saved_views import saved_views
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
+from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
@@ -35,7 +37,8 @@ def _about() -> str:
     if state.run is not None:
         try:
             run = workspace.store().runs.get(state.run)
-            parts.append(f"run {run.run_id}, {run.name}, {run.status.value}, {run.started_at:%Y-%m-%d %H:%M} UTC")
+            status = look(run, runs().job(run.run_id)).word
+            parts.append(f"run {run.run_id}, {run.name}, {status}, {run.started_at:%Y-%m-%d %H:%M} UTC")
         except UnknownRun:
             parts.append(f"run {state.run}")
     if state.versus is not None:
