@@ -34,6 +34,6 @@ def test_a_cycle_is_still_drawn() -> None:
 
 def test_the_picture_marks_what_is_wrong_and_has_nothing_to_click() -> None:
     pipeline = examples()["01-word-frequency"]
-    picture = graph_svg(pipeline, Marks(problems={"words": ("a <column> is missing.",)}, selected="count_words"))
+    picture = graph_svg(pipeline, Marks(problems={"words": ("a <column> is missing.",)}))
     assert "a &lt;column&gt; is missing." in picture
     assert "tabindex" not in picture

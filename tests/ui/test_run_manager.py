@@ -90,9 +90,9 @@ def test_runs_go_one_after_the_other(store: Store) -> None:
 
     manager = RunManager(store, execute=work)
     first, second = manager.start(PIPELINE), manager.start(PIPELINE)
-    progress = manager.progress(second)
-    assert progress is not None
-    assert progress.phase == waiting_for("local[2]")
+    waiting = manager.job(second)
+    assert waiting is not None
+    assert waiting.progress.phase == waiting_for("local[2]")
     assert store.runs.get(second).status is RunStatus.RUNNING
     go_on.set()
     ended(manager, first)
@@ -260,8 +260,8 @@ def test_the_scratch_space_of_a_run_is_gone_when_it_has_ended(store: Store) -> N
     assert not places[0].exists()
 
 
-def test_a_run_of_an_earlier_process_has_no_progress_here(store: Store) -> None:
-    assert RunManager(store).progress(12) is None
+def test_a_run_of_an_earlier_process_is_not_known_here(store: Store) -> None:
+    assert RunManager(store).job(12) is None
 
 
 def test_a_live_run_waits_for_no_other_run_nor_others_for_it(store: Store) -> None:

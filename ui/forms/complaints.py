@@ -30,7 +30,6 @@ class Complaints:
         self._open = list(complaints)
         self._notes = list(notes)
         self._refused = refused
-        self.count = len(self._open)
 
     def take(self, path: Path) -> tuple[str, ...]:
         """The complaints at exactly this path; each is returned once."""

@@ -187,11 +187,6 @@ class RunManager:
         if waits:
             self._end(job, RunCancelled())
 
-    def progress(self, run_id: int) -> Progress | None:
-        """The progress of a run of this process; None for one of an earlier process."""
-        job = self.job(run_id)
-        return job.progress if job else None
-
     def job(self, run_id: int) -> Job | None:
         """The run as this process knows it; None for one of an earlier process."""
         with self._lock:

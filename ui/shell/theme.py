@@ -40,7 +40,6 @@ ON_COLOR: Final = "#ffffff"
 
 ROLE_COLORS: Final = {"source": "#1c7f8c", "operator": "#6a63c9", "sink": "#6f7683"}
 PROBLEM: Final = "#c73a36"
-WARNING: Final = "#a8600c"
 IN_TIME: Final = "#2f7fb8"
 OUT_OF_ORDER: Final = "#956c08"
 LATE: Final = PROBLEM

@@ -42,13 +42,10 @@ class Marks:
     """Additions to the pipeline's picture.
 
     modes: by node, the changelog mode of its output. problems: by node, its problems as sentences.
-    hints: by node, a word under its name in place of the operator's title. selected: a node's id or an edge's key.
     """
 
     modes: Mapping[str, ChangelogMode] = field(default_factory=dict)
     problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    hints: Mapping[str, str] = field(default_factory=dict)
-    selected: str | None = None
 
 
 def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
@@ -79,14 +76,13 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
     role = cls.role if cls else "operator"
-    hint = marks.hints.get(node_id) or (cls.title if cls else f"{node.operator}?")
+    hint = cls.title if cls else f"{node.operator}?"
     wrong = marks.problems.get(node_id, ())
     sizes = _SMALL if small else _LARGE
     x, y = _corner(spot, sizes)
     right, bottom = x + sizes.width, y + sizes.height
     color = ROLE_COLORS[role]
-    chosen = marks.selected == node_id
-    stroke = PROBLEM if wrong else color if chosen else LINE
+    stroke = PROBLEM if wrong else LINE
     title = escape("\n".join(wrong) if wrong else hint)
     mark = (
         f'<circle cx="{right - 3}" cy="{y + 3}" r="9" fill="{PROBLEM}"/><text x="{right - 3}" y="{y + 7.5}" '
@@ -104,7 +100,7 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
     return (
         f'<g class="node"><title>{title}</title>'
         f'<rect class="body" x="{x}" y="{y}" width="{sizes.width}" height="{sizes.height}" rx="7" fill="{FAINT}" '
-        f'stroke="{stroke}" stroke-width="{2.5 if chosen or wrong else 1.2}"/>'
+        f'stroke="{stroke}" stroke-width="{2.5 if wrong else 1.2}"/>'
         f'<path d="M{x + 7},{y} h-0 a7,7 0 0 0 -7,7 v{sizes.height - 14} a7,7 0 0 0 7,7 z" fill="{color}"/>'
         f"{words}{mark}</g>"
     )
@@ -120,11 +116,9 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     y2 += _port_height(pipeline, edge) * sizes.height
     bend = max(12.0 if small else 40.0, (x2 - x1) / 2)
     key = edge_key(edge)
-    chosen = marks.selected == key
     line = f"M{x1:.1f},{y1:.1f} C{x1 + bend:.1f},{y1:.1f} {x2 - bend:.1f},{y2:.1f} {x2 - 5:.1f},{y2:.1f}"
-    stroke = "currentColor" if chosen else LINE
-    tip = f'<path d="M{x2 - 7:.1f},{y2 - 4:.1f} l7,4 l-7,4 z" fill="{"currentColor" if chosen else MUTED}"/>'
-    drawn = f'<path d="{line}" fill="none" stroke="{stroke}" stroke-width="{2.4 if chosen else 1.6}"/>{tip}'
+    tip = f'<path d="M{x2 - 7:.1f},{y2 - 4:.1f} l7,4 l-7,4 z" fill="{MUTED}"/>'
+    drawn = f'<path d="{line}" fill="none" stroke="{LINE}" stroke-width="1.6"/>{tip}'
     if small:
         return drawn
     is_first = edge.source_port == OUT

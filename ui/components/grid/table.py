@@ -52,14 +52,13 @@ class Cell:
 class Row:
     """A row. pick: the value that the row picks. is_current: highlighted and scrolled to.
 
-    heading or note: a line across the table instead of cells: the title of a group, or a remark on the row above.
+    note: a remark on the row above, as a line across the table instead of cells.
     """
 
     cells: Sequence[Cell] = ()
     pick: str = ""
     is_current: bool = False
     tone: str = ""
-    heading: str = ""
     note: str = ""
     is_gone: bool = False
 
@@ -113,8 +112,6 @@ def _of_column(table: Table, name: str) -> tuple[str, str]:
 
 
 def _row(row: Row, width: int) -> str:
-    if row.heading:
-        return f'<tr class="heading"><th colspan="{width}" scope="rowgroup">{escape(row.heading)}</th></tr>'
     if row.note:
         return f'<tr{_class("note", row.tone)}><td colspan="{width}">{escape(row.note)}</td></tr>'
     marks = _class("current" if row.is_current else "", "gone" if row.is_gone else "", row.tone)
