@@ -103,7 +103,7 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     line = (tmp_path / "out.csv").read_text().splitlines()[1]
     assert line == '"per_window","the window had closed before the record arrived","2","5001"'
     page.get_by_role("textbox").fill("COPY runs TO 'x.csv'")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Run query").click()
     expect(page.get_by_role("alert")).to_contain_text("it copies to or from a file")
     page.get_by_role("textbox").fill("SELECT seq,\n  wort\nFROM clicks")
     page.get_by_role("textbox").press("Control+Enter")
@@ -160,7 +160,7 @@ def test_a_view_and_a_question_are_saved_and_found_again(open_page: OpenPage) ->
     expect(menu.get_by_test_id("stCode")).to_contain_text("sql=SELECT+41")
     link = menu.get_by_test_id("stCode").inner_text().strip()
     menu.get_by_role("textbox", name="Name of the view").fill("The answer")
-    menu.get_by_role("button", name="Save this question").click()
+    menu.get_by_role("button", name="Save this query").click()
     expect(page.get_by_role("button", name="The answer")).to_be_visible()
     expect(menu.get_by_role("link", name="The answer")).to_be_visible()
     page.goto(f"{page.url.partition('/sql')[0]}/changelog?run=1&edge=inner&event=3")

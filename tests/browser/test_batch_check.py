@@ -32,7 +32,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def test_a_small_run_is_checked_by_itself_and_the_answer_is_kept(open_page: OpenPage) -> None:
     page = open_page("run?run=1")
-    said = page.get_by_text("Equal to Spark's batch answer: 2 rows of frequencies compared, and every operator before.")
+    said = page.get_by_text(
+        "Equal to Spark's batch answer: 2 rows of frequencies compared, and the output of every upstream operator."
+    )
     # While Spark is still starting, there is a button instead, which disappears by itself.
     expect(said).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.reload()

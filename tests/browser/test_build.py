@@ -202,8 +202,8 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
 
 def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
     press(page, "Paste rows")
-    page.get_by_label("Rows with their names in the first line").fill(CSV.replace(",", "\t"))
-    page.get_by_role("button", name="Make a pipeline of them").click()
+    page.get_by_label("Rows, with the column names in the first line").fill(CSV.replace(",", "\t"))
+    page.get_by_role("button", name="Create a pipeline from these rows").click()
     page.wait_for_url("**/build?**")
     expect(node(page, "pasted>latest:in")).to_be_visible()
     run_button(page).click()

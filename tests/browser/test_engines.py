@@ -74,7 +74,7 @@ def test_what_is_wrong_is_said_at_its_field_and_put_right_with_the_keyboard(open
     press(page, "Add an engine")
     field(page, "Address").fill("https://host")
     press(page, "Save")
-    expect(page.get_by_text("Give it a name")).to_be_visible()
+    expect(page.get_by_text("Enter a name")).to_be_visible()
     expect(page.get_by_text("This is the address of a web page")).to_be_visible()
     field(page, "Name").focus()
     page.keyboard.type("far")

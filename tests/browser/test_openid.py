@@ -147,7 +147,7 @@ def opens_a_socket(app: App, cookies: str) -> bool:
         (
             "[auth]\nredirect_uri = 'http://localhost:8501/oauth2callback'\ncookie_secret = 'xxx'\nclient_id = 'a'\n"
             "client_secret = 'b'\nserver_metadata_url = 'http://127.0.0.1:1/c'\n",
-            "cookie_secret in .streamlit/secrets.toml has less than 20 characters",
+            "cookie_secret in .streamlit/secrets.toml has fewer than 20 characters",
         ),
     ],
 )

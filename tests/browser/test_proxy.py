@@ -58,7 +58,7 @@ def test_two_people_work_behind_a_proxy_with_tokens(new_person: NewPerson, tmp_p
         theirs.goto(f"https://{NAME}:{port}/run?run=2")
         cancel = theirs.get_by_role("button", name="Cancel the run")
         expect(cancel).to_be_disabled()
-        theirs.get_by_text("This is Ada's: all the same").click()
+        theirs.get_by_text("This belongs to Ada. Do it anyway").click()
         expect(cancel).to_be_enabled()
         cancel.click()
         expect(theirs.get_by_role("region", name="All runs").locator("tbody tr").first).to_contain_text("cancelled")
@@ -84,7 +84,7 @@ def test_a_proxy_that_logs_people_in_says_who_they_are(new_person: NewPerson, tm
         wait_until_settled(page)
         expect(page.get_by_text(re.compile("by Ada"))).to_be_visible()
         page.get_by_role("button", name="Delete", exact=True).click()
-        expect(page.get_by_text("This is Ada's: all the same")).to_be_visible()
+        expect(page.get_by_text("This belongs to Ada. Do it anyway")).to_be_visible()
 
 
 class Told(BaseHTTPRequestHandler):

@@ -30,11 +30,11 @@ def test_what_is_right_is_an_engine(typed: Typed, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
-        (Typed(" ", "local[1]"), "name", "Give it a name"),
+        (Typed(" ", "local[1]"), "name", "Enter a name"),
         (Typed("cluster", "local[1]"), "name", "There is an engine called cluster already."),
         (Typed("local[3]", "local[1]"), "name", "This name looks like an address"),
         (Typed("sc://h/;token=a", "sc://h"), "name", "This name looks like an address"),
-        (Typed("big", ""), "address", "Say where it is."),
+        (Typed("big", ""), "address", "Enter the address of the engine."),
         (Typed("big", "yarn"), "address", "This is not the address of an engine. Write `local[2]`"),
         (Typed("big", "sc://host:port"), "address", "This is not the address of an engine."),
         (Typed("big", "sc://host/;password=a"), "address", "This is not the address of an engine."),

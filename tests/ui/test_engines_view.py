@@ -224,7 +224,7 @@ def test_run_again_after_the_engine_was_removed_takes_the_default_and_says_so(
     store.runs.finish(run.run_id)
     app = open_view("run", run=run.run_id)
     assert selected(app) == (["local[2]"], "local[2]")
-    assert "gone, on which it ran, is not among your engines any more." in texts(app)
+    assert "This run used gone, which is no longer in your list of engines." in texts(app)
     button(app, "run-start")
     assert store.runs.list(limit=1)[0].engine == "local[2]"
 

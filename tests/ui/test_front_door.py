@@ -94,5 +94,5 @@ def test_nothing_is_said_of_an_app_on_this_machine_alone(address: str, is_open: 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.2", "studio.example.com", None])
 def test_an_app_that_is_opened_says_what_others_can_do(address: str | None) -> None:
-    assert "changes and deletes what is stored" in (warning_of(address) or "")
-    assert "travel as they are" in (warning_of(address, has_login=True) or "")
+    assert "change or delete everything that is stored" in (warning_of(address) or "")
+    assert "sent unencrypted" in (warning_of(address, has_login=True) or "")

@@ -112,7 +112,7 @@ def test_a_run_that_ended_well_is_not_spoiled_by_a_workspace_that_stays(
     store: Store, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("engine.runtime.run", lambda plan, **_: None)
-    monkeypatch.setattr("ui.runs.executing.LATER_S", 0)
+    monkeypatch.setattr("ui.runs.executing._EMPTY_AGAIN_AFTER_S", 0)
     workspaces.is_broken = True
     manager = RunManager(store)
     run_id = manager.start(PIPELINE, master="big")
@@ -135,7 +135,7 @@ def test_what_a_broken_session_left_is_emptied_by_another_one(
 
     monkeypatch.setattr("engine.runtime.run", run)
     monkeypatch.setattr("engine.spark.session.get_spark", reconnect)
-    monkeypatch.setattr("ui.runs.executing.LATER_S", 0)
+    monkeypatch.setattr("ui.runs.executing._EMPTY_AGAIN_AFTER_S", 0)
     manager = RunManager(store)
     assert manager.wait(manager.start(PIPELINE, master="big"), 10)
     until(lambda: not leftovers(manager.work))

@@ -164,7 +164,7 @@ def test_how_much_of_a_live_run_is_kept_and_what_is_told_is_chosen_on_its_page(
     assert begun.wait(10)
     app = open_view("run", run=run_id)
     captions = [caption.value for caption in app.caption]
-    assert "**numbers** is idle: it does not hold back the watermark, until it gets records" in captions
+    assert "**numbers** is idle: it does not hold back the watermark until records arrive" in captions
     assert "**others** waits for the watermarks of its alignment group" in captions
     app.number_input(key=f"keep-events-{run_id}").set_value(5000).run()
     app.number_input(key=f"keep-hours-{run_id}").set_value(1.5).run()
@@ -198,7 +198,8 @@ def test_an_epoch_that_is_over_before_the_page_looks_leaves_the_buttons_of_a_pau
 
     monkeypatch.setattr(run_list, "listed", look_after_the_epoch)
     app = open_view("run", run=run_id)
-    assert [button.label for button in app.button if str(button.key).startswith("live-")][:2] == ["Go on", "One epoch"]
+    labels = [button.label for button in app.button if str(button.key).startswith("live-")]
+    assert labels[:2] == ["Continue", "One epoch"]
     manager.cancel(run_id)
     assert manager.wait(run_id, 10)
 

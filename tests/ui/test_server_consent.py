@@ -98,7 +98,7 @@ def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
     store.drafts.save("k1", History(pipeline).to_json())
     app = open_view("build", draft="k1", selection="out")
     app.segmented_control(key="drawer-tab").set_value("Records").run()
-    ask = _button(app, f"Ask 127.0.0.1:{listener.port}")
+    ask = _button(app, f"Read from 127.0.0.1:{listener.port}")
     assert any(f"its rows are on 127.0.0.1:{listener.port}" in each.value.lower() for each in app.caption)
     app.run()
     assert not listener.somebody_came.is_set()
@@ -126,16 +126,21 @@ def test_the_columns_of_a_file_of_the_web_are_asked_for_by_a_press_of_a_button(
 
 
 NOT_ASKED = [
-    ("kafka", {"servers": "a:9092"}, "its rows are on a:9092, which is contacted only when you ask for it."),
+    (
+        "kafka",
+        {"servers": "a:9092"},
+        "its rows are on a:9092. The studio contacts it only when you press the button below.",
+    ),
     (
         "kafka",
         {"servers": "a:9092", "properties": SECRET},
-        "its rows are on a:9092, which is contacted only when you ask for it, with the values of KAFKA_PASSWORD.",
+        "its rows are on a:9092. The studio contacts it only when you press the button below, and then sends "
+        "it the values of KAFKA_PASSWORD.",
     ),
     (
         "kafka",
         {"servers": "a:9092", "properties": [{"name": "bootstrap.servers", "value": "b:1"}]},
-        "its rows are on a:9092, b:1, which is contacted only when you ask for it.",
+        "its rows are on a:9092, b:1. The studio contacts it only when you press the button below.",
     ),
     (
         "kafka",
@@ -143,12 +148,13 @@ NOT_ASKED = [
             "servers": "a:9092",
             "properties": [{"name": "sasl.oauthbearer.token.endpoint.url", "value": "https://b/token"}],
         },
-        "its rows are on a:9092, https://b/token, which is contacted only when you ask for it.",
+        "its rows are on a:9092, https://b/token. The studio contacts it only when you press the button below.",
     ),
     (
         "postgres_cdc",
         {"host": "db", "password": "${env:PW}"},
-        "its rows are on db:5432, which is contacted only when you ask for it, with the values of PW.",
+        "its rows are on db:5432. The studio contacts it only when you press the button below, and then sends "
+        "it the values of PW.",
     ),
 ]
 

@@ -170,15 +170,15 @@ def test_rows_are_posted_with_a_token(serving: Serving, headers: dict[str, str],
 @pytest.mark.parametrize(
     ("environ", "address", "hosts", "sentence"),
     [
-        ({}, "0.0.0.0", [], "it knows of no login"),
-        ({}, None, [], "it knows of no login"),
-        ({}, "localhost", ["studio.example.com"], "it knows of no login"),
-        ({LOGIN: "ldap"}, "0.0.0.0", [], "the one login there is, is oidc"),
-        ({HEADER: "X-User"}, "0.0.0.0", [], "whoever reaches the app could write it"),
+        ({}, "0.0.0.0", [], "no login is configured"),
+        ({}, None, [], "no login is configured"),
+        ({}, "localhost", ["studio.example.com"], "no login is configured"),
+        ({LOGIN: "ldap"}, "0.0.0.0", [], "the only supported value is oidc"),
+        ({HEADER: "X-User"}, "0.0.0.0", [], "anyone who reaches the app directly could forge"),
         ({MOST_RUNS: "many"}, "localhost", [], "'many', not a number"),
         ({PEOPLE: "short"}, "localhost", [], "line 2 of"),
         ({PEOPLE: "open"}, "localhost", [], "run chmod 600"),
-        ({PEOPLE: "nobody"}, "localhost", [], "names nobody"),
+        ({PEOPLE: "nobody"}, "localhost", [], "has no line `name token`"),
         ({PEOPLE: "missing"}, "localhost", [], "cannot be read"),
     ],
 )
@@ -300,7 +300,7 @@ def test_what_another_made_is_deleted_only_after_a_second_question(others_run: i
     assert any("by Ada" in caption.value for caption in app.caption)
     app.button(key="run-delete").click().run()
     assert app.button(key="run-delete-sure").disabled
-    assert app.checkbox(key="run-delete-agreed").label == "This is Ada \\<b>'s: all the same"
+    assert app.checkbox(key="run-delete-agreed").label == "This belongs to Ada \\<b>. Do it anyway"
     saved = workspace.store().pipelines.save(PIPELINE.to_json(), name="p", made_by="Ada")
     app = open_view("gallery")
     assert app.button(key=f"p{saved.pipeline_id}|delete").disabled

@@ -62,7 +62,7 @@ def test_a_shorter_delay_shows_what_it_would_lose(seeded: dict[str, int], open_v
 
 def test_the_curve_marks_the_knee_and_the_ends(seeded: dict[str, int], open_view: OpenView) -> None:
     traces = traces_of(open_view("what_if", run=seeded["future"]))
-    assert set(traces) == {"records lost", "as it ran", "knee", "nothing lost", "chosen"}
+    assert set(traces) == {"records lost", "as it ran", "best trade-off", "nothing lost", "chosen"}
     assert traces["nothing lost"]["y"] == [0]
     assert traces["as it ran"]["y"] == [12]
 
@@ -91,7 +91,7 @@ def test_it_is_applied_and_run_as_a_new_version(
 
 def test_a_run_without_such_an_operator_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("what_if", run=seeded["word_count"])
-    assert "In this run no watermark delay decides" in app.info[0].value
+    assert "This run has none of these" in app.info[0].value
     assert "Add a window, or a watermark delay" in [button.label for button in app.button]
 
 
@@ -136,7 +136,7 @@ def test_on_an_older_run_the_newest_version_keeps_its_changes(
         pipeline.model_copy(update={"nodes": nodes}).to_json(), name="clicks", pipeline_id=saved.pipeline_id
     )
     app = open_view("what_if", run=run)
-    assert "version 2 is the newest and has other settings of out" in app.info[0].value
+    assert "The newest, version 2, has changes in out." in app.info[0].value
     monkeypatch.setattr(runs.RunManager, "start", lambda *_, **__: 1)
     app.button(key=f"what-if-{run}-sums-lossless").click().run()
     app.button(key="what-if-run").click()

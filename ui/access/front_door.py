@@ -82,12 +82,12 @@ def warning_of(address: str | None, *, has_login: bool = False) -> str | None:
     if is_loopback(address):
         return None
     if has_login:
-        return "Tokens and records travel as they are where the app is reached without a proxy that encrypts."
+        return "Without a proxy that adds TLS, tokens and records are sent unencrypted."
     where = address or "all addresses of this machine"
     return (
-        f"Others can reach the app at {where}: whoever opens it runs pipelines, reads "
-        "the files in the folders that are named for sources, and changes and deletes what is stored. It has no login. "
-        "Leave out --server.address, or see ui/SERVING.md."
+        f"Others can reach the app at {where}, and it has no login: anyone who opens it can run pipelines, read the "
+        "folders in CHANGELOG_STUDIO_FOLDERS, and change or delete everything that is stored. Leave out "
+        "--server.address, or see ui/SERVING.md."
     )
 
 

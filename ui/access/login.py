@@ -97,7 +97,8 @@ class Door:
         token = parse_qs(body[:_MOST_BYTES].decode("latin-1")).get("token", [""])[0].strip()
         if self._serving.person_of(token) is None:
             await asyncio.sleep(_WRONG_S)
-            page = _PAGE.replace("WRONG", "Nobody has this token.").encode()
+            sentence = "This token is not valid. Check it, or ask whoever runs the studio for yours."
+            page = _PAGE.replace("WRONG", sentence).encode()
             await _answer(send, 401, page, b"text/html; charset=utf-8")
             return
         await _lead(send, _asked(scope), f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_KEPT_S}")

@@ -41,12 +41,12 @@ def require_provider() -> None:
     try:
         validate_auth_credentials("default")
     except StreamlitAuthError as error:
-        message = f"{LOGIN}=oidc: {' '.join(str(error).split())} ui/SERVING.md shows a whole one."
+        message = f"{LOGIN}=oidc: {' '.join(str(error).split())} ui/SERVING.md shows a complete [auth] section."
         raise CannotServe(message) from error
     if len(str(get_secrets_auth_section()["cookie_secret"])) < SHORTEST_TOKEN:
         message = (
-            f"{LOGIN}=oidc: cookie_secret in .streamlit/secrets.toml has less than {SHORTEST_TOKEN} characters; "
-            "whoever guesses it is anybody. Make one with: openssl rand -hex 24."
+            f"{LOGIN}=oidc: cookie_secret in .streamlit/secrets.toml has fewer than {SHORTEST_TOKEN} characters; "
+            "whoever guesses it can log in as anyone. Make one with: openssl rand -hex 24."
         )
         raise CannotServe(message)
 

@@ -25,7 +25,7 @@ def is_anothers(made_by: str) -> bool:
 
 
 def let_in() -> None:
-    """With a provider's login, end the page here if the login is for another name of this host."""
+    """Ask for a login if this session has none: a login is valid for one host name only."""
     if not serving().is_oidc or st.user.is_logged_in:
         return
     st.title("Changelog Studio")

@@ -80,21 +80,21 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
     header = environ.get(HEADER, "").strip().lower()
     login = environ.get(LOGIN, "").strip().lower()
     if login not in ("", OIDC):
-        message = f"{LOGIN} is {login!r}; the one login there is, is {OIDC}."
+        message = f"{LOGIN} is {login!r}; the only supported value is {OIDC}."
         raise CannotServe(message)
     if header and not is_loopback(address):
         message = (
-            f"{HEADER} says who somebody is, and whoever reaches the app could write it. Leave out --server.address, "
-            "so that only the proxy on this machine reaches it."
+            f"{HEADER} identifies users by a request header, which anyone who reaches the app directly could forge. "
+            "Leave out --server.address, so that only the proxy on this machine reaches it."
         )
         raise CannotServe(message)
     people = _people(Path(environ[PEOPLE])) if environ.get(PEOPLE) else {}
     if is_shared and not (people or header or login or environ.get(ACCESS) == EVERYBODY):
         message = (
-            "others can reach the app, and it knows of no login: whoever opened it could run pipelines, and change and "
-            f"delete what is stored. Set {PEOPLE} to a file with a line `name token` for each person, or {LOGIN}=oidc, "
-            f"or {HEADER} to the header of a proxy on this machine that logs people in; or {ACCESS}={EVERYBODY}, where "
-            "nobody has to log in. ui/SERVING.md shows how."
+            "others can reach the app, and no login is configured: whoever opened it could run pipelines, and change "
+            f"and delete what is stored. Set {PEOPLE} to a file with a line `name token` for each person, or "
+            f"{LOGIN}=oidc, or {HEADER} to the header of a proxy on this machine that logs people in; or "
+            f"{ACCESS}={EVERYBODY}, where nobody has to log in. ui/SERVING.md shows how."
         )
         raise CannotServe(message)
     runs = _number(environ, MOST_RUNS)
@@ -156,7 +156,7 @@ def _people(file: Path) -> dict[str, str]:
             raise CannotServe(message)
         people[token] = name.strip()
     if not people:
-        message = f"{PEOPLE}: {file} names nobody."
+        message = f"{PEOPLE}: {file} has no line `name token`. Add one for each person."
         raise CannotServe(message)
     return people
 

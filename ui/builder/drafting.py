@@ -141,7 +141,8 @@ class Drafting:
         if self.is_picked:
             shown["edge"] = self._output()
         state.hold(**shown, draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
-        # Before the URL is written, which the next click may interrupt: its selection must not be taken for an old one.
+        # Set before the URL is written: the next click may interrupt that, and the new selection would then look like
+        # one from the history.
         self.started, self.is_picked, self._published = None, False, self.selection
         state.write_url()
 
@@ -169,8 +170,8 @@ class Drafting:
             # `publish` writes the URL, which may interrupt this callback before the edit is saved.
             state.hold(draft=self.key)
             message = (
-                "this draft was changed in another tab. What you do here goes on as a draft of its own; the other one "
-                "is among the drafts on the first page."
+                "this draft was changed in another tab. Your edits here continue in a new draft; the other draft is "
+                "listed on the page Pipelines."
             )
             self.notices = (*self.notices, message)
         store().drafts.save(self.key, document, pipeline_id=self.pipeline_id, version=self.version)

@@ -78,7 +78,10 @@ def _sort_layer(
 
 
 def _port(pipeline: Pipeline, edge: Edge, forward: bool) -> float:
-    """How far down an edge's port is at its other end: the second output below the first, right below left."""
+    """The vertical offset of the port at the edge's other end.
+
+    The second output is below the first, `right` below `left`.
+    """
     if forward:
         return 0.0 if edge.source_port == OUT else _BELOW
     ports = sorted({each.target_port for each in pipeline.inputs(edge.target)})

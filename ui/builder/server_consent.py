@@ -27,8 +27,11 @@ class NotAsked(SourceError):
 
     def __init__(self, source: Source, node: str) -> None:
         self.source = source
-        sent = f", with the values of {', '.join(source.variables)}" if source.variables else ""
-        super().__init__(f"its rows are on {source.server}, which is contacted only when you ask for it{sent}.", node)
+        sent = f", and then sends it the values of {', '.join(source.variables)}" if source.variables else ""
+        sentence = (
+            f"its rows are on {source.server}. The studio contacts it only when you press the button below{sent}."
+        )
+        super().__init__(sentence, node)
 
 
 def may_be_asked(source: Source) -> bool:

@@ -1,4 +1,7 @@
-"""Source files that only an engine can read: pages plan with the files of the engine of the next run."""
+"""Source files that only a remote engine can read.
+
+Pages plan with the file system of the engine chosen for the next run.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
     engine, wrong = _at(typed.address.strip())
     complaints = {"address": wrong} if wrong else {}
     if not name:
-        complaints["name"] = "Give it a name: runs are listed under it."
+        complaints["name"] = "Enter a name. Runs are listed under it."
     elif name.casefold() in {each.casefold() for each in taken}:
         complaints["name"] = f"There is an engine called {escaped(name)} already."
     elif _is_address(name) and (engine is None or name != engine.address):
@@ -70,7 +70,7 @@ def _token(typed: Typed, engine: Engine, before: Engine | None) -> str:
 
 def _at(address: str) -> tuple[Engine | None, str]:
     if not address:
-        return None, f"Say where it is. {_FORMS}"
+        return None, f"Enter the address of the engine. {_FORMS}"
     url = urlsplit(address.partition(";")[0])
     if url.scheme in ("http", "https"):
         host = url.netloc.rpartition("@")[2].partition(":")[0] or "host"

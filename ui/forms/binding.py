@@ -39,7 +39,9 @@ class FormContext:
         return replace(self, path=(*self.path, *parts))
 
     def columns(self, port: str | None) -> Schema | None:
-        """The columns that a picker offers: those of the named input, else of all inputs, else the node's own."""
+        """The columns that a picker offers: those of the named input, else of the first input whose columns are
+        known, else the node's own.
+        """
         if port is not None:
             return self.inputs.get(port)
         known = [schema for schema in self.inputs.values() if schema is not None]

@@ -32,7 +32,7 @@ def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
             on_click=guarded(consent.allow),
             args=(text,),
             help="It runs with your rights on this machine, or on the engine: it can read and change files, and use "
-            "the network. Allow what you have read.",
+            "the network. Allow only code that you have read.",
         )
 
 

@@ -62,7 +62,10 @@ def _paste(field: Field, form: FormContext) -> None:
     """Draw a text area for pasted rows, which are stored as a file."""
     key = form.key(f"{field.name}.paste")
     st.text_area(
-        "Or paste rows, with their names in the first line", key=key, height=100, placeholder="id,amount\n1,9.50"
+        "Or paste rows, with the column names in the first line",
+        key=key,
+        height=100,
+        placeholder="id,amount\n1,9.50",
     )
 
     def take() -> None:

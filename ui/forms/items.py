@@ -31,7 +31,7 @@ def items_field(field: Field, form: FormContext, draw_field: DrawField) -> None:
 
 def computed_columns(field: Field, form: FormContext, start: int, draw_field: DrawField) -> None:
     """Draw the named expressions in a list of columns, which follow the plain names."""
-    _rows(field, form, start, draw_field, f"{field.title}: an expression")
+    _rows(field, form, start, draw_field, f"Add an expression to {field.title}")
 
 
 def _rows(field: Field, form: FormContext, start: int, draw_field: DrawField, add: str) -> None:

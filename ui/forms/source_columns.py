@@ -210,7 +210,7 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     lost = f"Of the first {parsed.looked_at:,}, {words.count(len(parsed.rejected), 'row')} would be rejected."
     zoned = any(column.type == "timestamp" for column in schema if column.name in parsed.columns)
     clock = "Times with a zone are shown in UTC." if zoned else ""
-    later = f"{', '.join(parsed.left_out)}: see Records below." if parsed.left_out else ""
+    later = f"{', '.join(parsed.left_out)}: shown in the tab Records below." if parsed.left_out else ""
     said = ("The first rows as they are read.", lost if parsed.rejected else "", clock, later)
     st.caption(" ".join(filter(None, said)))
     rows = tuple(Row(tuple(Cell.of(value) for value in row)) for row in parsed.rows)

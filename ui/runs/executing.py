@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engine.spark.engines import Engine
     from engine.spark.run_files import RunFiles
 
-# By then an abandoned session has been detected, and a new one is opened.
-LATER_S: Final = 15.0
+# Long enough for an abandoned session to be noticed, so that emptying opens a new one.
+_EMPTY_AGAIN_AFTER_S: Final = 15.0
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -81,6 +81,6 @@ def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFi
                 files.remove()
             except Exception as error:  # noqa: BLE001 - how the run ended matters more
                 _LOG.warning("run %s: its workspace stays for now: %s", job.run_id, without_tokens(str(error)))
-                empty_in_background([leftover], after_s=LATER_S)
+                empty_in_background([leftover], after_s=_EMPTY_AGAIN_AFTER_S)
             else:
                 leftover.forget()

@@ -47,7 +47,7 @@ def wait_for_rehearsal(cancel: threading.Event, patience_s: float = 15) -> None:
 
 
 class EngineStarting(StudioError):
-    """Not an error of the user's: the expression will be checked as soon as Spark is there."""
+    """Not the user's error: the expression will be checked as soon as Spark is there."""
 
     def __init__(self, node: str, field: str) -> None:
         super().__init__("the expression is checked as soon as Spark has started.", node, field)

@@ -24,7 +24,7 @@ TOP_BAR: Final = """
 [data-testid="stLayoutWrapper"]:has(> :is(.st-key-looked-at, .st-key-bench-run)) { flex: 1 1 0; min-width: 0; }
 .st-key-looked-at { min-width: 0; justify-content: flex-end; }
 .st-key-places { overflow: visible; }
-/* A list is as wide as its box: of one in a row of three, nothing could be read. */
+/* A list is as wide as its box; in a row of three columns it would be unreadable. */
 [data-testid="stSelectboxVirtualDropdown"] { min-width: 9.7rem; }
 .st-key-looked-at [data-testid="stElementContainer"]:has([data-testid="stSelectbox"]) { flex: 0 1 15rem; min-width: 0; }
 .st-key-looked-at [data-testid="stSelectbox"] { min-width: 0; }
@@ -44,7 +44,7 @@ TOP_BAR: Final = """
   padding: .3rem .9rem; border: 1px solid var(--hair); border-radius: 1rem; background: var(--paper);
 }
 .st-key-inspect-pages { margin: -.6rem 0 0; padding-bottom: .3rem; border-bottom: 1px solid var(--hair); }
-/* Names are read, icons only found again: the places keep their names, the tools their icons. */
+/* On narrow screens, places keep their names and tools keep their icons. */
 @media (max-width: 1300px) {
   .st-key-places a > span:first-child:not(:last-child) { display: none; }
   .st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

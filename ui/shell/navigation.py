@@ -77,7 +77,10 @@ def lead_to(file: str) -> None:
 
 
 def follow(shown: st.Page) -> None:
-    """Open the page that a callback requested. The request is cleared there, as Streamlit may end a run before it."""
+    """Open the page that a callback requested.
+
+    The request is cleared on the opened page: Streamlit may end this run before the switch.
+    """
     if (file := st.session_state.get(_LEADS_TO)) is not None:
         if _view(file).title != shown.title:
             go(file)

@@ -88,7 +88,7 @@ class SessionState:
         self.write_url()
 
     def hold(self, **values: str | int | None) -> None:
-        """Like `update`, without the URL: `write_url` has to follow. Unlike that, this cannot interrupt the run."""
+        """Like `update`, but without writing the URL, so it cannot interrupt the run. Call `write_url` afterwards."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
             # The operators, the key and the range belong to the former run.

@@ -90,7 +90,7 @@ def _saw(key: str) -> None:
 def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
     from_seq, to_seq = seq_range(run.run_id, first, last)
-    # Only sources with an event time: another source has no watermark, and with it there would be no combined one.
+    # Only sources with an event time: one without would keep the combined watermark undefined.
     timeline = workspace.store().timeline.timeline(
         run.run_id, from_seq=from_seq, to_seq=to_seq, node=node, sources=names or [edge.node for edge in sources]
     )
@@ -123,8 +123,8 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     notes = []
     if not timeline.is_exact:
         notes.append(
-            f"{timeline.points.num_rows:,} points represent {to_seq - from_seq + 1:,} events: each stretch shows its "
-            "earliest and latest event and every kind of point."
+            f"{timeline.points.num_rows:,} points stand for {to_seq - from_seq + 1:,} events: each interval shows its "
+            "earliest and latest record, and every state that occurs in it."
         )
     if not shows_windows(timeline):
         fired = sum(timeline.fires.column("windows").to_pylist())
@@ -139,7 +139,7 @@ def _findings(run: Run, timeline: Timeline) -> None:
     delays = {edge.node: edge.watermark_delay_ms or 0 for edge in workspace.store().runs.edges(run.run_id)}
     lost = workspace.store().late.events(run.run_id)
     for record in workspace.store().future_records.find(run.run_id):
-        # The delay is meant for jumps within it; and a record that caused only a few of the late ones is no finding.
+        # A jump within the delay is expected, and a record that made only a few others late is not worth a warning.
         if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * lost:
             continue
         finding, way = st.columns([6, 1], vertical_alignment="center")

@@ -81,9 +81,11 @@ def _editor(run: Run) -> None:
         help="DuckDB's SQL. Tables of the chosen run need no prefix; those of another run are run_2.name.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Ask", type="primary", icon=":material/play_arrow:", key="sql-ask", on_click=_ask_what_is_written)
+        st.button(
+            "Run query", type="primary", icon=":material/play_arrow:", key="sql-ask", on_click=_ask_what_is_written
+        )
         st.caption(
-            f"Read-only. Up to {ROW_LIMIT:,} rows are shown, and a query ends after {TIME_LIMIT_S:g} s or "
+            f"Read-only. At most {ROW_LIMIT:,} rows are shown. A query is stopped after {TIME_LIMIT_S:g} s or above "
             f"{MEMORY_LIMIT_MIB:,} MiB."
         )
 
@@ -101,7 +103,7 @@ def _answered(text: str, schema: str) -> QueryResult:
             with place.container(horizontal=True, vertical_alignment="center"):
                 st.button("Cancel", icon=":material/stop_circle:", key="sql-cancel", on_click=guarded(take_back))
                 seconds_place = st.empty()
-        seconds_place.caption(f"Reading for {seconds:.0f} s ...")
+        seconds_place.caption(f"Running for {seconds:.0f} s …")
 
     try:
         return workspace.store().queries.run(text, schema=schema, on_wait=waiting)

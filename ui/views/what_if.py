@@ -33,6 +33,7 @@ from ui.shell.theme import draw_figure
 
 _PAGE: Final = 50
 _STOPS: Final = 100
+_TRADE_OFF: Final = "The delay beyond which waiting longer keeps only few more records."
 
 
 def _top(asked: LateOperator, losses: Losses) -> int:
@@ -80,10 +81,10 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
             )
     known = lateness_ms if lateness is not None else 0
     with st.container(horizontal=True, gap="small"):
-        for label, at, name in (
-            ("As it ran", asked.delay_ms, "ran"),
-            ("At the knee", max(0, losses.knee_ms() - known), "knee"),
-            ("Nothing lost", max(0, losses.lossless_ms - known), "lossless"),
+        for label, at, name, explanation in (
+            ("As it ran", asked.delay_ms, "ran", None),
+            ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
+            ("Nothing lost", max(0, losses.lossless_ms - known), "lossless", None),
         ):
             preset_lateness = (lateness or 0) if name == "ran" else known
             st.button(
@@ -92,6 +93,7 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
                 on_click=_set,
                 args=(key, at, preset_lateness),
                 type="secondary",
+                help=explanation,
             )
     return int(delay_ms), int(lateness_ms)
 
@@ -195,8 +197,8 @@ def _base(run: Run, asked: LateOperator) -> _Base:
         return _Base(ran)
     changed = ", ".join(changed_nodes(ran, document)) or "the order of arrival or the options"
     st.info(
-        f"This run is of version {run.pipeline_version}; version {newest.version} is the newest and has other settings "
-        f"of {words.escaped(changed)}.",
+        f"This run used version {run.pipeline_version}. The newest, version {newest.version}, has changes in "
+        f"{words.escaped(changed)}.",
         icon=":material/info:",
     )
     names = {node.id for node in document.nodes}
@@ -213,7 +215,7 @@ def _base(run: Run, asked: LateOperator) -> _Base:
         default=latest,
         required=True,
         key=f"what-if-base-{run.run_id}",
-        help="The newest version's other changes stay, or the next version is made of the one that ran.",
+        help="Start from the newest version and keep its other changes, or start from the version that ran.",
     )
     return _Base(document, newest.version) if chosen == latest else _Base(ran)
 
@@ -268,7 +270,7 @@ def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> No
             disabled=same,
             on_click=_run_it,
             args=(run, base, asked, delay_ms, lateness_ms),
-            help="Saves a new version if the pipeline is a saved one, and runs it, to compare with this run.",
+            help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
             open_draft(_changed(base.pipeline, asked, delay_ms, lateness_ms))
@@ -279,8 +281,9 @@ def _show(run: Run) -> None:
     operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
     if not operators:
         st.info(
-            "In this run no watermark delay decides which records are late. It does for windows, interval joins, "
-            "over aggregates and the first row by event time, below sources with a **watermark delay**.",
+            "This page predicts the late records of windows, interval joins, over aggregates, sorting by time, pattern "
+            "matching and the first row by event time, below sources with a **watermark delay**. This run has none of "
+            "these.",
             icon=":material/info:",
         )
         next_steps(run, "Add a window, or a watermark delay")

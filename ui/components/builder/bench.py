@@ -21,36 +21,36 @@ TAB: Final = "drawer-tab"
 
 @dataclass
 class Bench:
-    """The open parts. is_closed: of the panel. chosen: the drawer's height; None: no choice yet. tab: the drawer's."""
+    """The open parts. drawer_size: None until one is chosen."""
 
-    is_closed: bool = False
-    chosen: Size | None = None
+    is_panel_closed: bool = False
+    drawer_size: Size | None = None
     tab: str = RECORDS
 
     def close_panel(self, drafting: Drafting) -> None:
         """Close the panel until something is selected."""
         drafting.selection = None
-        self.is_closed = True
+        self.is_panel_closed = True
 
     def open_panel(self) -> None:
         """Show the panel, whatever is selected."""
-        self.is_closed = False
+        self.is_panel_closed = False
 
     def is_panel_open(self, drafting: Drafting) -> bool:
         """Whether the panel is open; a selection opens it again."""
-        if self.is_closed and drafting.selection is not None:
-            self.is_closed = False
-        return not self.is_closed
+        if self.is_panel_closed and drafting.selection is not None:
+            self.is_panel_closed = False
+        return not self.is_panel_closed
 
     def size(self, shown: Overlay | None) -> Size:
         """The drawer's height: the chosen one; else half if there is a run to show, or closed."""
-        return self.chosen or ("half" if shown is not None else "closed")
+        return self.drawer_size or ("half" if shown is not None else "closed")
 
     def open_drawer(self, tab: str) -> None:
         """Show a tab of the drawer."""
         self.tab = tab
-        if self.chosen in (None, "closed"):
-            self.chosen = "half"
+        if self.drawer_size in (None, "closed"):
+            self.drawer_size = "half"
 
 
 def bench() -> Bench:

@@ -54,8 +54,8 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         icon=":material/sensors:",
         key="run-live",
         disabled=bool(wrong),
-        help="Takes records as they come, until you stop it: from files that are watched, and from generators at "
-        "their rate. It can be paused, and resumed after a stop.",
+        help="Reads records as they arrive until you stop it: watched files, posted rows, Kafka, PostgreSQL changes, "
+        "generators at their rate. A live run can be paused, and resumed after a stop.",
         on_click=guarded(start_run),
         args=(drafting,),
         kwargs={"live": True},

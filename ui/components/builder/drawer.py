@@ -103,14 +103,14 @@ def _height(label: str, size: Size) -> None:
 
 
 def _resize(size: Size) -> None:
-    bench().chosen = size
+    bench().drawer_size = size
 
 
 def _choose() -> None:
     """Open the drawer with the chosen tab; choosing the same tab again closes the drawer."""
     chosen = st.session_state[TAB]
     if chosen is None:
-        bench().chosen = "closed"
+        bench().drawer_size = "closed"
     else:
         bench().open_drawer(chosen)
 
@@ -153,7 +153,7 @@ def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str)
         return
     if state.run is not None:
         st.caption(
-            f"Run {state.run} ran another version of the pipeline than the one on the canvas: this is a preview."
+            f"Run {state.run} is of another pipeline or version. This is a preview of the pipeline on the canvas."
         )
     first_rows(drafting.pipeline, node_id)
 

@@ -34,7 +34,7 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
     elif isinstance(asked, NotAsked):
         st.caption(f"**{words.escaped(asked.node)}**: {as_sentence(asked.sentence)}")
         st.button(
-            f"Ask {words.escaped(asked.source.server)}",
+            f"Read from {words.escaped(asked.source.server)}",
             key=f"ask-server|{asked.node}|{asked.source.server}",
             icon=":material/cloud_download:",
             on_click=guarded(agree),

@@ -135,7 +135,7 @@ def node_actions(drafting: Drafting, node: Node) -> None:
         type="tertiary",
         on_click=guarded(_delete),
         args=(drafting, node.id),
-        help="Its consumers are connected to its inputs. Undo restores it.",
+        help="If it has one input, its consumers are connected to that input. Undo restores the node.",
     )
 
 

@@ -21,7 +21,7 @@ def newer_version(drafting: Drafting) -> None:
     theirs = Pipeline.from_json(newer.document)
     disputed = merged(base, drafting.pipeline, theirs).disputed
     what = ", ".join(changed_nodes(base, theirs)) or "how the nodes are connected"
-    both = f" You have changed {', '.join(disputed)} too: merged, yours counts there." if disputed else ""
+    both = f" Both versions changed {', '.join(disputed)}; merging keeps your changes there." if disputed else ""
     with st.container(border=True):
         st.markdown(
             f":material/warning: **Not saved.** Version {newer.version} was saved since you began with version "

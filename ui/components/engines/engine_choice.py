@@ -13,7 +13,7 @@ from ui.engines.known import default_name, engine_of, master_of, names
 from ui.forms.pending import pending, said
 from ui.shell.words import escaped
 
-_HELP: Final = "Where the run is executed. The page Engines adds others: clusters, and Spark Connect servers."
+_HELP: Final = "The engine that executes the run. Add clusters and Spark Connect servers on the page Engines."
 _WIDTH_PX: Final = 190
 
 
@@ -46,7 +46,7 @@ def run_engine(engine: str, *, key: str, only_if_several: bool = False) -> None:
     shown = engine if is_there else default_name()
     st.selectbox("Engine", options, options.index(shown) if shown in options else 0, key=key, help=_HELP, width=260)
     if engine and not is_there:
-        st.caption(f"{escaped(engine)}, on which it ran, is not among your engines any more.")
+        st.caption(f"This run used {escaped(engine)}, which is no longer in your list of engines.")
 
 
 def chosen_engine(key: str, engine: str) -> str | None:

@@ -162,8 +162,8 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
                 type="password",
                 autocomplete="new-password",
                 placeholder="a token is saved; type to replace it" if shown.token else "only for sc:// addresses",
-                help="What a Spark Connect server asks for. It is kept in a file that only you can read, for this "
-                "address, and never shown again.",
+                help="The token for a Spark Connect server. It is stored for this address, in a file that only you can "
+                "read, and never shown again.",
             )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.checkbox(

@@ -117,7 +117,7 @@ def _facts(each: Known) -> str:
     engine = each.engine
     parts = [
         code(engine.address) if engine.address != engine.name else "",
-        "embedded; every page uses it" if each.is_home else "",
+        "used by the pages for previews and checks" if each.is_home else "",
         f"workspace {code(engine.shown_workspace)}" if engine.workspace else "sees the files of this machine",
         "a token is kept" if engine.token else "",
         "encrypted (TLS)" if engine.use_ssl else "",

@@ -33,7 +33,7 @@ def loss_chart(losses: Losses, asked: LateOperator, delay_ms: int, lateness_ms: 
     )
     marks: list[tuple[str, int, str, str]] = [
         ("as it ran", asked.delay_ms, "diamond", theme.OUT_OF_ORDER),
-        ("knee", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
+        ("best trade-off", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
         ("nothing lost", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
         ("chosen", delay_ms, "star", theme.LATE),
     ]

@@ -47,9 +47,9 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
         "records",
         "out of order",
         "late",
-        "most behind",
-        "ahead of its watermark, on average",
-        "watermark in the end",
+        "max. out-of-orderness",
+        "average lead over its watermark",
+        "final watermark",
     )
     rows = [
         Row(

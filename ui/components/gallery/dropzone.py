@@ -35,7 +35,7 @@ def paste_rows() -> None:
     corner = remembered("paste-corner", {"taken": 0, "opened": False})
     key = f"paste|{corner['taken']}"
     st.text_area(
-        "Rows with their names in the first line",
+        "Rows, with the column names in the first line",
         key=key,
         height=160,
         placeholder="Copy cells from a spreadsheet, CSV or JSON Lines, and paste them here.",
@@ -48,7 +48,9 @@ def paste_rows() -> None:
         corner["taken"] += 1
         corner["opened"] = True
 
-    st.button("Make a pipeline of them", icon=":material/content_paste:", type="primary", on_click=guarded(take))
+    st.button(
+        "Create a pipeline from these rows", icon=":material/content_paste:", type="primary", on_click=guarded(take)
+    )
     if corner["opened"]:
         corner["opened"] = False
         go("build")

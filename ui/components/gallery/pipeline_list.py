@@ -121,7 +121,7 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
     when.caption(words.ago(draft.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         if st.button(
-            "Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Continue with {words.escaped(pipeline.name)}"
+            "Continue", key=f"d{draft.key}|open", type="tertiary", help=f"Continue with {words.escaped(pipeline.name)}"
         ):
             resume(draft.key)
             go("build")

@@ -15,9 +15,9 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _ASKS: Final[Mapping[str, str]] = {
-    LATE_SHARE: "Late records above, in % of the last minute",
-    STANDS: "Watermark stands for, in seconds",
-    LAG: "Watermark behind now by, in seconds",
+    LATE_SHARE: "Late records in the last minute: more than (%)",
+    STANDS: "Watermark has not advanced for (seconds)",
+    LAG: "Watermark lag behind the current time (seconds)",
 }
 _SHOWN: Final = 5
 
@@ -35,7 +35,7 @@ def _set(run_id: int, kind: str) -> None:
 def condition_choice(run: Run) -> None:
     """Draw the form of the conditions of a live run that goes on."""
     bounds = workspace.store().conditions.of(run.run_id)
-    with st.popover("Tell me", icon=":material/notifications:", help="Conditions that raise an alert during the run."):
+    with st.popover("Alerts", icon=":material/notifications:", help="Conditions that raise an alert during the run."):
         for kind in KINDS:
             key = _key(run.run_id, kind)
             # A cleared field stays cleared: the `value` argument would restore it.
@@ -64,10 +64,11 @@ def warnings_of(run: Run) -> None:
 
 
 def _sentence(each: Warned) -> str:
+    value, bound = words.elapsed(each.value), words.elapsed(each.bound)
     what = {
         LATE_SHARE: f"{each.value:.1f} % of the events of a minute were late, more than {each.bound:g} %",
-        STANDS: f"the watermark did not rise for {words.elapsed(each.value)}, longer than {words.elapsed(each.bound)}",
-        LAG: f"the watermark was {words.elapsed(each.value)} behind now, more than {words.elapsed(each.bound)}",
+        STANDS: f"the watermark did not advance for {value} (limit: {bound})",
+        LAG: f"the watermark lagged {value} behind the current time (limit: {bound})",
     }[each.kind]
     over = "" if each.over_at is None else f", until {each.over_at:%H:%M:%S}"
     return f"{each.raised_at:%Y-%m-%d %H:%M:%S} UTC{over}: {what}."

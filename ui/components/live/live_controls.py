@@ -1,4 +1,4 @@
-"""The buttons of a live run: pause, one epoch, go on, stop, end; and resume after a stop."""
+"""The buttons of a live run: pause, continue, one epoch, stop, end; and resume after a stop."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def live_controls(run: Run) -> None:
         return
     number = run.run_id
     if control.is_paused:
-        st.button("Go on", key="live-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(number,))
+        st.button("Continue", key="live-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(number,))
         st.button(
             "One epoch",
             key="live-step",

@@ -53,8 +53,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
         said = {
             "has ended": source.is_ended,
             f"has more: {source.behind}": source.behind and not source.is_ended,
-            "is idle: it does not hold back the watermark, until it gets records": source.is_idle
-            and not source.is_ended,
+            "is idle: it does not hold back the watermark until records arrive": source.is_idle and not source.is_ended,
             "waits for the watermarks of its alignment group": source.is_waiting,
         }
         for what in (what for what, is_so in said.items() if is_so):

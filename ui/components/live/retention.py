@@ -28,8 +28,8 @@ def say_kept(run: Run) -> None:
     if less:
         said += ", but " + ", ".join(f"of {edge.name} from event {edge.kept_from:,} on" for edge in less)
     st.caption(
-        f":material/auto_delete: {said}. Of what came before, tables that are updated have the rows that were there "
-        "then; what is only ever added to has none."
+        f":material/auto_delete: {said}. Older records were deleted. Tables that are updated still contain the rows "
+        "that were valid then; insert-only tables no longer contain theirs."
     )
 
 
@@ -68,7 +68,7 @@ def keep_choice(run: Run) -> None:
             0.01,
             value=None,
             key=f"{_HOURS}-{run.run_id}",
-            placeholder="whatever their age",
+            placeholder="any age",
             on_change=_keep,
             args=(run.run_id,),
         )
@@ -87,12 +87,12 @@ def _edge_choice(run: Run) -> None:
     if not edges:
         return
     chosen = st.selectbox(
-        "Less of one edge",
+        "Keep less of one edge",
         list(edges),
         index=None,
         key=f"{_EDGE}-{run.run_id}",
         placeholder="the same for all edges",
-        help="Of the sources as much is kept as of the run: it is recorded and checked from there.",
+        help="Sources always keep as much as the run, because recordings and the batch check read their records.",
     )
     if chosen is None:
         return
@@ -114,7 +114,7 @@ def _edge_choice(run: Run) -> None:
         0.01,
         value=None,
         key=_key(_EDGE_HOURS, edge),
-        placeholder="whatever their age",
+        placeholder="any age",
         on_change=_keep_of_edge,
         args=(edge,),
     )

@@ -41,23 +41,14 @@ def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
     key_names = words.escaped(", ".join(delivery.key))
     st.caption(
         f"{words.count(delivery.records, 'record')} of {edge.name} by {key_names}{sample}; "
-        f"{words.count(delivery.swapped, 'record')} overtaken by the one before."
+        f"{words.count(delivery.swapped, 'record')} arrived before the preceding one."
     )
     if delivery.is_right:
         st.success(
             f"Nothing is lost: all {words.count(delivery.keys, 'key')} are correct.", icon=":material/check_circle:"
         )
         return
-    parts = [
-        f"{count:,} {what}"
-        for count, what in (
-            (delivery.lost, "lost"),
-            (delivery.wrong, "wrong"),
-            (delivery.ghosts, "that should not be there"),
-        )
-        if count
-    ]
-    st.error(f"{' and '.join(parts)} of {words.count(delivery.keys, 'key')}.", icon=":material/error:")
+    st.error(_damage(delivery), icon=":material/error:")
     rows = []
     for row in delivery.rows:
         for name, values, tone in (("should be", row.expected, "good"), ("is", row.written, "bad")):
@@ -67,3 +58,18 @@ def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
                 cells = (cell_of(edge, at, value) for at, value in enumerate(values))
                 rows.append(Row((Cell(name, tone=tone), *cells)))
     grid(Table(("", *edge.names), rows, number_columns(edge)), key=key, height=280, label=f"{label}: differences")
+
+
+def _damage(delivery: Delivery) -> str:
+    """How many keys are wrong, and in which way."""
+    parts = [
+        words.count(number, one, many)
+        for number, one, many in (
+            (delivery.lost, "is missing", "are missing"),
+            (delivery.wrong, "has wrong values", "have wrong values"),
+            (delivery.ghosts, "should not exist", "should not exist"),
+        )
+        if number
+    ]
+    listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"Of {words.count(delivery.keys, 'key')}, {listed}."

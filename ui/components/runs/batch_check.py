@@ -68,8 +68,8 @@ def _draw(run: Run, result: Found) -> None:
         names = ", ".join(node.node for node in sinks)
         late = f" without the {words.count(result.checked.late, 'late record')}" if result.checked.late else ""
         st.success(
-            f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and every "
-            "operator before.",
+            f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and the "
+            "output of every upstream operator.",
             icon=":material/verified:",
         )
     else:

@@ -29,7 +29,7 @@ def mini_batch_savings(run: Run, edge: Edge) -> None:
     saved = run.records - other.records
     st.markdown(
         f"Run {other.run_id} in bundles of **{size:,}**: **{other.records:,}** records instead of {run.records:,}"
-        + (f", {saved / run.records:.0%} less." if saved > 0 and run.records else ", so it saves nothing.")
+        + (f", {saved / run.records:.0%} fewer." if saved > 0 and run.records else ", so it saves nothing.")
     )
     grid(saved_table(runs.counters(run.run_id), runs.counters(other.run_id)), key="mini-batch-saved", label="Saved")
     comparison = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)

@@ -18,7 +18,7 @@ def agreed(made_by: str, key: str) -> bool:
     if not is_anothers(made_by):
         return True
     return st.checkbox(
-        f"This is {words.escaped(made_by)}'s: all the same",
+        f"This belongs to {words.escaped(made_by)}. Do it anyway",
         key=key,
-        help="Somebody else made it. Tick this to enable the button.",
+        help="Tick this box to enable the button.",
     )

@@ -23,11 +23,11 @@ _SQL: Final = "sql"
 def saved_views(view: View) -> None:
     """Draw the button that opens the views, within a row."""
     with st.popover("Views", icon=":material/bookmark:", type="tertiary", help="Save what is shown, and find it again"):
-        st.caption("The link to what is shown here")
+        st.caption("Link to this view")
         st.code(_link(), language=None, wrap_lines=True)
         st.text_input("Name of the view", key=_NAME, placeholder="Late orders of May")
-        st.text_input("Note", key=_NOTE, placeholder="What is to be seen here")
-        what = "Save this question" if view.file == _SQL else "Save this view"
+        st.text_input("Note", key=_NOTE, placeholder="What to look at")
+        what = "Save this query" if view.file == _SQL else "Save this view"
         st.button(what, icon=":material/bookmark_add:", key="view-save", on_click=_save, args=(view.file,))
         saved = workspace.store().saved_views.list()
         if saved:

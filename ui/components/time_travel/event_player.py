@@ -87,8 +87,8 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
         step,
         "To the previous event with a record on this edge",
         "To the next event with a record on this edge",
-        "The table is shown as it is after this event. Arrow keys move the slider; P and N go from change to change, "
-        "and in the list Up and Down do.",
+        "Shows the table after this event. Arrow keys move the slider. P and N go to the previous and next event with "
+        "a record on this edge, as do Up and Down in the list.",
     )
     _bar(event, last_seq, neighbours)
     return event
@@ -241,7 +241,7 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
         shortcut="K",
         on_click=turn,
         icon=":material/pause:" if is_playing else ":material/play_arrow:",
-        help="About one event per second; after the last one from the start.",
+        help="Plays about one event per second. At the last event, press it to start over.",
     )
     if is_playing:
         # The page itself draws the fragment once; only the later draws are beats.
