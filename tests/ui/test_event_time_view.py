@@ -173,12 +173,12 @@ def test_an_operator_sees_its_own_windows_and_sources(seeded: dict[str, int], op
     assert "watermark of payments" not in traces_of(app)
 
 
-def test_the_lag_is_below_zero_where_a_record_was_late(seeded: dict[str, int], open_view: OpenView) -> None:
+def test_the_lead_is_below_zero_where_a_record_was_late(seeded: dict[str, int], open_view: OpenView) -> None:
     run = seeded["windows"]
     app = open_view("event_time", run=run)
-    app.segmented_control(key=f"part-{run}").set_value("Lag").run()
-    _, lag = app.get("plotly_chart")
-    traces = {trace["name"]: trace for trace in json.loads(lag.proto.spec)["data"]}
+    app.segmented_control(key=f"part-{run}").set_value("Lead over the watermark").run()
+    _, lead = app.get("plotly_chart")
+    traces = {trace["name"]: trace for trace in json.loads(lead.proto.spec)["data"]}
     assert "late" in traces
 
 

@@ -9,9 +9,9 @@ import streamlit as st
 from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
-from ui.components.event_time.lag_chart import lag_chart
 from ui.components.event_time.late_records import late_records, rejected_rows
 from ui.components.event_time.late_table import operator_sentences, summary_sentence
+from ui.components.event_time.lead_chart import lead_chart
 from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
@@ -31,7 +31,8 @@ _DESCRIBED: Final = 1000
 _AROUND: Final = 50
 # A record that alone made this share of the late records late is worth a warning.
 _ALARMING: Final = 0.2
-_LATE, _RECORDS, _FIGURES, _LAG = "Late records", "Records of the range", "Sources and operators", "Lag"
+_LATE, _RECORDS = "Late records", "Records of the range"
+_FIGURES, _LEAD = "Sources and operators", "Lead over the watermark"
 
 
 def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, str]:
@@ -209,26 +210,26 @@ def _figures(run: Run, timeline: Timeline) -> None:
     grid(operator_table(arrivals.operators(*bounds)), key="operators-grid", label="Operators in figures", on_pick=see)
 
 
-def _lag(timeline: Timeline) -> None:
+def _lead(timeline: Timeline) -> None:
     st.caption(
         "How far each record's event time was ahead of the watermark as it arrived. The larger it is, the longer "
         "results wait. Below zero, the watermark had already passed the record."
     )
-    draw_figure(lag_chart(timeline), "lag-chart")
+    draw_figure(lead_chart(timeline), "lead-chart")
 
 
 def _parts(run: Run, timeline: Timeline, records: int) -> None:
     """Draw one part at a time: parts that are not shown are not queried."""
     key = f"part-{run.run_id}"
     st.session_state.setdefault(key, _LATE)
-    part = st.segmented_control("Show", [_LATE, _RECORDS, _FIGURES, _LAG], key=key, required=True, width="content")
+    part = st.segmented_control("Show", [_LATE, _RECORDS, _FIGURES, _LEAD], key=key, required=True, width="content")
     match part:
         case "Records of the range":
             _records(run, timeline)
         case "Sources and operators":
             _figures(run, timeline)
-        case "Lag":
-            _lag(timeline)
+        case "Lead over the watermark":
+            _lead(timeline)
         case _:
             _late(run, records)
 

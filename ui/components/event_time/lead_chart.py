@@ -1,4 +1,4 @@
-"""The lead of event time over the watermark: how long results wait at least, and which records were late.
+"""The lead of event time over the watermark: how long results wait, at the least, and which records were late.
 
 ahead   .  o  .      a record's event time minus the (combined) watermark at its arrival; below zero the watermark
     0 ------x---     had already passed it
@@ -17,34 +17,34 @@ _STATES = {"in time": theme.IN_TIME, "out of order": theme.OUT_OF_ORDER, "late":
 _SYMBOLS = {"in time": "circle", "out of order": "diamond", "late": "x"}
 
 
-def lags(timeline: Timeline) -> list[tuple[int, str, int]]:
+def leads(timeline: Timeline) -> list[tuple[int, str, int]]:
     """(event, state, event time minus the previous watermark in ms) of the drawn records that had a watermark."""
     steps = sorted((row["seq"], row["watermark_ms"]) for row in timeline.watermark.to_pylist())
     seqs = [seq for seq, _ in steps]
-    lag_points = []
+    points = []
     for row in timeline.points.to_pylist():
         at = bisect_left(seqs, row["seq"]) - 1
         if at >= 0 and steps[at][1] < words.END_MS:
-            lag_points.append((row["seq"], row["state"], row["event_time_ms"] - steps[at][1]))
-    return lag_points
+            points.append((row["seq"], row["state"], row["event_time_ms"] - steps[at][1]))
+    return points
 
 
-def lag_chart(timeline: Timeline) -> go.Figure:
-    """The chart of a timeline's lags, in the timeline's states and colours."""
+def lead_chart(timeline: Timeline) -> go.Figure:
+    """The chart of a timeline's leads, in the timeline's states and colours."""
     chart = theme.figure(300)
-    lag_points = lags(timeline)
-    largest = max((abs(lag) for _, _, lag in lag_points), default=0)
+    points = leads(timeline)
+    largest = max((abs(lead) for _, _, lead in points), default=0)
     unit, size = ("s", 1000) if largest >= 2000 else ("ms", 1)
     for state, color in _STATES.items():
-        own = [(seq, lag) for seq, each, lag in lag_points if each == state]
+        own = [(seq, lead) for seq, each, lead in points if each == state]
         if own:
             chart.add_scattergl(
                 x=[seq for seq, _ in own],
-                y=[lag / size for _, lag in own],
+                y=[lead / size for _, lead in own],
                 mode="markers",
                 name=state,
                 marker={"color": color, "symbol": _SYMBOLS[state], "size": 6},
-                text=[f"event {seq:,}: {words.duration(lag)} ahead of the watermark" for seq, lag in own],
+                text=[f"event {seq:,}: {words.duration(lead)} ahead of the watermark" for seq, lead in own],
                 hovertemplate="%{text}<extra></extra>",
             )
     chart.add_hline(0, line={"width": 1.5, "dash": "dot", "color": theme.PROBLEM})
