@@ -15,8 +15,8 @@ from ui.builder.editing import operator_class, set_parameter
 from ui.builder.history import History
 from ui.forms.binding import FormContext
 from ui.forms.complaints import Complaints
-from ui.forms.pending import Pending
 from ui.forms.spec import fields_of
+from ui.shell.pending import Pending
 
 
 @pytest.fixture

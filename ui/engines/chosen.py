@@ -7,14 +7,14 @@ from typing import Final
 import streamlit as st
 
 from ui.engines.known import default_name, names
-from ui.forms.pending import said
+from ui.shell.pending import widget_value
 
 _CHOSEN: Final = "chosen-engine"
 
 
 def chosen() -> str:
     """The name of the engine."""
-    choice = said(_CHOSEN)
+    choice = widget_value(_CHOSEN)
     return choice if choice in names() else default_name()
 
 

@@ -3,7 +3,6 @@
 spec            the description of a field, from its type and its json_schema_extra
 complaints      the errors, by the path of the field
 binding         how a widget reads and writes the document
-pending         the input of widgets that the document does not have yet
 fields          one widget per kind of field
 durations       lengths of time, as text and in milliseconds
 items           lists of sub-models, as repeated rows

@@ -14,8 +14,8 @@ from ui.builder.drafting import Drafting
 from ui.builder.editing import ABSENT, set_parameter
 from ui.builder.server_consent import note_typed
 from ui.forms.complaints import Complaints, Path
-from ui.forms.pending import pending
 from ui.forms.spec import Field
+from ui.shell.pending import pending
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from engine.reading.files.pasted import pasted
 from engine.registry import sources
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
-from ui.forms.pending import said
 from ui.forms.spec import Field
 from ui.shell import workspace
 from ui.shell.guard import guarded
+from ui.shell.pending import widget_value
 from ui.shell.uploads import first_lines, keep
 
 
@@ -38,7 +38,7 @@ def file_field(field: Field, form: FormContext) -> None:
     upload = form.key(f"{field.name}.upload")
 
     def take() -> None:
-        dropped = said(upload)
+        dropped = widget_value(upload)
         if dropped is not None:
             form.write((*form.path, field.name), keep(dropped, dropped.name, workspace.folder()), redraw=True)
 

@@ -21,8 +21,8 @@ import streamlit as st
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import is_numeric
 from ui.forms.binding import FormContext
-from ui.forms.pending import pending
 from ui.forms.spec import Field
+from ui.shell.pending import pending
 from ui.shell.state import remembered
 
 KIND: Final = "kind"

@@ -10,10 +10,10 @@ import streamlit as st
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.complaints import place_of
-from ui.forms.pending import said
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.pending import widget_value
 
 DrawField = Callable[..., None]
 _MOVE_UP: Final = "Move up"
@@ -84,7 +84,7 @@ def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> No
     def chosen() -> None:
         # If the list has changed since, it has other rows at these indexes.
         if form.is_current(key):
-            _rearrange(form, said(key), at)
+            _rearrange(form, widget_value(key), at)
 
     st.menu_button(
         "",

@@ -26,10 +26,10 @@ from ui.builder.editing import ABSENT, set_parameter
 from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.forms.binding import FormContext
 from ui.forms.durations import format_duration
-from ui.forms.pending import pending
 from ui.forms.without_columns import source_without_columns
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.pending import pending
 from ui.shell.words import escaped
 
 _TYPES: Final = (

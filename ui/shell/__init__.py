@@ -1,1 +1,1 @@
-"""The app itself: pages and URL, state of a session, engine, uploads, theme, words, and the guard around a page."""
+"""The app itself: pages and URL, state of a session, pending input, engine, uploads, theme, words, guard of a page."""

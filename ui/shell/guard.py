@@ -11,8 +11,8 @@ import streamlit as st
 
 from engine.errors import StudioError
 from storage.errors import StoreError
-from ui.forms.pending import pending
 from ui.shell.log import app_log
+from ui.shell.pending import pending
 from ui.shell.words import escaped
 
 P = ParamSpec("P")

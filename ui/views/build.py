@@ -13,11 +13,11 @@ from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
 from ui.components.builder.panel import panel
 from ui.components.gallery.start_here import start_here
-from ui.forms.pending import pending
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
 from ui.shell.frame import WORKBENCH
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.pending import pending
 from ui.shell.state import state
 
 

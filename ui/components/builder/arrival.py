@@ -9,7 +9,7 @@ import streamlit as st
 
 from ui.builder.drafting import Drafting
 from ui.builder.editing import operator_class, set_arrival
-from ui.forms.pending import pending
+from ui.shell.pending import pending
 
 _MODES: Final[Mapping[str, str]] = {
     "one_after_the_other": "one source after the other",

@@ -18,9 +18,9 @@ from engine.planner import Check
 from ui.builder.drafting import Drafting
 from ui.builder.gestures import Dialogue
 from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
-from ui.forms.pending import said
 from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
+from ui.shell.pending import widget_value
 
 _DIALOGUE: Final = "canvas-dialogue"
 
@@ -71,7 +71,7 @@ def listen(drafting: Drafting) -> None:
 
 
 def _sent(drafting: Drafting) -> Mapping[str, Any] | None:
-    sent: Mapping[str, Any] | None = (said(_key(drafting)) or {}).get("sent")
+    sent: Mapping[str, Any] | None = (widget_value(_key(drafting)) or {}).get("sent")
     return sent
 
 
@@ -81,7 +81,7 @@ def _key(drafting: Drafting) -> str:
 
 def dialogue(drafting: Drafting) -> Dialogue:
     """The dialogue with the canvas of this draft."""
-    kept = said(_DIALOGUE)
+    kept = widget_value(_DIALOGUE)
     if kept is None:
         kept = st.session_state[_DIALOGUE] = dict[str, Dialogue]()
     draft_dialogue: Dialogue = kept.setdefault(drafting.key, Dialogue())

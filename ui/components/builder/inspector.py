@@ -34,11 +34,11 @@ from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
-from ui.forms.pending import pending
 from ui.forms.served_columns import served_columns
 from ui.forms.spec import Field, fields_of
 from ui.forms.suggest import has_windows
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.pending import pending
 from ui.shell.state import remembered
 from ui.shell.theme import mode_badges, muted
 

@@ -21,7 +21,7 @@ from engine.model.options import (
 )
 from ui.builder.drafting import Drafting
 from ui.builder.editing import set_option
-from ui.forms.pending import pending
+from ui.shell.pending import pending
 
 _ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)

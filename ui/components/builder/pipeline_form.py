@@ -10,8 +10,8 @@ from ui.builder.importing import ENDINGS, imported
 from ui.components.builder.arrival import arrival_editor
 from ui.components.builder.options_form import options_form
 from ui.components.builder.version_list import version_list
-from ui.forms.pending import pending, said
 from ui.shell.guard import guarded
+from ui.shell.pending import pending, widget_value
 from ui.shell.state import remembered
 
 
@@ -42,7 +42,7 @@ def _import(drafting: Drafting) -> None:
     key = f"import-here|{drafting.key}|{corner['taken']}"
 
     def take() -> None:
-        dropped = said(key)
+        dropped = widget_value(key)
         if dropped is not None:
             corner["taken"] += 1
             read, notices = imported(dropped.getvalue(), dropped.name)

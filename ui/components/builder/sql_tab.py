@@ -16,10 +16,10 @@ from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
 from ui.components.code_area import code_area, line_numbers
-from ui.forms.pending import pending
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 from ui.shell.guard import as_sentence
+from ui.shell.pending import pending
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420

@@ -11,9 +11,9 @@ from engine.model.pipeline import Pipeline
 from storage.model import SavedPipeline
 from ui.builder.drafting import Drafting
 from ui.builder.editing import unplaced
-from ui.forms.pending import pending
 from ui.shell import words
 from ui.shell.guard import guarded
+from ui.shell.pending import pending
 from ui.shell.workspace import store
 
 _FEW: Final = 5

@@ -10,7 +10,7 @@ from engine.errors import EngineUnavailable
 from ui.builder.drafting import Drafting
 from ui.engines.chosen import choose, chosen
 from ui.engines.known import default_name, engine_of, master_of, names
-from ui.forms.pending import pending, said
+from ui.shell.pending import pending, widget_value
 from ui.shell.words import escaped
 
 _HELP: Final = "The engine that executes the run. Add clusters and Spark Connect servers on the page Engines."
@@ -51,7 +51,7 @@ def run_engine(engine: str, *, key: str, only_if_several: bool = False) -> None:
 
 def chosen_engine(key: str, engine: str) -> str | None:
     """The engine chosen in `run_engine`; if that was not drawn, the earlier run's engine. None for the default."""
-    choice: str | None = said(key)
+    choice: str | None = widget_value(key)
     return choice or (engine if engine and (engine in names() or _is_address(engine)) else None)
 
 

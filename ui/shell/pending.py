@@ -60,6 +60,6 @@ def pending() -> Pending:
     return fields
 
 
-def said(key: str) -> Any:
+def widget_value(key: str) -> Any:
     """The value of a widget, for its callback; reading it here cannot interrupt the run."""
     return st.session_state.to_dict().get(key)
