@@ -6,8 +6,8 @@ import streamlit as st
 
 from storage.model import Edge, Run
 from ui.components.retractions.unordered_writers import unordered_writers
+from ui.components.retractions.without_retraction import tables_beside
 from ui.components.runs.run_picker import show_edge
-from ui.components.runs.without_retraction import tables_beside
 
 
 def _show(run: Run, edge: Edge) -> None:
