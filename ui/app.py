@@ -12,8 +12,8 @@ if ROOT not in sys.path:
 from ui.access.people import let_in  # noqa: E402
 from ui.builder.drafting import edited  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
-from ui.components.shell.looked_at import catch_up  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
+from ui.components.shell.run_and_edge_picker import catch_up  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
 from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402

@@ -1,7 +1,7 @@
 """Edges: how many records each edge of the chosen run carried."""
 
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.run_picker import opened_run
+from ui.components.runs.open_run import opened_run
 from ui.shell import workspace
 
 run = opened_run()

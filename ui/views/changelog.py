@@ -13,7 +13,7 @@ from ui.components.changelog.changelog_filter import changelog_filter
 from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.grid import grid
-from ui.components.runs.run_picker import show_edge
+from ui.components.runs.open_run import show_edge
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import event_player, move_to
 from ui.runs.operator_lines import pipeline_of

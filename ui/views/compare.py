@@ -11,6 +11,7 @@ from storage.model import Edge, Run, Timeline
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
+from ui.components.runs.open_run import opened_run
 from ui.components.runs.run_difference_tables import (
     counter_table,
     late_pairs_table,
@@ -19,7 +20,6 @@ from ui.components.runs.run_difference_tables import (
     rows_table,
     time_table,
 )
-from ui.components.runs.run_picker import opened_run
 from ui.components.runs.run_status import look, when
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs

@@ -17,7 +17,7 @@ from ui.components.event_time.time_findings import future_sentence, idle_sentenc
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
 from ui.components.runs.next_steps import next_steps
-from ui.components.runs.run_picker import nothing_yet, opened_run
+from ui.components.runs.open_run import nothing_yet, opened_run
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace

@@ -10,7 +10,7 @@ from storage.model import Edge, Run
 from ui.components.retractions.event_retractions import event_retractions
 from ui.components.retractions.mini_batch_savings import mini_batch_savings
 from ui.components.retractions.run_retractions import run_retractions
-from ui.components.runs.run_picker import show_edge
+from ui.components.runs.open_run import show_edge
 
 _PARTS: Final = ("One event", "The whole run", "Mini-batch")
 

@@ -10,10 +10,10 @@ from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
 from ui.components.runs.batch_check import batch_check
+from ui.components.runs.open_run import no_runs, open_or_newest_run
 from ui.components.runs.operator_table import operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list
-from ui.components.runs.run_picker import no_runs, open_or_newest_run
 from ui.components.runs.run_status import facts, look, read_so_far
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs

@@ -9,7 +9,7 @@ import streamlit as st
 from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, Run
 from ui.components.changelog.table_as_of import table_as_of
-from ui.components.runs.run_picker import show_edge
+from ui.components.runs.open_run import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
 from ui.components.time_travel.lanes import lanes
 from ui.components.time_travel.operator_state import chosen_node, operator_state

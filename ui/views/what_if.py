@@ -19,7 +19,7 @@ from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
-from ui.components.runs.run_picker import opened_run
+from ui.components.runs.open_run import opened_run
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.forms.durations import durations_to

@@ -7,7 +7,7 @@ import streamlit as st
 from storage.model import Edge, Run
 from ui.components.retractions.unordered_writers import unordered_writers
 from ui.components.retractions.without_retraction import tables_beside
-from ui.components.runs.run_picker import show_edge
+from ui.components.runs.open_run import show_edge
 
 
 def _show(run: Run, edge: Edge) -> None:

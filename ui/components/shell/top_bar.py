@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from ui.components.runs.run_picker import settled_edge, settled_run
-from ui.components.shell.looked_at import looked_at
+from ui.components.runs.open_run import settled_edge, settled_run
+from ui.components.shell.run_and_edge_picker import run_and_edge_picker
 from ui.export.record import aside
 from ui.shell import frame
 from ui.shell.navigation import INSPECT, PLACES, View, views_of
@@ -40,7 +40,7 @@ def top_bar(view: View) -> DeltaGenerator:
         with st.container(
             key="looked-at", horizontal=True, wrap=False, vertical_alignment="center", width="stretch", gap="xsmall"
         ):
-            looked_at()
+            run_and_edge_picker()
         return st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None)
 
 

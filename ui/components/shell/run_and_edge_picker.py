@@ -20,7 +20,7 @@ from ui.shell.state import state
 
 _SHOWN: Final = 200
 _ENDS: Final = "The end of each source is an event as well."
-_SAID: Final = "said-of-the-run"
+_DRAWN: Final = "drawn-status-of-the-run"
 _RUN: Final = "picked-run"
 _EDGE: Final = "picked-edge"
 
@@ -54,7 +54,7 @@ def _selected(name: str) -> dict[str, str]:
     return {}
 
 
-def looked_at() -> None:
+def run_and_edge_picker() -> None:
     """Draw the choices of run and edge, and the current event, within a row."""
     store = workspace.store()
     known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN)}
@@ -69,7 +69,7 @@ def looked_at() -> None:
         st.caption("No run yet", width="content")
         return
     _pick_run(known, run.run_id if run is not None else None)
-    st.session_state[_SAID] = (run.run_id, _word(run)) if run is not None else None
+    st.session_state[_DRAWN] = (run.run_id, _word(run)) if run is not None else None
     if run is not None:
         _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})
         if run.last_seq:
@@ -79,12 +79,12 @@ def looked_at() -> None:
 
 def catch_up() -> None:
     """Rerun the page if the run has ended since the bar was drawn: the rest of the page may already show its end."""
-    said = st.session_state.get(_SAID)
-    if said is None or said[0] != state.run:
+    drawn = st.session_state.get(_DRAWN)
+    if drawn is None or drawn[0] != state.run:
         return
     with suppress(UnknownRun):
-        run = workspace.store().runs.get(said[0])
-        if not run.goes_on and _word(run) != said[1]:
+        run = workspace.store().runs.get(drawn[0])
+        if not run.goes_on and _word(run) != drawn[1]:
             st.rerun()
 
 

@@ -1,4 +1,4 @@
-"""The run and the edge that a page shows; `ui/components/shell/looked_at.py` draws their choice."""
+"""The open run and the open edge; `ui/components/shell/run_and_edge_picker.py` draws their choice."""
 
 from __future__ import annotations
 
