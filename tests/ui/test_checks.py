@@ -30,10 +30,10 @@ def test_what_was_found_comes_back_as_it_was_said(
     checker = Checker(store, tmp_path)
     monkeypatch.setattr(checker, "_check", lambda _: {"late": 3, "nodes": [NODE]})
     run = store.runs.get(seeded["word_count"])
-    assert checker.found(run.run_id) is None
+    assert checker.result_of(run.run_id) is None
     checker.start(run)
     wait_for(lambda: not checker.going_on)
-    found = checker.found(run.run_id)
+    found = checker.result_of(run.run_id)
     assert found is not None
     assert (found.checked.late, found.is_equal, found.error) == (3, False, "")
     node = found.of("out")
@@ -74,7 +74,7 @@ def test_a_run_that_cannot_be_checked_says_why(store: Store, seeded: dict[str, i
     checker = Checker(store, tmp_path)
     checker.start(run)
     wait_for(lambda: not checker.going_on)
-    found = checker.found(run.run_id)
+    found = checker.result_of(run.run_id)
     assert found is not None
     assert found.error
     assert not found.is_equal

@@ -11,7 +11,7 @@ import pytest
 
 from engine.spark.engines import Engine, save_engine
 from engine.spark.probing import Finding, Fit
-from ui.engines.testing import EngineTest, EngineTests
+from ui.engines.engine_tests import EngineTest, EngineTests
 
 ENGINE = Engine("far", "sc://host:9", token="s3cret")
 GOOD = Finding("reach", Fit.GOOD, "Connected.")

@@ -18,8 +18,8 @@ from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.builder.history import History
+from ui.engines.engine_tests import EngineTest, EngineTests
 from ui.engines.known import default_name, home, known, names
-from ui.engines.testing import EngineTest, EngineTests
 from ui.runs import manager as runs
 from ui.runs.batch_checks import _engine_for
 from ui.runs.manager import RunManager

@@ -41,14 +41,14 @@ class Known:
     is_default: bool
 
 
-def asked() -> str:
+def configured_engine() -> str:
     """The engine that this process was started with: a name, or a complete address, perhaps with a token."""
     return os.environ.get(ENVIRONMENT) or DEFAULT_MASTER
 
 
 def home() -> str:
     """The engine of all pages, for `get_spark`: the environment's if it shares this machine's files, else local."""
-    given = asked()
+    given = configured_engine()
     try:
         return DEFAULT_MASTER if engine_called(given).workspace else given
     except EngineUnavailable:
@@ -60,7 +60,7 @@ def known() -> list[Known]:
     """All engines: the one of the pages, that of the environment, then the user's. Raises EngineUnavailable."""
     own, default = engines(), default_name()
     listed = {}
-    for given in (home(), asked()):
+    for given in (home(), configured_engine()):
         with contextlib.suppress(EngineUnavailable):
             engine = engine_called(given)
             listed[engine.name] = engine
@@ -85,7 +85,7 @@ def default_name() -> str:
     except (OSError, ValueError, EngineUnavailable):
         # None was chosen. An error in the user's file is reported when an engine is opened or listed.
         pass
-    given = asked()
+    given = configured_engine()
     try:
         return engine_called(given).name
     except EngineUnavailable:
@@ -116,8 +116,8 @@ def keep(engine: Engine, instead_of: str | None = None) -> None:
 def master_of(name: str) -> str:
     """The master that opens a session on the engine of this name; the environment's may contain its token."""
     with contextlib.suppress(EngineUnavailable):
-        if engine_called(asked()).name == name:
-            return asked()
+        if engine_called(configured_engine()).name == name:
+            return configured_engine()
     return name
 
 
@@ -141,7 +141,7 @@ def without_tokens(text: str) -> str:
     with contextlib.suppress(EngineUnavailable):
         tokens |= {each.token for each in engines().values()}
     with contextlib.suppress(EngineUnavailable):
-        tokens.add(engine_called(asked()).token)
+        tokens.add(engine_called(configured_engine()).token)
     for engine in (Engine("", "", token=token) for token in tokens if token):
         for written in (engine.token, engine.url.partition("token=")[2].partition(";")[0]):
             text = text.replace(written, "…")

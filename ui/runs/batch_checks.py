@@ -27,11 +27,29 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Found:
+class CheckResult:
     """The result of a check, with rows as texts. error: why the check failed, or empty."""
 
     checked: Checked
     error: str = ""
+
+    @classmethod
+    def from_json(cls, document: str) -> CheckResult:
+        """The result that the store keeps."""
+        raw = json.loads(document)
+        nodes = (
+            NodeCheck(
+                node["node"],
+                tuple(node["columns"]),
+                node["is_sink"],
+                node["same"],
+                node["missing"],
+                node["extra"],
+                tuple(Difference(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
+            )
+            for node in raw.get("nodes", ())
+        )
+        return cls(Checked(tuple(nodes), raw.get("late", 0)), raw.get("error", ""))
 
     @property
     def is_equal(self) -> bool:
@@ -64,10 +82,10 @@ class Checker:
                 return
         threading.Thread(target=self._work_off, name="changelog-studio-checks", daemon=True).start()
 
-    def found(self, run_id: int) -> Found | None:
+    def result_of(self, run_id: int) -> CheckResult | None:
         """The result of the last check of a run; None if there was none."""
         document = self.store.batch_checks.load(run_id)
-        return None if document is None else _found(json.loads(document))
+        return None if document is None else CheckResult.from_json(document)
 
     def _work_off(self) -> None:
         while True:
@@ -147,22 +165,6 @@ def _engine_for(run: Run) -> str:
     except EngineUnavailable:
         # The engine was removed meanwhile; the records are on this machine.
         return home()
-
-
-def _found(raw: dict[str, Any]) -> Found:
-    nodes = (
-        NodeCheck(
-            node["node"],
-            tuple(node["columns"]),
-            node["is_sink"],
-            node["same"],
-            node["missing"],
-            node["extra"],
-            tuple(Difference(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
-        )
-        for node in raw.get("nodes", ())
-    )
-    return Found(Checked(tuple(nodes), raw.get("late", 0)), raw.get("error", ""))
 
 
 def checker() -> Checker:

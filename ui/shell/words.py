@@ -20,7 +20,7 @@ _BLOCK: Final = re.compile(r"^([ \t]*)([#>+=-])", re.MULTILINE)
 _LIST: Final = re.compile(r"^([ \t]*\d+)([.)])(?=\s)", re.MULTILINE)
 # `:material/bolt:` and `:smile:`, `https://host` and `www.host`; not times such as 10:00.
 _RECOGNISED: Final = re.compile(r":(?=[A-Za-z_+-][\w+/-]*:)|(?<=\w):(?=//)|\bwww(?=\.)")
-_NOTHING: Final = "\u2060"
+_WORD_JOINER: Final = "\u2060"
 
 
 def duration(ms: int) -> str:
@@ -143,4 +143,4 @@ def escaped(text: str) -> str:
     """
     # Streamlit finds icons, and Markdown URLs, in escaped text as well: a word joiner breaks these up.
     text = _LIST.sub(r"\1\\\2", _BLOCK.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", text)))
-    return _RECOGNISED.sub(rf"\g<0>{_NOTHING}", text)
+    return _RECOGNISED.sub(rf"\g<0>{_WORD_JOINER}", text)

@@ -15,8 +15,8 @@ from ui.components.code_area import code_area, line_numbers
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.open_run import opened_run
-from ui.components.sql.asked import TEXT, adopt, ask, asked, take_back
 from ui.components.sql.query_chart import query_chart
+from ui.components.sql.query_state import TEXT, adopt, ask, asked, take_back
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded

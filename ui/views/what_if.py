@@ -36,10 +36,10 @@ _STOPS: Final = 100
 _TRADE_OFF: Final = "The delay beyond which waiting longer keeps only few more records."
 
 
-def _top(asked: LateOperator, losses: Losses) -> int:
+def _top(operator: LateOperator, losses: Losses) -> int:
     """The maximum of the sliders in whole seconds: above the lossless wait, the current settings and the window."""
-    lateness = asked.rule.allowed_lateness_ms or 0
-    wanted = max(losses.lossless_ms * 5 // 4, asked.delay_ms * 2, lateness * 2, asked.rule.window_ms, 1000)
+    lateness = operator.rule.allowed_lateness_ms or 0
+    wanted = max(losses.lossless_ms * 5 // 4, operator.delay_ms * 2, lateness * 2, operator.rule.window_ms, 1000)
     return -(-wanted // 1000) * 1000
 
 
@@ -55,24 +55,24 @@ def _set(key: str, delay_ms: int, lateness_ms: int) -> None:
     st.session_state[f"{key}-lateness"] = lateness_ms
 
 
-def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
-    top, lateness = _top(asked, losses), asked.rule.allowed_lateness_ms
-    st.session_state.setdefault(f"{key}-delay", asked.delay_ms)
+def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
+    top, lateness = _top(operator, losses), operator.rule.allowed_lateness_ms
+    st.session_state.setdefault(f"{key}-delay", operator.delay_ms)
     st.session_state.setdefault(f"{key}-lateness", lateness or 0)
     now = int(st.session_state[f"{key}-delay"]), int(st.session_state[f"{key}-lateness"])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         delay_ms = st.select_slider(
-            f"Watermark delay of {' and '.join(asked.sources)}",
-            durations_to(top, asked.delay_ms, now[0], *_worth_trying(losses, now[1])),
+            f"Watermark delay of {' and '.join(operator.sources)}",
+            durations_to(top, operator.delay_ms, now[0], *_worth_trying(losses, now[1])),
             format_func=words.duration,
             key=f"{key}-delay",
             help="How far out of order records may arrive. "
-            + ("Results wait this long." if asked.rule.delays_results else "Rows are kept this much longer."),
+            + ("Results wait this long." if operator.rule.delays_results else "Rows are kept this much longer."),
         )
         lateness_ms = 0
         if lateness is not None:
             lateness_ms = st.select_slider(
-                f"Allowed lateness of {asked.node}",
+                f"Allowed lateness of {operator.node}",
                 durations_to(top, lateness, now[1], *_worth_trying(losses, delay_ms)),
                 format_func=words.duration,
                 key=f"{key}-lateness",
@@ -82,7 +82,7 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
     known = lateness_ms if lateness is not None else 0
     with st.container(horizontal=True, gap="small"):
         for label, at, name, explanation in (
-            ("As it ran", asked.delay_ms, "ran", None),
+            ("As it ran", operator.delay_ms, "ran", None),
             ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
             ("Nothing lost", max(0, losses.lossless_ms - known), "lossless", None),
         ):
@@ -98,18 +98,18 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
     return int(delay_ms), int(lateness_ms)
 
 
-def _figures(run: Run, asked: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
-    now = losses.lost(asked.wait_ms)
+def _figures(run: Run, operator: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
+    now = losses.lost(operator.wait_ms)
     then = losses.lost(delay_ms + lateness_ms)
-    wait = workspace.store().added_latency.compared(run.run_id, asked, delay_ms)
+    wait = workspace.store().added_latency.compared(run.run_id, operator, delay_ms)
     with st.container(horizontal=True):
         kept = losses.total - then
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
         st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
-            "Results wait" if asked.rule.delays_results else "Rows are kept longer by",
+            "Results wait" if operator.rule.delays_results else "Rows are kept longer by",
             words.duration(delay_ms),
-            _signed(delay_ms - asked.delay_ms) if delay_ms != asked.delay_ms else None,
+            _signed(delay_ms - operator.delay_ms) if delay_ms != operator.delay_ms else None,
             delta_color="inverse",
         )
         if wait.windows:
@@ -120,12 +120,12 @@ def _figures(run: Run, asked: LateOperator, losses: Losses, delay_ms: int, laten
                 else "as in the run",
                 help="On average, compared with the run.",
             )
-    if wait.at_end and delay_ms > asked.delay_ms:
+    if wait.at_end and delay_ms > operator.delay_ms:
         st.caption(
             f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only at the end of the input: no "
             "record advances the watermark that far."
         )
-    if not asked.is_exact:
+    if not operator.is_exact:
         st.caption(
             "Approximate: the result also depends on other records (sessions merge, joined rows keep each other), on "
             "sources with different delays, or on an earlier watermark. A run gives the exact result."
@@ -136,16 +136,16 @@ def _signed(ms: int) -> str:
     return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
 
 
-def _records(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
-    total = losses.lost(min(asked.wait_ms, delay_ms + lateness_ms))
+def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
+    total = losses.lost(min(operator.wait_ms, delay_ms + lateness_ms))
     if not total:
         st.success("No record is late, neither in the run nor with these settings.", icon=":material/check_circle:")
         return
-    key = f"what-if-{run.run_id}-{asked.node}-{delay_ms}-{lateness_ms}"
+    key = f"what-if-{run.run_id}-{operator.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
-    records = workspace.store().what_if.records(run.run_id, asked, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
+    records = workspace.store().what_if.records(run.run_id, operator, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
-    windows = ("end of its window",) if asked.rule.window_ms else ()
+    windows = ("end of its window",) if operator.rule.window_ms else ()
     columns = ("event", "with these settings", "event time (UTC)", *windows, "kept by a delay of", "record")
     rows = [_record(each, bool(windows)) for each in records]
     grid(
@@ -183,7 +183,7 @@ class _Base:
     newest: int | None = None
 
 
-def _base(run: Run, asked: LateOperator) -> _Base:
+def _base(run: Run, operator: LateOperator) -> _Base:
     """The run's pipeline or its newest version; if the two differ, draw the choice between them."""
     ran = Pipeline.from_json(run.document)
     if run.pipeline_id is None or run.pipeline_version is None:
@@ -202,7 +202,7 @@ def _base(run: Run, asked: LateOperator) -> _Base:
         icon=":material/info:",
     )
     names = {node.id for node in document.nodes}
-    missing = [name for name in (asked.node, *asked.sources) if name not in names]
+    missing = [name for name in (operator.node, *operator.sources) if name not in names]
     if missing:
         st.caption(
             f"Version {newest.version} has no {words.escaped(missing[0])}: the settings apply to this run's version."
@@ -220,22 +220,22 @@ def _base(run: Run, asked: LateOperator) -> _Base:
     return _Base(document, newest.version) if chosen == latest else _Base(ran)
 
 
-def _changed(pipeline: Pipeline, asked: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
+def _changed(pipeline: Pipeline, operator: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
     """The pipeline with this delay and this allowed lateness."""
     nodes = []
     for node in pipeline.nodes:
         parameters = dict(node.parameters)
-        if node.id in asked.sources:
+        if node.id in operator.sources:
             parameters["watermark_delay_ms"] = delay_ms
-        if node.id == asked.node and asked.rule.lateness_parameter:
-            parameters[asked.rule.lateness_parameter] = lateness_ms
+        if node.id == operator.node and operator.rule.lateness_parameter:
+            parameters[operator.rule.lateness_parameter] = lateness_ms
         nodes.append(node.model_copy(update={"parameters": parameters}))
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
 @guarded
-def _run_it(run: Run, base: _Base, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
-    pipeline = _changed(base.pipeline, asked, delay_ms, lateness_ms)
+def _run_it(run: Run, base: _Base, operator: LateOperator, delay_ms: int, lateness_ms: int) -> None:
+    pipeline = _changed(base.pipeline, operator, delay_ms, lateness_ms)
     version = run.pipeline_version
     if run.pipeline_id is not None:
         note = f"delay {words.duration(delay_ms)}, based on version {base.newest or run.pipeline_version}"
@@ -257,9 +257,9 @@ def _engine_key(run: Run) -> str:
     return f"what-if-engine-{run.run_id}"
 
 
-def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
-    same = (delay_ms, lateness_ms) == (asked.delay_ms, asked.rule.allowed_lateness_ms or 0)
-    base = _base(run, asked)
+def _apply(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int) -> None:
+    same = (delay_ms, lateness_ms) == (operator.delay_ms, operator.rule.allowed_lateness_ms or 0)
+    base = _base(run, operator)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run_engine(run.engine, key=_engine_key(run), only_if_several=True)
         st.button(
@@ -269,11 +269,11 @@ def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> No
             key="what-if-run",
             disabled=same,
             on_click=_run_it,
-            args=(run, base, asked, delay_ms, lateness_ms),
+            args=(run, base, operator, delay_ms, lateness_ms),
             help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(base.pipeline, asked, delay_ms, lateness_ms))
+            open_draft(_changed(base.pipeline, operator, delay_ms, lateness_ms))
             go("build")
 
 
@@ -292,13 +292,13 @@ def _show(run: Run) -> None:
     node = names[0]
     if len(names) > 1:
         node = st.selectbox("Operator", names, key=f"what-if-node-{run.run_id}")
-    asked = operators[node]
-    losses = workspace.store().what_if.losses(run.run_id, asked)
-    delay_ms, lateness_ms = _sliders(asked, losses, f"what-if-{run.run_id}-{node}")
-    _figures(run, asked, losses, delay_ms, lateness_ms)
-    _apply(run, asked, delay_ms, lateness_ms)
-    draw_figure(loss_chart(losses, asked, delay_ms, lateness_ms, _top(asked, losses)), "loss-chart")
-    _records(run, asked, delay_ms, lateness_ms, losses)
+    operator = operators[node]
+    losses = workspace.store().what_if.losses(run.run_id, operator)
+    delay_ms, lateness_ms = _sliders(operator, losses, f"what-if-{run.run_id}-{node}")
+    _figures(run, operator, losses, delay_ms, lateness_ms)
+    _apply(run, operator, delay_ms, lateness_ms)
+    draw_figure(loss_chart(losses, operator, delay_ms, lateness_ms, _top(operator, losses)), "loss-chart")
+    _records(run, operator, delay_ms, lateness_ms, losses)
 
 
 chosen = opened_run()

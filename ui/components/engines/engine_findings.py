@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import streamlit as st
 
 from engine.spark.engines import Engine
-from ui.engines.testing import TOPICS, EngineTest
+from ui.engines.engine_tests import TOPICS, EngineTest
 from ui.shell import words
 from ui.shell.guard import as_sentence, guarded_fragment
 

@@ -14,9 +14,9 @@ import streamlit as st
 
 from engine.spark.engines import Engine
 from ui.engines.chosen import forget_choice
+from ui.engines.engine_tests import engine_tests
 from ui.engines.form import NAME_LENGTH, Typed, read, split_address
 from ui.engines.known import keep
-from ui.engines.testing import engine_tests
 from ui.shell.guard import guarded
 
 _KEY: Final = "engine-form"

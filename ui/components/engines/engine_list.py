@@ -12,8 +12,8 @@ from engine.spark.servers import folder_of, servers
 from ui.components.engines.engine_findings import engine_findings
 from ui.components.engines.engine_form import engine_form, is_editing, open_form
 from ui.engines.chosen import forget_choice
+from ui.engines.engine_tests import engine_tests
 from ui.engines.known import Known, choose_default
-from ui.engines.testing import engine_tests
 from ui.shell.guard import guarded
 from ui.shell.words import code, escaped
 

@@ -15,7 +15,7 @@ _POINTS: Final = 400
 _FEW: Final = 5
 
 
-def loss_chart(losses: Losses, asked: LateOperator, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
+def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
     """Records lost over the delay, for the chosen allowed lateness, up to top_ms."""
     chart = theme.figure(340)
     unit, size = _unit(top_ms)
@@ -32,7 +32,7 @@ def loss_chart(losses: Losses, asked: LateOperator, delay_ms: int, lateness_ms: 
         hovertemplate="%{text}<extra></extra>",
     )
     marks: list[tuple[str, int, str, str]] = [
-        ("as it ran", asked.delay_ms, "diamond", theme.OUT_OF_ORDER),
+        ("as it ran", operator.delay_ms, "diamond", theme.OUT_OF_ORDER),
         ("best trade-off", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
         ("nothing lost", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
         ("chosen", delay_ms, "star", theme.LATE),
@@ -49,7 +49,7 @@ def loss_chart(losses: Losses, asked: LateOperator, delay_ms: int, lateness_ms: 
             text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} lost"],
             hovertemplate="%{text}<extra></extra>",
         )
-    price = "how long results wait" if asked.rule.delays_results else "how much longer rows are kept"
+    price = "how long results wait" if operator.rule.delays_results else "how much longer rows are kept"
     chart.update_xaxes(title=f"watermark delay ({unit}): {price}", rangemode="tozero")
     chart.update_yaxes(title="records lost", rangemode="tozero", tickformat=",d")
     if max(ys) < _FEW:

@@ -7,7 +7,7 @@ import streamlit as st
 from engine.batch.checked import NodeCheck
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.runs.batch_checks import SMALL, Found, checker
+from ui.runs.batch_checks import SMALL, CheckResult, checker
 from ui.shell import words
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
@@ -28,7 +28,7 @@ def _going_on(run_id: int) -> None:
     st.caption(f":material/hourglass_top: Spark is computing the batch answer: {node}")
 
 
-def batch_check(run: Run) -> Found | None:
+def batch_check(run: Run) -> CheckResult | None:
     """Draw the findings of a run's check, its progress, or the button for it; return the findings, if there are any."""
     if run.status is not RunStatus.FINISHED or not run.records:
         return None
@@ -39,7 +39,7 @@ def batch_check(run: Run) -> Found | None:
     if run.run_id in checks.going_on:
         _going_on(run.run_id)
         return None
-    result = checks.found(run.run_id)
+    result = checks.result_of(run.run_id)
     if result is None:
         if run.records <= SMALL and gate().status is GateStatus.READY:
             checks.start(run)
@@ -59,7 +59,7 @@ def batch_check(run: Run) -> Found | None:
     return result
 
 
-def _draw(run: Run, result: Found) -> None:
+def _draw(run: Run, result: CheckResult) -> None:
     if result.error:
         st.warning(f"The batch check failed: {as_sentence(result.error)}", icon=":material/fact_check:")
     elif result.is_equal:

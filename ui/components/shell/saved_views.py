@@ -9,7 +9,7 @@ import streamlit as st
 
 from storage.library.saved_views import SavedView
 from ui.access.people import person
-from ui.components.sql.asked import asked
+from ui.components.sql.query_state import asked
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import VIEWS, View
