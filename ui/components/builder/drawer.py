@@ -8,15 +8,14 @@ import streamlit as st
 
 from engine.contract.operator import OUT
 from engine.planner import Check
-from storage.errors import UnknownEdge
-from storage.model import Edge, Run
+from storage.model import Run
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at, operator_class
 from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
-from ui.components.builder.run_tab import edge_in_run, node_in_run
+from ui.components.builder.run_tab import edge_in_run, edge_of, node_in_run
 from ui.components.builder.sql_tab import sql_tab
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.event_time.late_records import late_records, rejected_rows
@@ -225,13 +224,3 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
 
 def _show(drafting: Drafting, node_id: str) -> None:
     drafting.selection = node_id
-
-
-def edge_of(shown: Overlay | None, node_id: str, port: str) -> Edge | None:
-    """The edge of an output in the run; None if there is none."""
-    if shown is None:
-        return None
-    try:
-        return workspace.store().runs.edge(shown.run.run_id, node_id, port)
-    except UnknownEdge:
-        return None

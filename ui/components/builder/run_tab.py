@@ -30,7 +30,7 @@ _KEYS: Final = 5
 
 def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     """Draw the changelog of an edge, page by page, with a button to the Changelog page."""
-    edge = _edge(shown, node_id, port)
+    edge = edge_of(shown, node_id, port)
     if edge is None or not edge.total:
         st.caption("No record went through this edge.")
         return
@@ -63,7 +63,7 @@ def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:
         st.caption("This node was not part of the run.")
         return
     operator_table((line,), key=f"canvas-node-{shown.run.run_id}-{node_id}")
-    for sentence in _sentences(line, verdict, _edge(shown, node_id)):
+    for sentence in _sentences(line, verdict, edge_of(shown, node_id)):
         st.markdown(sentence)
     planned = shown.run.explanation.node(node_id)
     if planned is not None and planned.kernel:
@@ -110,7 +110,10 @@ def _sentences(line: OperatorLine, verdict: Check, edge: Edge | None) -> list[st
     return sentences
 
 
-def _edge(shown: Overlay, node_id: str, port: str = OUT) -> Edge | None:
+def edge_of(shown: Overlay | None, node_id: str, port: str = OUT) -> Edge | None:
+    """The edge of an output in the run; None if there is none."""
+    if shown is None:
+        return None
     try:
         return workspace.store().runs.edge(shown.run.run_id, node_id, port)
     except UnknownEdge:

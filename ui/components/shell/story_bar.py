@@ -10,6 +10,7 @@ from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
+from ui.builder.editing import unplaced
 from ui.runs.manager import runs
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import workspace
@@ -32,19 +33,14 @@ def _told() -> tuple[str, Story, int] | None:
 
 def _run_of(name: str) -> Run | None:
     """The newest finished or running run of the example; runs of a changed pipeline do not fit the story."""
-    document = _without_places(examples()[name])
-    runs = workspace.store().runs
-    for title in runs.titles(limit=200):
+    document = unplaced(examples()[name])
+    stored = workspace.store().runs
+    for title in stored.titles(limit=200):
         if title.status in (RunStatus.FINISHED, RunStatus.RUNNING) and title.name == document.name:
-            run = runs.get(title.run_id)
-            if _without_places(pipeline_of(run)) == document:
+            run = stored.get(title.run_id)
+            if unplaced(pipeline_of(run)) == document:
                 return run
     return None
-
-
-def _without_places(pipeline: Pipeline) -> Pipeline:
-    nodes = tuple(node.model_copy(update={"place": type(node.place)()}) for node in pipeline.nodes)
-    return pipeline.model_copy(update={"nodes": nodes})
 
 
 def story_of(example: Pipeline) -> str | None:
