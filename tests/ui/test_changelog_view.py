@@ -162,7 +162,7 @@ def page_that_follows() -> None:
     import streamlit as st
 
     from storage.model import RunStatus
-    from ui.components.runs.run_picker import _watch
+    from ui.components.runs.open_run import _watch
     from ui.shell import workspace
 
     run = workspace.store().runs.list()[0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ui.components.event_time.lag_chart import lags
+
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
-from ui.components.event_time.lag_chart import lags
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.shell.state import KEY
 
