@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ui.components.event_time.lag_chart import lags
+from ui.components.event_time.lead_chart import leads
 
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
@@ -101,6 +101,6 @@ def test_a_source_without_an_event_time_hides_no_watermark(store: Store, tmp_pat
 def test_a_chart_of_all_sources_draws_the_only_watermark(store: Store, tmp_path: Path) -> None:
     timeline = store.timeline.timeline(timed_and_untimed(store, tmp_path))
     assert timeline.sources == ("clicks", "rates")
-    assert [lag for _, _, lag in lags(timeline)] == [1000] * 4
+    assert [lag for _, _, lag in leads(timeline)] == [1000] * 4
     chart = watermark_pair_chart(timeline, timeline, ("one", "other"))
     assert len(chart.data[0].x) == 6
