@@ -12,10 +12,10 @@ from typing import Final
 
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Database
+from storage.event_time.model import Timeline
 from storage.event_time.watermarks import RunWatermarks, moves_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Timeline
 
 _LONGEST_GAP: Final = """
 SELECT before, seq FROM (

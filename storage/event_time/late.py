@@ -10,15 +10,9 @@ from typing import Final
 from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.run_tables import RunTables
+from storage.event_time.model import LateRecord, LateSummary, RejectedRow
 from storage.library.runs import Runs
-from storage.model import (
-    Edge,
-    LateRecord,
-    LateSummary,
-    Paged,
-    RejectedRow,
-    Values,
-)
+from storage.model import Edge, Paged, Values
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "

@@ -15,10 +15,10 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.model.timeline import Timeline as StepFunction
 from storage.database.connection import Database
 from storage.database.tables import BLOCK
+from storage.event_time.model import Timeline
 from storage.event_time.watermarks import Move, RunWatermarks, lines_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa

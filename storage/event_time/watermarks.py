@@ -23,8 +23,8 @@ from storage.database.connection import Database
 from storage.database.run_tables import IDLE
 from storage.database.sql import literal
 from storage.database.tables import BLOCK
+from storage.event_time.model import Timeline
 from storage.library.stored_run import StoredRun
-from storage.model import Timeline
 
 STRETCH: Final = 64 * BLOCK
 _STRETCHES_KEPT: Final = 32

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ui.components.event_time.lead_chart import leads
-
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
+from ui.components.event_time.lead_chart import leads
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.shell.state import KEY
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.model import LateRecord, LateSummary
+from storage.event_time.model import LateRecord, LateSummary
 from ui.components.event_time.late_table import late_table, operator_sentences, summary_sentence
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from storage.model import Edge, Run, Timeline
+from storage.event_time.model import Timeline
+from storage.model import Edge, Run
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps

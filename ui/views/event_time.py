@@ -7,7 +7,8 @@ from typing import Final
 import streamlit as st
 
 from storage.event_time.idle_sources import lagging_sources
-from storage.model import Edge, Filter, LateRecord, Run, Timeline
+from storage.event_time.model import LateRecord, Timeline
+from storage.model import Edge, Filter, Run
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_records import late_records, rejected_rows
 from ui.components.event_time.late_table import operator_sentences, summary_sentence

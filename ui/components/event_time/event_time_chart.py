@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from storage.model import Timeline
+from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
 _HEIGHT: Final = 520

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from storage.event_time.late import Sorted
-from storage.model import LateRecord, LateSummary, RejectedRow
+from storage.event_time.model import LateRecord, LateSummary, RejectedRow
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 

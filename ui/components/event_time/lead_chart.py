@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 import plotly.graph_objects as go
 
-from storage.model import Timeline
+from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
 _STATES = {"in time": theme.IN_TIME, "out of order": theme.OUT_OF_ORDER, "late": theme.LATE}

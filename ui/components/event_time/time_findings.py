@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from storage.event_time.future_records import FutureRecord
 from storage.event_time.idle_sources import IdleSource, LaggingSource
-from storage.model import Timeline
+from storage.event_time.model import Timeline
 from ui.shell import words
 
 

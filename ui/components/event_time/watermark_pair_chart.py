@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from storage.model import Timeline
+from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
 
