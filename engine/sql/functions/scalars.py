@@ -6,8 +6,11 @@ unless `expressions` writes them itself.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
+
+_PLACEHOLDER: Final = re.compile(r"\{(\d|[*&])\}")
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,11 @@ class Scalar:
     def written(self, arguments: list[str]) -> str:
         """The call in Spark SQL."""
         template = self.fuller if self.fuller and len(arguments) > self.least else self.template
-        text = template.replace("{*}", ", ".join(arguments))
-        text = text.replace("{&}", " AND ".join(f"{argument} IS NOT NULL" for argument in arguments))
-        for at, argument in enumerate(arguments):
-            text = text.replace("{" + str(at) + "}", argument)
-        return text
+        values = {str(at): argument for at, argument in enumerate(arguments)}
+        values["*"] = ", ".join(arguments)
+        values["&"] = " AND ".join(f"{argument} IS NOT NULL" for argument in arguments)
+        # In one pass: an argument may contain what looks like a placeholder, such as the pattern '[0-9]{2}'.
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
 
 
 def _same(name: str, least: int, most: int | None) -> Scalar:
