@@ -5,7 +5,9 @@ Source: Calcite RexSimplify.SargCollector.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
@@ -18,6 +20,26 @@ SEARCH: Final = "SEARCH"
 """The function that looks a value up in several ranges."""
 
 _TERMS: Final = "terms"
+_WHOLE_BITS: Final = {
+    exp.DType.TINYINT: 7,
+    exp.DType.SMALLINT: 15,
+    exp.DType.INT: 31,
+    exp.DType.BIGINT: 63,
+    exp.DType.FLOAT: 24,
+    exp.DType.DOUBLE: 53,
+}
+"""By type, the bits of the whole numbers that it holds exactly."""
+_DECIMAL: Final = (10, 0)
+_DATE: Final = r"\d{4}-\d{2}-\d{2}"
+_MOMENT: Final = re.compile(rf"{_DATE} \d{{2}}:\d{{2}}:\d{{2}}(\.\d{{1,6}})?")
+_TIMES: Final = {
+    exp.DType.DATE: re.compile(_DATE),
+    exp.DType.TIMESTAMP: _MOMENT,
+    exp.DType.TIMESTAMPNTZ: _MOMENT,
+    exp.DType.TIMESTAMPLTZ: _MOMENT,
+}
+"""By type, its texts that are sorted by their time. Other texts may be NULL, or another time than they look like."""
+_MOST_DIGITS: Final = 6
 _HOLDS: Final[Mapping[type[Expr], Callable[[int, int], bool]]] = {
     exp.EQ: int.__eq__,
     exp.NEQ: int.__ne__,
@@ -92,13 +114,39 @@ def _key(literal: Expr) -> tuple[str, Any] | None:
             return ("number", -inner[1]) if inner is not None and inner[0] == "number" else None
         case exp.Cast():
             inner = _key(bare.this)
-            return None if inner is None else inner if inner[0] == "number" else (bare.to.sql(), inner[1])
+            return None if inner is None else _cast_key(inner[0], inner[1], bare.to)
     return None
+
+
+def _cast_key(kind: str, value: Any, to: exp.DataType) -> tuple[str, Any] | None:
+    """A cast literal as something to sort by, if the cast keeps its value; None for other casts."""
+    if kind == "number":
+        return (kind, value) if _is_kept(value, to) else None
+    if kind != "text" or to.this not in _TIMES or _TIMES[to.this].fullmatch(value) is None:
+        return None
+    digits = int(to.expressions[0].name) if to.expressions else _MOST_DIGITS
+    try:
+        is_kept = len(value.partition(".")[2]) <= digits
+        return (to.this.value, datetime.fromisoformat(value)) if is_kept else None
+    except ValueError:
+        # The 31st of February.
+        return None
+
+
+def _is_kept(number: Fraction, to: exp.DataType) -> bool:
+    """Whether a CAST to the type leaves a number as it is."""
+    if to.this in _WHOLE_BITS:
+        return number.denominator == 1 and abs(number) < 1 << _WHOLE_BITS[to.this]
+    if to.this is not exp.DType.DECIMAL:
+        return False
+    precision, scale = [*(int(each.name) for each in to.expressions), *_DECIMAL[len(to.expressions) :]]
+    shifted: Fraction = number * 10**scale
+    return shifted.denominator == 1 and abs(shifted) < 10**precision
 
 
 def _merged(kind: type[Expr], value: Expr, terms: Sequence[Term]) -> Expr:
     term: Term = (kind, *terms)
-    if len({name for (name, _), _ in _literals(term)}) > 1:
+    if len({name for (name, _), _ in _literals(term)}) > 1 or _is_sorted_by_type(value, term):
         return _search(value, term)
     inside, literals = _inside(term)
     last = 2 * len(literals)
@@ -114,6 +162,20 @@ def _merged(kind: type[Expr], value: Expr, terms: Sequence[Term]) -> Expr:
         return exp.EQ(this=value, expression=literals[inside[0] // 2])
     ends = _ends(value, inside, literals)
     return ends[0] if len(ends) == 1 else _search(value, term)
+
+
+def _is_sorted_by_type(value: Expr, term: Term) -> bool:
+    """Whether the order of the literals depends on the value's type: beside a number Flink casts '9' and '20'."""
+    if isinstance(value, exp.Cast) and value.to.this in exp.DataType.TEXT_TYPES:
+        return False
+    texts = {text for (name, text), _ in _literals(term) if name == "text"}
+    return len(texts) > 1 and not all(text[:1].isalpha() for text in texts) and _has_order(term)
+
+
+def _has_order(term: Term) -> bool:
+    if term[0] in _HOLDS:
+        return term[0] not in (exp.EQ, exp.NEQ)
+    return any(map(_has_order, term[1:]))
 
 
 def _inside(term: Term) -> tuple[list[int], list[Expr]]:

@@ -54,11 +54,7 @@ def simplified(condition: Expr, *, negated: bool = False) -> Expr:
         case exp.NullSafeEQ() | exp.NullSafeNEQ() if isinstance(bare, exp.NullSafeEQ) is not negated:
             return _equal_or_both_null(bare, negated=negated)
         case exp.Between():
-            sides = (
-                exp.GTE(this=bare.this, expression=bare.args["low"]),
-                exp.LTE(this=bare.this, expression=bare.args["high"]),
-            )
-            return simplified(exp.And(this=sides[0], expression=sides[1]), negated=negated)
+            return simplified(_as_comparisons(bare), negated=negated)
         case exp.In(expressions=[_, *_] as values):
             terms = [simplified(exp.EQ(this=bare.this, expression=value), negated=negated) for value in values]
             return _joined(exp.And if negated else exp.Or, terms)
@@ -70,6 +66,19 @@ def simplified(condition: Expr, *, negated: bool = False) -> Expr:
         case exp.Case():
             return _of_case(bare, negated=negated)
     return _of_predicate(bare, negated=negated)
+
+
+def _as_comparisons(between: exp.Between) -> Expr:
+    """A BETWEEN as comparisons with its ends; SYMMETRIC, with the ends in either order."""
+
+    def within(low: Expr, high: Expr) -> Expr:
+        at_least, at_most = (exp.GTE(this=between.this, expression=low), exp.LTE(this=between.this, expression=high))
+        return exp.And(this=at_least, expression=at_most)
+
+    low, high = between.args["low"], between.args["high"]
+    if between.args.get("symmetric"):
+        return exp.Or(this=within(low, high), expression=within(high, low))
+    return within(low, high)
 
 
 def _of_predicate(bare: Expr, *, negated: bool) -> Expr:
@@ -145,7 +154,7 @@ def _compared(case: Expr, compared: Callable[[Expr], Expr]) -> Expr:
 
 def _as_case(value: Expr) -> Expr:
     bare = value.unnest()
-    if not isinstance(bare, exp.Anonymous) or bare.name.upper() != "NULLIF":
+    if not isinstance(bare, exp.Anonymous) or bare.name.upper() != "NULLIF" or len(bare.expressions) != 2:
         return bare
     first, second = bare.expressions
     is_equal = exp.EQ(this=first, expression=second)

@@ -81,11 +81,11 @@ def event_times(emitter: Emitter, emitted: Emitted) -> set[str]:
 
 
 def _comparisons(condition: Expr) -> list[Expr]:
-    """A condition as comparisons: BETWEEN is two, and so is an equality."""
+    """A condition as comparisons: BETWEEN is two, and so is an equality. BETWEEN SYMMETRIC is no bound, as in Flink."""
     bare = condition.unnest()
     if isinstance(bare, exp.EQ):
         return [kind(this=bare.this, expression=bare.expression) for kind in (exp.GTE, exp.LTE)]
-    if isinstance(bare, exp.Between):
+    if isinstance(bare, exp.Between) and not bare.args.get("symmetric"):
         return [
             exp.GTE(this=bare.this, expression=bare.args["low"]),
             exp.LTE(this=bare.this, expression=bare.args["high"]),
