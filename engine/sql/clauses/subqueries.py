@@ -9,7 +9,9 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.from_clause import from_clause
+from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
+from engine.sql.dialect import Flink
 from engine.sql.empty import Empty
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined
@@ -48,6 +50,9 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     """The semi or anti join for a test with a sub-query."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
     if isinstance(test, exp.Exists):
+        if _always_has_a_row(query):
+            _check_names(query, scope, from_clause(query, names, read))
+            return scope.relation if kind is JoinKind.SEMI else filtered(scope.relation, exp.Boolean(this=False))
         ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
         if ties is not None:
             return _exists_grouped(scope, query, ties, kind, names, read)
@@ -63,8 +68,9 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
         if isinstance(test.this, exp.Tuple) and not visible:
             conditions += _tuple_membership(test, scope, shape, right, kind)
             return joined(scope.relation, right, kind, conditions, test, None)
-        if len(right.columns) != 1 and not visible:
-            message = f"the query of IN has to give one column, but it gives {', '.join(right.columns)}."
+        columns = [item.sql(dialect=Flink) for item in query.expressions] if visible else right.columns
+        if len(columns) != 1:
+            message = f"the query of IN has to give one column, but it gives {', '.join(columns)}."
             raise SqlRejected(message, query)
         conditions.append(_membership(test, query, scope, both, right, visible, kind))
     return joined(scope.relation, right, kind, conditions, test, None)
@@ -72,6 +78,31 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
 
 def _is_grouped(query: Expr) -> bool:
     return query.args.get("group") is not None
+
+
+def _is_total(query: Expr) -> bool:
+    """Whether a query aggregates all of its rows into one: its items call aggregate functions, without GROUP BY."""
+    return not _is_grouped(query) and any(
+        is_aggregate(node) and node.find_ancestor(exp.Select) is query and node.find_ancestor(exp.Window) is None
+        for item in query.args.get("expressions") or ()
+        for node in item.walk()
+    )
+
+
+def _always_has_a_row(query: Expr) -> bool:
+    """Whether a query has a row whatever it reads: EXISTS is TRUE then. Source: Calcite RelMdMinRowCount."""
+    if not isinstance(query, exp.Select) or any(query.args.get(each) for each in ("having", "qualify", "offset")):
+        return False
+    limit = query.args.get("limit")
+    return _is_total(query) and (limit is None or str(limit.expression).strip("0") != "")
+
+
+def _check_names(query: Expr, outer: Scope, inner: Scope) -> None:
+    """Raises SqlRejected for a column of a sub-query that neither it nor the outer query knows."""
+    for column in query.find_all(exp.Column):
+        is_own = column.find_ancestor(exp.Select) is query
+        if is_own and inner.find(column) is None and outer.find(column) is None:
+            raise inner.unknown(column)
 
 
 def _is_tied(query: Expr, names: Names, read: Read) -> bool:
@@ -121,6 +152,11 @@ def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr],
             is_own = all(inner.find(column) is not None for column in part.find_all(exp.Column))
             (own if is_own or part.find(exp.Exists, exp.Select) else correlated).append(part)
         if correlated:
+            if _is_total(query):
+                message = (
+                    "a sub-query of IN with an aggregate cannot use columns of the outer query. Write it as a join."
+                )
+                raise SqlRejected(message, correlated[0])
             for clause in ("group", "having", "distinct", "limit", "order"):
                 if query.args.get(clause):
                     message = (

@@ -215,7 +215,7 @@ def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
     if distinct <= set(INTEGERS):
         return max(distinct, key=INTEGERS.index)
     if distinct <= {*INTEGERS, *FLOATS}:
-        return "double"
+        return "double" if "double" in distinct else "float"
     listed = " and ".join(sorted(distinct))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
     raise SqlRejected(message, relation.at)
