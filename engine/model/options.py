@@ -18,7 +18,7 @@ from typing import Final
 
 from engine.errors import PipelineError
 
-_DURATION: Final = re.compile(r"(\d+)\s*([a-zµ]*)")
+_DURATION: Final = re.compile(r"(\d{1,20})\s*([a-zµ]*)", re.ASCII)
 _UNITS_MS: Final = {
     **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 1),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1000),
@@ -26,6 +26,8 @@ _UNITS_MS: Final = {
     **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
     **dict.fromkeys(("d", "day", "days"), 86_400_000),
 }
+# An epoch time in ms and such a duration are together still a BIGINT.
+_TOO_LONG_MS: Final = 1 << 60
 
 
 class Value(Enum):
@@ -266,6 +268,9 @@ def _is_right(value: Value, text: str) -> bool:
 
 
 def milliseconds(text: str) -> int | None:
-    """A duration as Flink writes it (5 s, 100 ms, 1 h), in ms; None for any other text."""
+    """A duration as Flink writes it (5 s, 100 ms, 1 h), in ms; None for any other text, and from 2^60 ms on."""
     match = _DURATION.fullmatch(text.strip().lower())
-    return int(match[1]) * _UNITS_MS[match[2]] if match and match[2] in _UNITS_MS else None
+    if match is None or match[2] not in _UNITS_MS:
+        return None
+    duration_ms = int(match[1]) * _UNITS_MS[match[2]]
+    return duration_ms if duration_ms < _TOO_LONG_MS else None

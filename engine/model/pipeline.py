@@ -209,9 +209,14 @@ def free_id(pipeline: Pipeline, wanted: str) -> str:
     """The wanted id, or the first of wanted_2, wanted_3, ... that is not taken."""
     taken = {node.id.lower() for node in pipeline.nodes}
     base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
-    base = base if base[0].isalpha() else f"n_{base}"
+    base = (base if base[0].isalpha() else f"n_{base}")[:LONGEST_ID]
     number, candidate = 1, base
     while candidate.lower() in taken:
         number += 1
-        candidate = f"{base}_{number}"
+        candidate = with_suffix(base, f"_{number}")
     return candidate
+
+
+def with_suffix(node_id: str, suffix: str) -> str:
+    """An id with a suffix. A long id is cut off before the suffix."""
+    return f"{node_id[: LONGEST_ID - len(suffix)]}{suffix}"

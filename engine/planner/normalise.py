@@ -19,7 +19,7 @@ from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.model.changelog import UpdateKind
 from engine.model.options import DUPLICATES, is_on
-from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.pipeline import Edge, Node, Pipeline, with_suffix
 from engine.model.schema import Schema, quote
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
@@ -95,14 +95,14 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
         below = reader
         if used != whole:
             columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]
-            name = _free_id(pipeline, f"{source} used")
+            name = _free_id(pipeline, with_suffix(source, " used"))
             pipeline, below = _inserted(
                 pipeline, reader, Node(id=name, operator=Project.operator, parameters={"columns": columns})
             )
         if condition is not None:
             pipeline = _merged(pipeline, reader.target, keys, condition)
             continue
-        name = made[reader.source, read] = _free_id(pipeline, f"{source} normalised")
+        name = made[reader.source, read] = _free_id(pipeline, with_suffix(source, " normalised"))
         normaliser = Node(id=name, operator=ChangelogNormalize.operator, parameters={"keys": keys})
         pipeline, _ = _inserted(pipeline, below, normaliser)
     return pipeline
@@ -171,5 +171,5 @@ def _moved(pipeline: Pipeline, edge: Edge, source: str) -> Pipeline:
 
 def _free_id(pipeline: Pipeline, wanted: str) -> str:
     taken = {node.id for node in pipeline.nodes}
-    names = chain([wanted], (f"{wanted} {number}" for number in count(2)))
+    names = chain([wanted], (with_suffix(wanted, f" {number}") for number in count(2)))
     return next(name for name in names if name not in taken)

@@ -37,6 +37,7 @@ def test_what_is_not_set_is_as_flink_has_it() -> None:
         ({"table.exec.mini-batch.enabled": "yes"}, "table.exec.mini-batch.enabled is true or false, not 'yes'."),
         ({"table.exec.mini-batch.size": "0"}, "is a number of records, -1 where there is no limit, not '0'."),
         ({"table.exec.state.ttl": "1 fortnight"}, "table.exec.state.ttl is a time such as 5 s, not '1 fortnight'."),
+        ({"table.exec.state.ttl": "999999999999 d"}, "table.exec.state.ttl is a time such as 5 s, not"),
         ({"table.optimizer.agg-phase-strategy": "three"}, "is AUTO, ONE_PHASE or TWO_PHASE, not 'three'."),
     ],
 )

@@ -36,6 +36,13 @@ def test_a_reader_that_needs_what_was_replaced_gets_a_normaliser() -> None:
     assert normaliser.derived.upsert_keys == {frozenset({"k"})}
 
 
+def test_the_ids_above_a_source_with_the_longest_id_are_no_longer() -> None:
+    source = "t" * 100
+    wide = rows("k string, v bigint, w bigint", changelog=True, updates_by_key=True, primary_key=["k"])
+    found = plan_of(f"{source} -> total -> out", **{source: wide}, total=TOTAL, out=CHANGELOG)
+    assert [node.id for node in found.nodes][1:3] == ["t" * 95 + " used", "t" * 89 + " normalised"]
+
+
 def test_a_condition_above_the_source_becomes_the_normalisers_own() -> None:
     document = pipeline_of("t -> big -> out", t=UPSERTS, big=("filter", {"condition": "v > 10"}), out=UPSERT)
     found = planned(document)
