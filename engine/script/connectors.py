@@ -54,7 +54,7 @@ _OF_NO_MATTER: Final = re.compile(
     r"(source|sink|scan|auto-compaction|compaction|partition)\..*|.*\.(ignore-parse-errors|fail-on-missing-field"
     r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
 )
-_NO_KINDS: Final = "a column is not read as the kind of a row from {}. Use the table itself."
+_NO_KINDS: Final = "{} cannot take the row kind from a column. Use the table itself."
 _WATCH: Final = "source.monitor-interval"
 _NOT_WATCHED: Final = ("parquet", "excel")
 _WAITING: Final = {
@@ -168,16 +168,16 @@ def source_table(
 
 def _waiting(ddl: TableDdl) -> dict[str, Any]:
     """The idle timeout and the watermark alignment of a source."""
-    said: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for option, name in _WAITING.items():
         text = ddl.options.get(option)
         if text is None:
             continue
-        said[name] = text if option == ALIGNMENT_GROUP else milliseconds(text)
-        if said[name] is None:
+        parameters[name] = text if option == ALIGNMENT_GROUP else milliseconds(text)
+        if parameters[name] is None:
             message = f"the option {option!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
-    return said
+    return parameters
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:

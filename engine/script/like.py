@@ -32,8 +32,8 @@ def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) ->
     physical = {column.name for column in base.columns}
     twice = [column.name for column in table.columns if column.name in physical]
     if twice:
-        msg = f"the column {twice[0]!r} is in {name} already. Leave it out here."
-        raise table.rejected(msg)
+        message = f"the column {twice[0]!r} is in {name} already. Leave it out here."
+        raise table.rejected(message)
     return replace(
         table,
         columns=base.columns + table.columns,
@@ -79,8 +79,8 @@ def _merged(
     twice = next((column.name for column in taken if column.name in names), None)
     if twice is not None and choice != "OVERWRITING":
         what = "computed" if feature == "GENERATED" else "metadata"
-        msg = f"the {what} column {twice!r} is in {base.name} already. Write OVERWRITING {feature}."
-        raise table.rejected(msg)
+        message = f"the {what} column {twice!r} is in {base.name} already. Write OVERWRITING {feature}."
+        raise table.rejected(message)
     return tuple(column for column in taken if column.name not in names) + own
 
 
@@ -88,8 +88,8 @@ def _watermark(table: TableDdl, base: TableDdl, choice: str) -> Watermark | None
     if choice == "EXCLUDING" or base.watermark is None:
         return table.watermark
     if table.watermark is not None and choice != "OVERWRITING":
-        msg = f"{base.name} has a watermark already. Write OVERWRITING WATERMARKS."
-        raise table.rejected(msg)
+        message = f"{base.name} has a watermark already. Write OVERWRITING WATERMARKS."
+        raise table.rejected(message)
     return table.watermark or base.watermark
 
 
@@ -97,8 +97,8 @@ def _primary_key(table: TableDdl, base: TableDdl, choice: str) -> tuple[str, ...
     if choice == "EXCLUDING" or not base.primary_key:
         return table.primary_key
     if table.primary_key:
-        msg = f"{base.name} has a primary key already. Write EXCLUDING CONSTRAINTS."
-        raise table.rejected(msg)
+        message = f"{base.name} has a primary key already. Write EXCLUDING CONSTRAINTS."
+        raise table.rejected(message)
     return base.primary_key
 
 
@@ -107,6 +107,6 @@ def _options(table: TableDdl, base: TableDdl, choice: str) -> Mapping[str, str]:
         return table.options
     twice = next((name for name in table.options if name in base.options), None)
     if twice is not None and choice != "OVERWRITING":
-        msg = f"the option {twice!r} is in {base.name} already. Write OVERWRITING OPTIONS."
-        raise table.rejected(msg)
+        message = f"the option {twice!r} is in {base.name} already. Write OVERWRITING OPTIONS."
+        raise table.rejected(message)
     return {**base.options, **table.options}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 from engine.model.options import has_effect
 from engine.script.like import with_base
 from engine.script.python_functions import FunctionDdl, create_function, is_create_function
@@ -131,21 +132,29 @@ def _insert(statement: Statement, parts: Parts) -> None:
     cursor.skip("TABLE")
     target = cursor.name()
     columns = tuple(cursor.listed()) if cursor.sees("(") and not cursor.sees("(", "SELECT") else ()
-    query = parsed(cursor.tokens[cursor.at :], statement.text)
+    query = cursor.query()
     if isinstance(query, exp.Values):
-        names = [column.name for column in parts.tables[target].columns] if target in parts.tables else []
+        table = target_table(target, parts.tables, statement)
+        wanted = table.targets(columns, statement.place)
         for row in query.expressions:
             values = values_of(row)
-            wanted = columns or tuple(names)
             if len(values) != len(wanted):
                 message = (
                     f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
                 )
                 raise SqlRejected(message, row)
             by_name = dict(zip(wanted, values, strict=True))
-            parts.rows.setdefault(target, []).append([by_name.get(name) for name in names])
+            parts.rows.setdefault(target, []).append([by_name.get(column.name) for column in table.columns])
         return
     parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def target_table(name: str, tables: Mapping[str, TableDdl], statement: Statement) -> TableDdl:
+    """The table into which a statement inserts. Raises SqlRejected."""
+    if name not in tables:
+        message = f"INSERT INTO: {unknown_name('table', name, tables)}."
+        raise SqlRejected(message, place=statement.place)
+    return tables[name]
 
 
 def _set(statement: Statement, parts: Parts) -> None:
@@ -163,4 +172,4 @@ def _set(statement: Statement, parts: Parts) -> None:
     elif name == _ZONE and value.upper() not in _UTC:
         parts.warnings.append(f"line {statement.place[0]}: {name} = {value!r} is ignored; times are in UTC here.")
     elif name not in _HARMLESS:
-        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is read; it has no effect here.")
+        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} has no effect here.")

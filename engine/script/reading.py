@@ -21,15 +21,15 @@ from sqlglot import exp
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
-from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.pipeline import LONGEST_ID, Arrival, Node, Pipeline, with_suffix
 from engine.model.schema import Schema, quote, spark_text
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
-from engine.script.parts import Insert, Parts, taken_apart
+from engine.script.parts import Insert, Parts, taken_apart, target_table
 from engine.script.python_functions import functions_of
 from engine.script.sharing import shared
-from engine.script.statements import Cursor, Statement, parsed, raw
+from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
 from engine.script.views import called, is_table, node_of_view
 from engine.sql import exactly
@@ -189,7 +189,8 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
         if depth or known is None or known.query is not below:
             views[name] = (below, _near(below, within, max(depth - 1, 0), read_before, emitter))
             continue
-        node = Node(id=f"{name} ", operator="")
+        # It stands for the view in names only, so that any name can be its id.
+        node = Node.model_construct(id=f"{name} ", operator="")
         tables[name] = Table(node, known.columns, rows=rows_in(known.derived.schema))
         if node.id not in emitter.derived:
             emitter.nodes.append(node)
@@ -246,7 +247,7 @@ def _view(statement: Statement) -> Expr:
     if cursor.skip("COMMENT"):
         cursor.take()
     cursor.expect("AS")
-    query = parsed(cursor.tokens[cursor.at :], statement.text)
+    query = cursor.query()
     if not names:
         return query
     items = query.expressions if isinstance(query, exp.Select) else []
@@ -269,7 +270,7 @@ class Tables(Mapping[str, Table]):
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._made:
-            made = self._told(self._source(name, name), self._parts.tables[name])
+            made = self._as_directed(self._source(name, name), self._parts.tables[name])
             self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
             self.warnings += made.warnings
         return self._made[name]
@@ -296,7 +297,7 @@ class Tables(Mapping[str, Table]):
         if base not in self._parts.tables:
             message = f"{unknown_name('table', base, self._parts.tables)}."
             raise SqlRejected(message, place=statement.place)
-        made = self._told(self._source(base, name, kind), self._parts.tables[base])
+        made = self._as_directed(self._source(base, name, kind), self._parts.tables[base])
         self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[base].rows)
         self.warnings += made.warnings
         return True
@@ -308,16 +309,16 @@ class Tables(Mapping[str, Table]):
         rows = self._parts.rows.get(name)
         return source_table(ddl, node_id(called, self._emitter), folder, analyzer, rows, kind)
 
-    def _told(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
+    def _as_directed(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
         """The source with the directives above its table, unless the resulting node no longer matches the table."""
-        told = ddl.statement.directives
-        if "arrived" in told:
-            return made.by_arrival(told["arrived"])
+        directives = ddl.statement.directives
+        if "arrived" in directives:
+            return made.by_arrival(directives["arrived"])
         node = made.node
-        if isinstance(told.get("node"), dict):
-            node = node.model_copy(update=told["node"])
-        elif isinstance(told.get("parameters"), dict):
-            node = node.model_copy(update={"parameters": {**node.parameters, **told["parameters"]}})
+        if "node" in directives:
+            node = node.model_copy(update=directives["node"])
+        elif "parameters" in directives:
+            node = node.model_copy(update={"parameters": {**node.parameters, **directives["parameters"]}})
         if node is made.node:
             return made
         if not is_table(node, ddl, self._emitter):
@@ -332,14 +333,15 @@ def node_id(name: str, emitter: Emitter) -> str:
     taken = {node.id.lower() for node in emitter.nodes}
     candidate, number = wanted, 2
     while candidate.lower() in taken:
-        candidate, number = f"{wanted}_{number}", number + 1
+        candidate, number = with_suffix(wanted, f"_{number}"), number + 1
     return candidate
 
 
 def node_id_of(name: str) -> str:
-    """A name as a node id, which may be taken."""
+    """A name as a node id, which may be taken. A long name is cut off."""
     wanted = _ID.sub("_", name)
-    return wanted if wanted[:1].isascii() and wanted[:1].isalpha() else f"t{wanted}"
+    wanted = wanted if wanted[:1].isascii() and wanted[:1].isalpha() else f"t{wanted}"
+    return wanted[:LONGEST_ID]
 
 
 def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
@@ -350,10 +352,7 @@ def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
     if insert.target is None:
         parameters, target = {"mode": "changelog"}, "result"
     else:
-        if insert.target not in parts.tables:
-            message = f"INSERT INTO: {unknown_name('table', insert.target, parts.tables)}."
-            raise SqlRejected(message, place=insert.statement.place)
-        ddl, target = parts.tables[insert.target], insert.target
+        ddl, target = target_table(insert.target, parts.tables, insert.statement), insert.target
         below = _fitted(below, ddl, insert, emitter)
         parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
     wanted = node_id(target, emitter)
@@ -364,7 +363,7 @@ def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
 def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
     """The rows as declared by the sink: matched by position, with its column names and types."""
     schema = emitter.derived[below].schema
-    wanted = insert.columns or tuple(column.name for column in ddl.columns)
+    wanted = ddl.targets(insert.columns, insert.statement.place)
     if len(wanted) != len(schema):
         message = (
             f"{ddl.name} takes {len(wanted)} columns ({', '.join(wanted)}), but the query gives {len(schema)} "
@@ -372,10 +371,6 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
         )
         raise SqlRejected(message, insert.query)
     types = {column.name: column.type for column in ddl.columns}
-    unknown = [name for name in wanted if name not in types]
-    if unknown:
-        message = f"{ddl.name}: {unknown_name('column', unknown[0], types)}."
-        raise SqlRejected(message, insert.query)
     query_columns = dict(zip(wanted, schema, strict=True))
     items = [
         (
@@ -398,4 +393,4 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
 def _as(value: str, actual: str, wanted: str) -> str:
     """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
     times = {"timestamp", "timestamp_ntz"}
-    return value if actual == wanted or {actual, wanted} <= times else f"CAST({value} AS {wanted.upper()})"
+    return value if actual == wanted or {actual, wanted} <= times else f"CAST({value} AS {spark_text(wanted)})"

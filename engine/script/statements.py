@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import TokenType, exp
@@ -37,16 +37,17 @@ _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement. text: the whole script, to which the tokens' offsets refer."""
+    """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token."""
 
     tokens: tuple[Token, ...]
     text: str
     directives: Mapping[str, Any] = field(default_factory=dict)
+    end: tuple[int, int] = (0, 0)
 
     @property
     def place(self) -> tuple[int, int]:
         """The line and column at which it begins."""
-        return place_of_token(self.tokens[0])
+        return place_of_token(self.tokens[0]) if self.tokens else self.end
 
     def begins(self, *words: str) -> bool:
         """Whether it begins with these words."""
@@ -54,7 +55,7 @@ class Statement:
 
     def after(self, count: int) -> Statement:
         """The statement without its first tokens."""
-        return Statement(self.tokens[count:], self.text, self.directives)
+        return replace(self, tokens=self.tokens[count:])
 
 
 def statements(text: str) -> list[Statement]:
@@ -68,11 +69,17 @@ def statements(text: str) -> list[Statement]:
             current.append(token)
             continue
         if current:
-            all_statements.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+            all_statements.append(_statement(current, text, end))
         current, end = [], token.end + 1
     if current:
-        all_statements.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+        all_statements.append(_statement(current, text, end))
     return all_statements
+
+
+def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:
+    """A statement with the directives of the comment that begins at an offset."""
+    above = directives(text[comment_at : tokens[0].start])
+    return Statement(tuple(tokens), text, above, place_of_token(tokens[-1]))
 
 
 def directives(comment: str) -> dict[str, Any]:
@@ -83,42 +90,25 @@ def directives(comment: str) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     for match in _DIRECTIVE.finditer(comment):
         try:
-            by_name[match[1]] = told = json.loads(match[2])
+            by_name[match[1]] = value = json.loads(match[2])
         except (ValueError, RecursionError):
             continue
-        _require(f"studio.{match[1]}", told, _KINDS.get(match[1], object))
+        _require(f"studio.{match[1]}", value, _KINDS.get(match[1], object))
         if match[1] == "node":
             for part, kind in _PARTS_OF_A_NODE.items():
-                _require(f"{part} of studio.node", told.get(part, kind()), kind)
+                _require(f"{part} of studio.node", value.get(part, kind()), kind)
     return by_name
 
 
-def _require(what: str, told: object, kind: type) -> None:
-    if not isinstance(told, kind):
-        message = f"{what} is {shortened(json.dumps(told))}, not {_CALLED[kind]}. Remove the line, or copy it again."
+def _require(what: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        message = f"{what} is {shortened(json.dumps(value))}, not {_CALLED[kind]}. Remove the line, or copy it again."
         raise SqlRejected(message)
 
 
 def parsed(tokens: Sequence[Token], text: str) -> Expr:
-    """Tokens as one query or expression. Raises SqlRejected with the place of the first error."""
-    if not tokens:
-        message = "a query is missing here."
-        raise SqlRejected(message)
+    """Tokens, of which there are some, as one query or expression. Raises SqlRejected with the first error's place."""
     return trees_of(tokens, text)[0]
-
-
-def expression(tokens: Sequence[Token], text: str) -> Expr:
-    """Tokens as an expression: the only item of a SELECT."""
-    if not tokens:
-        message = "an expression is missing here."
-        raise SqlRejected(message)
-    select = Token(TokenType.SELECT, "SELECT", tokens[0].line, 1, 0, 0)
-    query = parsed([select, *tokens], text)
-    if not isinstance(query, exp.Select) or len(query.expressions) != 1:
-        message = "exactly one expression is expected here."
-        raise SqlRejected(message, place=place_of_token(tokens[0]))
-    item: Expr = query.expressions[0]
-    return item
 
 
 def place_of_token(token: Token) -> tuple[int, int]:
@@ -149,10 +139,11 @@ class Cursor:
         self.tokens = statement.tokens
         self.text = statement.text
         self.at = 0
+        self._end = statement.end
 
     @property
     def here(self) -> Token:
-        """The next token; at the end the last one."""
+        """The next token; at the end the last one. An empty statement has none."""
         return self.tokens[min(self.at, len(self.tokens) - 1)]
 
     @property
@@ -174,13 +165,13 @@ class Cursor:
         """Skip these words. Raises SqlRejected if other words come next."""
         if not self.skip(*words):
             got = "the end" if self.is_done else repr(self.here.text)
-            message = f"{' '.join(words)} belongs here, not {got}."
+            message = f"expected {' '.join(words)}, but got {got}."
             raise self.rejected(message)
 
     def take(self) -> Token:
         """Take the next token. Raises SqlRejected at the end."""
         if self.is_done:
-            message = "the statement ends too early."
+            message = "the statement is incomplete."
             raise self.rejected(message)
         self.at += 1
         return self.tokens[self.at - 1]
@@ -212,6 +203,29 @@ class Cursor:
                 break
         self.expect(")")
 
+    def query(self) -> Expr:
+        """The query that the rest is. Raises SqlRejected."""
+        if self.is_done:
+            message = "a query is missing here."
+            raise self.rejected(message)
+        return parsed(self.tokens[self.at :], self.text)
+
+    def expression(self, *words: str) -> Expr:
+        """The expression up to a comma, a closing parenthesis or one of the words. Raises SqlRejected."""
+        tokens = self.until(*words)
+        if not tokens:
+            message = "an expression is missing here."
+            raise self.rejected(message)
+        select = Token(TokenType.SELECT, "SELECT", tokens[0].line, 1, 0, 0)
+        query = parsed([select, *tokens], self.text)
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            message = "exactly one expression is expected here."
+            raise self.rejected(message, tokens[0])
+        item: Expr = query.expressions[0]
+        return item
+
     def rejected(self, sentence: str, token: Token | None = None) -> SqlRejected:
-        """The error, with the place."""
+        """The error, with the place of the token, by default of the next one."""
+        if token is None and self.is_done:
+            return SqlRejected(sentence, place=self._end)
         return SqlRejected(sentence, place=place_of_token(token or self.here))

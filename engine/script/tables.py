@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from engine.errors import unknown_name
 from engine.model.row_types import has_row
 from engine.model.schema import type_from
-from engine.script.statements import Cursor, Statement, expression, raw
+from engine.script.statements import Cursor, Statement, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
-_AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY", "COMMENT", "CONSTRAINT")
+_AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,21 @@ class TableDdl:
     def rejected(self, sentence: str) -> SqlRejected:
         """An error about the table, with its place."""
         return SqlRejected(f"{self.name}: {sentence}", place=self.statement.place)
+
+    def targets(self, named: Sequence[str], place: tuple[int, int]) -> tuple[str, ...]:
+        """The columns that an INSERT fills: the named ones, or all. Raises SqlRejected for unknown or repeated names.
+
+        place: of the INSERT.
+        """
+        columns = tuple(column.name for column in self.columns)
+        for at, name in enumerate(named):
+            if name not in columns:
+                message = f"{self.name}: {unknown_name('column', name, columns)}."
+                raise SqlRejected(message, place=place)
+            if name in named[:at]:
+                message = f"{self.name}: the column {name!r} is named twice. Name it once."
+                raise SqlRejected(message, place=place)
+        return tuple(named) or columns
 
     def ignored(self, options: Iterable[str]) -> list[str]:
         """The warnings about ignored options."""
@@ -151,12 +167,13 @@ def _watermark(cursor: Cursor) -> Watermark:
     cursor.expect("WATERMARK", "FOR")
     column = cursor.name()
     cursor.expect("AS")
-    tokens = cursor.until()
-    value = expression(tokens, cursor.text).unnest()
+    start = cursor.at
+    value = cursor.expression().unnest()
     if plain(value) == column:
         return Watermark(column, 0)
     if isinstance(value, exp.Sub) and plain(value.this) == column:
         return Watermark(column, interval_ms(value.expression))
+    tokens = cursor.tokens[start : cursor.at]
     message = (
         f"the watermark {raw(tokens, cursor.text)} is not supported. Write {column}, or {column} - INTERVAL '5' SECOND."
     )
@@ -164,11 +181,9 @@ def _watermark(cursor: Cursor) -> Watermark:
 
 
 def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
-    first = cursor.here
     name = cursor.take().text
     if cursor.skip("AS"):
-        tokens = cursor.until("COMMENT")
-        draft.computed.append(Computed(name, expression(tokens, cursor.text)))
+        draft.computed.append(Computed(name, cursor.expression("COMMENT")))
     else:
         type_ = _type(cursor)
         if cursor.skip("METADATA"):
@@ -185,12 +200,12 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
                 break
     if cursor.skip("COMMENT"):
         cursor.take()
-    if not cursor.sees(",") and not cursor.sees(")"):
+    if not cursor.is_done and not cursor.sees(",") and not cursor.sees(")"):
         message = (
             f"the column {name} continues with {cursor.here.text!r}, which is not supported. "
             "Write NAME TYPE, or NAME AS x."
         )
-        raise cursor.rejected(message, cursor.here or first)
+        raise cursor.rejected(message)
 
 
 def _type(cursor: Cursor) -> tuple[Token, ...]:

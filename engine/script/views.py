@@ -23,7 +23,7 @@ from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation
 from engine.script.formatting import identifier
-from engine.script.statements import Cursor, Statement, parsed, raw, statements
+from engine.script.statements import Cursor, Statement, raw, statements
 from engine.script.tables import TableDdl
 from engine.script.translated import translated
 from engine.sql import exactly
@@ -45,7 +45,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
     cursor = Cursor(statement)
     cursor.expect("AS")
     tokens = cursor.tokens[cursor.at :]
-    query = parsed(tokens, statement.text)
+    query = cursor.query()
     inputs = [names.tables[table.name].name for table in _mentioned(query) if table.name in names.tables]
     told = statement.directives
     for node in _candidates(name, query, tokens, statement, inputs, names, emitter):

@@ -7,6 +7,7 @@ from TIMESTAMP '2024-01-01 10:00:00'. CAST declares a type and does not change t
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -37,6 +38,8 @@ def value_of(item: Expr) -> Any:
             operand = value_of(item.this)
             if isinstance(operand, int | float):
                 return -operand
+            if isinstance(item.this, exp.Literal) and not item.this.is_string:
+                return f"-{operand}"
         case exp.Cast():
             return value_of(item.this)
         case exp.Array():
@@ -47,6 +50,9 @@ def value_of(item: Expr) -> Any:
             return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "MAP":
             parts = [value_of(part) for part in item.expressions]
+            if len(parts) % 2:
+                message = "MAP takes a value after each key: MAP['a', 1, 'b', 2]."
+                raise SqlRejected(message, item)
             return [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
         case exp.Bracket() if item.this.name.upper() in ("ARRAY", "MAP"):
             return value_of(exp.Anonymous(this=item.this.name, expressions=item.expressions))
@@ -54,5 +60,9 @@ def value_of(item: Expr) -> Any:
     raise SqlRejected(message, item)
 
 
-def _number(text: str) -> int | float:
-    return int(text) if re.fullmatch(r"\d+", text) else float(text)
+def _number(text: str) -> int | float | str:
+    """A number; one with more digits than a float has stays a text, which a DECIMAL column takes as it is."""
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    number = float(text)
+    return number if Decimal(repr(number)) == Decimal(text) else text

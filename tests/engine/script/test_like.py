@@ -51,7 +51,7 @@ def test_what_cannot_be_is_said_with_its_place(text: str, sentence: str) -> None
 def test_an_option_that_changes_no_result_is_read_and_said() -> None:
     parts = taken_apart("SET 'table.exec.rank.topn-cache-size' = '5';\nSET 'table.local-time-zone' = 'Asia/Tokyo';")
     assert parts.warnings == [
-        "line 1: the option 'table.exec.rank.topn-cache-size' is read; it has no effect here.",
+        "line 1: the option 'table.exec.rank.topn-cache-size' has no effect here.",
         "line 2: table.local-time-zone = 'Asia/Tokyo' is ignored; times are in UTC here.",
     ]
     assert parts.options == {}

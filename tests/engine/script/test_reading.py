@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.model.pipeline import Pipeline
 from engine.running import finished
 from engine.script import reading
 from engine.sql import SqlRejected
@@ -214,6 +216,20 @@ def test_a_sink_has_its_own_column_names_types_and_key(spark: SparkSession) -> N
     assert changelog(text, spark) == [("+I", "a", 1, None), ("+I", "b", 2, None), ("+U", "a", 4, None)]
 
 
+def test_an_insert_into_a_row_keeps_the_names_of_its_fields(spark: SparkSession) -> None:
+    table = PRINT.format(name="o", columns="r ROW<`myField` INT, `b c` BIGINT>")
+    script = read(WORDS + ROWS + table + "INSERT INTO o SELECT ROW(v, v) FROM t", spark)
+    (column,) = script.pipeline.node("project_2").parameters["columns"]
+    assert column["expression"] == "CAST(`EXPR$0` AS struct<`myField`:int,`b c`:bigint>)"
+
+
+def test_a_decimal_in_values_has_all_its_digits(spark: SparkSession) -> None:
+    table = WORDS.replace("v INT", "v DECIMAL(19, 2)")
+    text = table + "INSERT INTO t VALUES ('a', 12345678901234567.89), ('b', -12345678901234567.89), ('c', 0.1);"
+    values = [row[2] for row in changelog(text + "SELECT k, v FROM t", spark)]
+    assert values == [Decimal("12345678901234567.89"), Decimal("-12345678901234567.89"), Decimal("0.10")]
+
+
 def test_rows_with_kinds_are_a_changelog_as_flink_reads_them(spark: SparkSession) -> None:
     text = """
         CREATE TABLE `t rows` (op STRING, k STRING, v INT)
@@ -229,6 +245,20 @@ def test_rows_with_kinds_are_a_changelog_as_flink_reads_them(spark: SparkSession
 def test_a_name_that_is_no_id_becomes_one(spark: SparkSession) -> None:
     text = WORDS.replace("TABLE t ", "TABLE `1 große`") + ROWS.replace("INTO t ", "INTO `1 große` ")
     assert operators(read(text + "SELECT k FROM `1 große`", spark))[0] == "t1 gro_e rows"
+
+
+def test_a_long_name_is_cut_off_where_it_becomes_an_id(spark: SparkSession) -> None:
+    name, other = "n" * 120, "n" * 120 + "2"
+    text = (
+        WORDS.replace("TABLE t ", f"TABLE {name} ")
+        + ROWS.replace("INTO t ", f"INTO {name} ")
+        + PRINT.format(name=other, columns="k STRING, v INT")
+        + f"CREATE VIEW `{'v.' * 60}` AS SELECT k, SUM(v) AS v FROM {name} GROUP BY k;"
+        + f"INSERT INTO {other} SELECT k, v FROM `{'v.' * 60}`"
+    )
+    pipeline = read(text, spark).pipeline
+    assert [node.id for node in pipeline.nodes] == [name[:100], "v_" * 50, name[:98] + "_2"]
+    assert Pipeline.from_json(pipeline.to_json()) == pipeline
 
 
 REFUSED = [
@@ -287,6 +317,23 @@ REFUSED = [
         WORDS + ROWS + PRINT.format(name="o", columns="k STRING") + "INSERT INTO o SELECT k, v FROM t",
         "o takes 1 columns (k), but the query gives 2 (k, v).",
     ),
+    (WORDS + "INSERT INTO t (k, x) VALUES ('a', 1)", "line 2, column 1: t: unknown column 'x'. Available: k, v."),
+    (WORDS + "INSERT INTO t (k, k) VALUES ('a', 'b')", "line 2, column 1: t: the column 'k' is named twice."),
+    (
+        WORDS + ROWS + PRINT.format(name="o", columns="k STRING, v INT") + "INSERT INTO o (k, k) SELECT k, v FROM t",
+        "line 4, column 1: o: the column 'k' is named twice. Name it once.",
+    ),
+    ("INSERT INTO t (k) VALUES ('a');\n" + WORDS, "line 1, column 1: INSERT INTO: unknown table 't'. Available: none."),
+    (WORDS + "INSERT INTO missing VALUES (1)", "line 2, column 1: INSERT INTO: unknown table 'missing'. Available: t."),
+    (WORDS + "INSERT INTO t VALUES (MAP['a'], 1)", "line 2, column 23: MAP takes a value after each key:"),
+    ("CREATE VIEW v; SELECT * FROM v", "line 1, column 13: expected AS, but got the end."),
+    ("CREATE VIEW v AS; SELECT * FROM v", "line 1, column 15: a query is missing here."),
+    ("CREATE TABLE t (k AS)", "line 1, column 21: an expression is missing here."),
+    ("CREATE VIEW", "line 1, column 8: the statement is incomplete."),
+    (
+        "SET 'table.exec.mini-batch.allow-latency' = '999999999999 d'; SELECT 1",
+        "line 1, column 1: options: table.exec.mini-batch.allow-latency is a time such as 5 s, not '999999999999 d'.",
+    ),
 ]
 
 
@@ -303,7 +350,7 @@ def test_options_that_change_nothing_are_left_out_with_a_warning(spark: SparkSes
     script = read(
         "SET 'parallelism.default' = '1'; SET state.backend = rocksdb;" + WORDS + ROWS + "SELECT k FROM t", spark
     )
-    assert script.warnings == ("line 1: the option 'state.backend' is read; it has no effect here.",)
+    assert script.warnings == ("line 1: the option 'state.backend' has no effect here.",)
 
 
 def test_nodes_are_called_as_their_views_and_a_view_that_nobody_reads_is_named(spark: SparkSession) -> None:
