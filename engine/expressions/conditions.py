@@ -39,6 +39,7 @@ _COMPARISONS: Final[dict[type[exp.Expr], Callable[[Any, Any], Any]]] = {
 _NO_CONDITION: Final = "it is of type {}, but a condition must be true or false."
 _NUMBERS: Final = ("integer", "decimal", "float")
 _INTERVALS: Final = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+_AMOUNT: Final = re.compile(r"\s*[+-]?\d{1,18}(\.\d*)?\s*", re.ASCII)
 _KINDS: Final = {
     "tinyint": "integer",
     "smallint": "integer",
@@ -344,7 +345,8 @@ def _literal(node: exp.Expr) -> _Part:
 
 def _interval(node: exp.Interval) -> _Part:
     unit = str(node.unit or "").upper().removesuffix("S")
-    if unit not in _INTERVALS or not isinstance(node.this, exp.Literal):
+    is_number = isinstance(node.this, exp.Literal) and _AMOUNT.fullmatch(node.name)
+    if unit not in _INTERVALS or not is_number:
         message = f"{node.sql(dialect='spark')} is not supported; use DAY, HOUR, MINUTE or SECOND"
         raise _Unsupported(message)
     micros = int(Decimal(node.this.this) * _INTERVALS[unit])

@@ -55,13 +55,6 @@ ALLOWED: Final = names(
     """
 )
 
-OPERATORS: Final = names(
-    """
-    ! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~
-    """
-)
-"""Operators that Spark's registry lists as functions. All of them are allowed."""
-
 _WHY_NOT: Final = {
     "calls Java, but an expression computes with the record alone": """
         java_method reflect try_reflect

@@ -56,7 +56,10 @@ def _definition(parser: Any) -> exp.Expr:
     name = parser._parse_id_var()
     if name is None or not parser._match(TokenType.ALIAS):
         parser.raise_error("DEFINE names a variable and its condition: A AS A.v > 1")
-    return exp.Alias(this=parser._parse_disjunction(), alias=name)
+    condition = parser._parse_disjunction()
+    if condition is None:
+        parser.raise_error("DEFINE needs a condition after AS")
+    return exp.Alias(this=condition, alias=name)
 
 
 def _pattern(parser: Any) -> exp.Expr:

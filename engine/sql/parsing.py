@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -11,6 +13,9 @@ from sqlglot.tokenizer_core import Token
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
+
+_LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
+_NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -33,11 +38,30 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
         column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
         message = f"this is not Flink SQL: {description} (at {highlight!r})."
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
-    return [tree.transform(_map, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
+    return [tree.transform(_settled, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
 
 
-def _map(node: Expr) -> Expr:
-    """MAP['a', 1] as a call; sqlglot parses it as an element of a column."""
+def _settled(node: Expr) -> Expr:
+    """The node as Flink has it: MAP['a', 1] is a call, not an element of a column.
+
+    Raises SqlRejected for what sqlglot accepts: a call without an argument, a type's length or a number that is none.
+    """
+    match node:
+        case exp.Distinct(expressions=[], parent=exp.Anonymous() as call):
+            message = f"{call.name}(DISTINCT) needs an argument, such as {call.name}(DISTINCT v)."
+            raise SqlRejected(message, call)
+        case exp.Func() if None in node.expressions or ("this" in node.required_args and node.this is None):
+            message = f"an argument of {node.name or node.sql_name()} is missing."
+            raise SqlRejected(message, node)
+        case exp.DataTypeParam() if not (isinstance(node.this, exp.Literal) and _LENGTH.fullmatch(node.name)):
+            message = f"the length or precision of a type is a number, not {node.sql(dialect=Flink)}."
+            raise SqlRejected(message, node.find_ancestor(exp.Cast))
+        case exp.Order(this=None, parent=exp.Anonymous() as call):
+            message = f"{call.name} needs an argument before ORDER BY."
+            raise SqlRejected(message, call)
+        case exp.Literal(is_string=False) if not _NUMBER.fullmatch(node.name):
+            message = f"{node.name} is not a number."
+            raise SqlRejected(message, node.parent)
     is_map = isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and not node.this.args.get("table")
     if not is_map or node.this.name.upper() != "MAP" or node.this.this.args.get("quoted"):
         return node

@@ -24,7 +24,7 @@ from engine.model.pipeline import Pipeline
 from engine.running import finished
 from engine.script.writing import sql_of
 from engine.spark.analyzer import SparkAnalyzer
-from engine.sql import pipeline_of, table_of
+from engine.sql import SqlRejected, pipeline_of, table_of
 from storage import Store
 from tests.engine.batch_answer import checked, complaints
 from tests.ui.conftest import OpenView, open_view, seeded, store, template
@@ -142,6 +142,10 @@ def test_flink_sql_reads_and_writes_it(add: Add, spark: SparkSession, tmp_path: 
     assert node.parameters == {"keys": ["x"], "size_ms": 4000}
     written = sql_of(read, analyzer, tmp_path).text
     assert "FROM TABLE(WINDOW_FIRST(TABLE given, SIZE_MS => 4000, KEYS => ARRAY['x']))" in written
+    with pytest.raises(SqlRejected, match=r"line 1, column \d+: KEYS is not valid JSON: \[oops\."):
+        pipeline_of(
+            sql.replace("DESCRIPTOR(x)", "'[oops'"), [table_of(pipeline().nodes[0], tmp_path)], analyzer, tmp_path
+        )
 
 
 @pytest.mark.slow

@@ -136,9 +136,10 @@ def _table(table: exp.Table, names: Names, read: Read) -> Relation:
 def values(item: exp.Values) -> Values:
     """VALUES (...), (...). Raises SqlRejected if the rows differ in their number of values."""
     rows = tuple(tuple(row.expressions) if isinstance(row, exp.Tuple) else (row.unnest(),) for row in item.expressions)
-    if uneven := next((row for row in rows if len(row) != len(rows[0])), None):
-        message = f"the first row of VALUES has {len(rows[0])} values, this one has {len(uneven)}."
-        raise SqlRejected(message, uneven[0])
+    for row, values_ in zip(item.expressions, rows, strict=True):
+        if len(values_) != len(rows[0]):
+            message = f"the first row of VALUES has {len(rows[0])} values, this one has {len(values_)}."
+            raise SqlRejected(message, row if values_ else item)
     return Values(tuple(f"EXPR${at}" for at in range(len(rows[0]))), rows, item)
 
 
@@ -171,6 +172,9 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         return _with_elements(left, join, kind)
     version = join.this.args.get("version") if isinstance(join.this, exp.Table) else None
     right = _item(join.this, names, read)
+    if version is not None and version.expression is None:
+        message = "FOR SYSTEM_TIME needs the time of the left side: FOR SYSTEM_TIME AS OF l.rowtime."
+        raise SqlRejected(message, join)
     as_of = left.bind(version.expression) if version is not None else None
     shape = Join(left.relation, right.relation, kind, (), join, as_of)
     both = Scope(shape, left.visible + right.renamed(shape.right_names))

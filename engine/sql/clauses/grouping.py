@@ -119,10 +119,10 @@ def _calls(item: Expr) -> list[Expr]:
     """The aggregate calls in an expression. Raises SqlRejected for nested ones."""
     calls: list[Expr] = []
 
-    def visit(node: Expr, *, within_over: bool) -> None:
+    def visit(node: Expr) -> None:
         if isinstance(node, exp.Window):
             for part in (*node.this.iter_expressions(), *(p for p in node.iter_expressions() if p is not node.this)):
-                visit(part, within_over=False)
+                visit(part)
         elif is_aggregate(node):
             call = node.this if isinstance(node, exp.Filter) else node
             if aggregate_function(call) is None:
@@ -137,9 +137,9 @@ def _calls(item: Expr) -> list[Expr]:
                 message = f"{node.name.upper()} is not supported. Use {instead}."
                 raise SqlRejected(message, node)
             for part in node.iter_expressions():
-                visit(part, within_over=within_over)
+                visit(part)
 
-    visit(item.unnest(), within_over=False)
+    visit(item.unnest())
     return calls
 
 

@@ -144,7 +144,7 @@ class _Reader:
             )
             keys.append(SortKey(bound.unnest(), bool(item.args.get("desc")), nulls))
         if keys[0].descending:
-            message = "the time in ORDER BY is ascending: rows are looked at as time goes on. Leave DESC out."
+            message = "ORDER BY must begin with an ascending time. Leave out DESC."
             raise SqlRejected(message, order)
         return tuple(keys)
 

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from sqlglot import exp
 
 from engine.contract.operator import Operator
+from engine.errors import shortened
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
 from engine.sql.clauses.constants import value_of
@@ -82,7 +83,11 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
         return name, interval_ms(value)
     constant = value_of(value)
     is_json = isinstance(constant, str) and constant[:1] in ("[", "{") and field.annotation is not str
-    return name, json.loads(constant) if is_json else constant
+    try:
+        return name, json.loads(constant) if is_json else constant
+    except (ValueError, RecursionError) as error:
+        message = f"{name.upper()} is not valid JSON: {shortened(constant)}."
+        raise SqlRejected(message, argument) from error
 
 
 def _holds(field: FieldInfo, what: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.sql.algebra import Expr, Relation, Windowed
+from engine.sql.algebra import Expr, Relation, Windowed, plain
 from engine.sql.dialect import TABLE_ARGUMENT
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
@@ -49,11 +49,16 @@ def window_function(
         raise SqlRejected(message, data)
     scope = Scope.of(relation, None)
     descriptor = arguments["TIMECOL"]
-    if not isinstance(descriptor, exp.Anonymous) or descriptor.name.upper() != "DESCRIPTOR":
+    is_descriptor = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
+    columns = [plain(scope.bind(column)) for column in descriptor.expressions] if is_descriptor else []
+    if len(columns) != 1 or columns[0] is None:
         message = f"the time of {name} is DESCRIPTOR(column)."
         raise SqlRejected(message, descriptor)
-    time = scope.bind(descriptor.expressions[0]).name
-    partition = tuple(scope.bind(key).name for key in keys)
+    time = columns[0]
+    partition = tuple(column for key in keys if (column := plain(scope.bind(key))) is not None)
+    if len(partition) < len(keys):
+        message = "PARTITION BY takes columns here. Compute the expression in a sub-query."
+        raise SqlRejected(message, data)
     return Windowed(relation, _windowing(name, arguments, call), time, call, partition)
 
 

@@ -11,6 +11,7 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 _MS: Final = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000, "WEEK": 604_800_000}
+_NUMBER: Final = re.compile(r"(?=[.\d])\d{0,18}(\.\d*)?", re.ASCII)
 _ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -27,7 +28,7 @@ def interval_ms(expression: Expr) -> int:
         return -interval_ms(exp.Interval(this=bare.this.this.copy(), unit=bare.args.get("unit")))
     text = bare.this.name
     unit = bare.args.get("unit")
-    sign, text = (-1, text.lstrip("-")) if text.startswith("-") else (1, text)
+    sign, text = -1 if text.startswith("-") else 1, text.lstrip("+-")
     names = _units(unit)
     parts = re.split(r"[ :]", text.strip())
     if names is None or len(parts) != len(names):
@@ -36,11 +37,10 @@ def interval_ms(expression: Expr) -> int:
             "INTERVAL '1' HOUR or INTERVAL '1:30' MINUTE TO SECOND."
         )
         raise SqlRejected(message, expression)
-    try:
-        return sign * sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
-    except ValueError as error:
+    if not all(map(_NUMBER.fullmatch, parts)):
         message = f"{text!r} is not a number of {' and '.join(names).lower()}s."
-        raise SqlRejected(message, expression) from error
+        raise SqlRejected(message, expression)
+    return sign * sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
 
 
 def _units(unit: Expr | None) -> tuple[str, ...] | None:

@@ -86,7 +86,8 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
         return "NULL"
     given = fields_of(type_) if is_row(type_) else ()
     if len(given) != len(wanted):
-        message = f"a ROW of {len(wanted)} fields is made of one of as many, but the value is {type_}."
+        count = len(wanted)
+        message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_}."
         raise SqlRejected(message, node)
     made = _struct(
         (target.name, cast(f"({value}).{quote(name)}", target.kind))

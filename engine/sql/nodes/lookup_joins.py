@@ -26,7 +26,7 @@ def lookup_join(
     if not _is_table(relation.right):
         message = (
             "rows can be looked up in a table, or in a query that only picks and computes columns of one. Name the "
-            "table behind JOIN, and put what else is asked of it into ON."
+            "table after JOIN, and put other conditions into ON."
         )
         raise SqlRejected(message, relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)

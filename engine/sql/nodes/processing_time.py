@@ -63,8 +63,8 @@ def is_proctime(item: Expr) -> bool:
 def without_arrival_times(time: str, at: Expr) -> SqlRejected:
     """The error for windows of processing time over results: they need picked and filtered rows of a table."""
     message = (
-        f"{time!r} is a processing time; its windows are for the rows of a table, picked and filtered. Use "
-        "the event time for what is made of them."
+        f"{time!r} is a processing time; windows over it need a table's rows through projections and filters only. "
+        "For other rows use the event time."
     )
     return SqlRejected(message, at)
 

@@ -89,7 +89,7 @@ def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitt
     if first.descending or not (is_time or is_arrival):
         message = (
             "ORDER BY needs LIMIT: a stream has no end after which it could be sorted. Add a limit, for example LIMIT "
-            "10; only an event time, ascending, can stand first without."
+            "10; without LIMIT, the first order column must be an event time, ascending."
         )
         raise SqlRejected(message, relation.at)
     if is_arrival and len(relation.order) > 1:

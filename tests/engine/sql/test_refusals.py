@@ -41,7 +41,7 @@ REFUSED = [
     ),
     (
         "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM a GROUP BY k) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
-        "'p' is a processing time; its windows are for the rows of a table, picked and filtered.",
+        "'p' is a processing time; windows over it need a table's rows through projections and filters only.",
     ),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
@@ -105,7 +105,10 @@ REFUSED = [
         "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
     ("SELECT t.k.c FROM t", "there is no field 'c' in 'k': it is string, which has no fields."),
-    ("SELECT CAST(ROW(k) AS ROW<a INT, b INT>) AS r FROM t", "a ROW of 2 fields is made of one of as many"),
+    (
+        "SELECT CAST(ROW(k) AS ROW<a INT, b INT>) AS r FROM t",
+        "a CAST to a ROW of 2 fields needs a ROW of 2 fields, but",
+    ),
     ("SELECT r.* FROM (SELECT ROW(k, v) AS r FROM t)", "the fields of 'r' are not known here. Name them one by one"),
     ("SELECT x.* FROM t", "unknown column 'x'"),
     (
@@ -185,6 +188,44 @@ REFUSED = [
         "WHERE t.k NOT IN (SELECT k, w FROM u)",
         "the query of IN has to give one column",
     ),
+    (
+        "SELECT k FROM t WHERE v IN (SELECT w, k FROM u WHERE u.k = t.k)",
+        "line 1, column 36: the query of IN has to give one column, but it gives w, k.",
+    ),
+    (
+        "SELECT k FROM t WHERE v IN (SELECT MAX(w) FROM u WHERE u.k = t.k)",
+        "line 1, column 56: a sub-query of IN with an aggregate cannot use columns of the outer query.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.x = t.k)",
+        "line 1, column 58: unknown column 'u.x'. Available: k, w, ut.",
+    ),
+    ("SELECT k FROM t WHERE NULLIF(v) = 1", "line 1, column 23: NULLIF takes 2 arguments, but it is given 1."),
+    (
+        "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(), INTERVAL '1' DAY))",
+        "line 1, column 37: the time of TUMBLE is DESCRIPTOR(column).",
+    ),
+    (
+        "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v + 1), INTERVAL '1' DAY))",
+        "line 1, column 37: the time of TUMBLE is DESCRIPTOR(column).",
+    ),
+    (
+        "SELECT k FROM TABLE(SESSION(TABLE t PARTITION BY '', DESCRIPTOR(rt), INTERVAL '1' DAY))",
+        "line 1, column 35: PARTITION BY takes columns here.",
+    ),
+    (
+        "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL 'inf' SECOND))",
+        "'inf' is not a number of seconds.",
+    ),
+    ("SELECT SUM(DISTINCT) FROM t", "line 1, column 8: SUM(DISTINCT) needs an argument, such as SUM(DISTINCT v)."),
+    ("SELECT JSON_OBJECT('a') FROM t", "line 1, column 8: an argument of JSON_OBJECT is missing."),
+    ("SELECT TIMESTAMPADD(, 1, rt) FROM t", "line 1, column 8: an argument of TIMESTAMPADD is missing."),
+    ("SELECT CEIL() FROM t", "an argument of CEIL is missing."),
+    ("SELECT CAST(v AS DECIMAL(x)) FROM t", "the length or precision of a type is a number, not X."),
+    ("SELECT k FROM t WHERE k IN (VALUES ('a'), ())", "the first row of VALUES has 1 values, this one has 0."),
+    ("SELECT t.k FROM t JOIN w FOR SYSTEM_TIME ON t.k = w.k", "FOR SYSTEM_TIME needs the time of the left side:"),
+    ("SELECT ARRAY_AGG(ORDER BY k) FROM t", "line 1, column 8: ARRAY_AGG needs an argument before ORDER BY."),
+    ("SELECT PERCENTILE(v, . 0.3) FROM t", "line 1, column 8: 0.0.3 is not a number."),
 ]
 
 
