@@ -117,6 +117,17 @@ _TOKENS: Final = (
         "@",
         "$1",
     ),
+    *(
+        "MAP['a']",
+        "NULLIF(v)",
+        "SUM(DISTINCT)",
+        "JSON_OBJECT('a')",
+        "DESCRIPTOR()",
+        "INTERVAL 'inf' SECOND",
+        "BETWEEN SYMMETRIC",
+        "=> '[oops'",
+        "CAST(v AS DECIMAL(x))",
+    ),
 )
 
 

@@ -345,8 +345,7 @@ def _literal(node: exp.Expr) -> _Part:
 
 def _interval(node: exp.Interval) -> _Part:
     unit = str(node.unit or "").upper().removesuffix("S")
-    is_number = isinstance(node.this, exp.Literal) and _AMOUNT.fullmatch(node.name)
-    if unit not in _INTERVALS or not is_number:
+    if unit not in _INTERVALS or not isinstance(node.this, exp.Literal) or not _AMOUNT.fullmatch(node.name):
         message = f"{node.sql(dialect='spark')} is not supported; use DAY, HOUR, MINUTE or SECOND"
         raise _Unsupported(message)
     micros = int(Decimal(node.this.this) * _INTERVALS[unit])

@@ -201,7 +201,9 @@ def _candidates(
 
 def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: str, emitter: Emitter) -> Node | None:
     """A projection or filter of a whole table, with expressions as written; None for other queries."""
-    if not isinstance(query, exp.Select) or any(value for key, value in query.args.items() if key not in _ONLY):
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        return None
+    if any(value for key, value in query.args.items() if key not in _ONLY):
         return None
     source = query.args["from_"].this
     if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier) or query.args.get("distinct"):

@@ -34,7 +34,7 @@ def _refused(self: Any) -> exp.Expression:
     """An unsupported table function; its arguments are skipped."""
     name = self._tokens[self._index - 2]
     depth = 0
-    while self._curr is not None and (depth or self._curr.token_type is not TokenType.R_PAREN):
+    while self._curr and (depth or self._curr.token_type is not TokenType.R_PAREN):
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(self._curr.token_type, 0)
         self._advance()
     return exp.Anonymous(this=name.text.upper(), expressions=[]).update_positions(name)
@@ -148,6 +148,6 @@ class Flink(AsWritten):
             with_collation: bool = False,
         ) -> exp.Expr | None:
             """A type; ROW<name TYPE, ...> and ROW(name TYPE, ...) become a STRUCT."""
-            if not check_func and self._curr is not None and self._curr.text.upper() == "ROW":
+            if not check_func and self._curr and self._curr.text.upper() == "ROW":
                 return _row_type(self)
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)

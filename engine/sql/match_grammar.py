@@ -71,7 +71,7 @@ def _pattern(parser: Any) -> exp.Expr:
         if depth:
             parser._advance()
     end = parser._prev
-    if start is None or parser._curr is None or end is None or end.start < start.start:
+    if not start or not parser._curr or not end or end.start < start.start:
         parser.raise_error("PATTERN has variables in parentheses: PATTERN (A B+ C)")
     text = exp.Literal.string(" ".join(parser._find_sql(start, end).split())).update_positions(start)
     parser._match_r_paren()

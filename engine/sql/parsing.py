@@ -10,12 +10,13 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
+from engine.errors import shortened
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 
 _LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
-_NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -60,7 +61,7 @@ def _settled(node: Expr) -> Expr:
             message = f"{call.name} needs an argument before ORDER BY."
             raise SqlRejected(message, call)
         case exp.Literal(is_string=False) if not _NUMBER.fullmatch(node.name):
-            message = f"{node.name} is not a number."
+            message = f"{shortened(node.name)} is not a number, or is out of range."
             raise SqlRejected(message, node.parent)
     is_map = isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and not node.this.args.get("table")
     if not is_map or node.this.name.upper() != "MAP" or node.this.this.args.get("quoted"):

@@ -44,7 +44,7 @@ def _word(parser: Any, *words: str) -> bool:
     """Consume these words if they come next. Returns whether they did."""
     start = parser._index
     for word in words:
-        if parser._curr is None or parser._curr.text.upper() != word:
+        if not parser._curr or parser._curr.text.upper() != word:
             parser._retreat(start)
             return False
         parser._advance()
@@ -54,7 +54,7 @@ def _word(parser: Any, *words: str) -> bool:
 def _clauses(parser: Any) -> list[exp.Kwarg]:
     """The clauses after the arguments, up to the closing parenthesis."""
     found: dict[str, Any] = {}
-    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN:
+    while parser._curr and parser._curr.token_type is not TokenType.R_PAREN:
         if _word(parser, "RETURNING"):
             found["returning"] = parser._parse_types()
         elif _word(parser, "WITHOUT"):
@@ -101,7 +101,7 @@ def _path_call(parser: Any) -> exp.Expr:
 def _object_call(parser: Any) -> exp.Expr:
     name = parser._tokens[parser._index - 2]
     parts: list[Any] = []
-    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN:
+    while parser._curr and parser._curr.token_type is not TokenType.R_PAREN:
         if _is_null_clause(parser):
             break
         _word(parser, "KEY")
@@ -117,7 +117,7 @@ def _object_call(parser: Any) -> exp.Expr:
 def _array_call(parser: Any) -> exp.Expr:
     name = parser._tokens[parser._index - 2]
     parts: list[Any] = []
-    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN and not _is_null_clause(parser):
+    while parser._curr and parser._curr.token_type is not TokenType.R_PAREN and not _is_null_clause(parser):
         parts.append(parser._parse_disjunction())
         if not parser._match(TokenType.COMMA):
             break

@@ -33,6 +33,14 @@ WHOLE = {
         INSERT INTO o (k, v, m) VALUES ('a', -1.5, MAP['x', 1]), (NULL, CAST(2 AS DECIMAL(9, 2)), NULL);
         CREATE VIEW x (a, b) AS SELECT k, v FROM o;
         SELECT a FROM x WHERE b > 1""",
+    "a script of the studio": """
+        -- studio.pipeline: "p"
+        CREATE TABLE r (k STRING, a INT) WITH ('connector' = 'print');
+        CREATE VIEW c AS SELECT * FROM FROM_CHANGELOG(input => TABLE r, op => DESCRIPTOR(k));
+        CREATE VIEW f AS SELECT * FROM c WHERE a > 1;
+        INSERT INTO r VALUES ('+I', 1);
+        INSERT INTO o SELECT a FROM f;
+        CREATE TABLE o (a INT) WITH ('connector' = 'print')""",
 }
 QUERIES = {
     "an aggregate": "SELECT k, SUM(DISTINCT v) AS s, COUNT(*) FILTER (WHERE v > 1) AS n, LISTAGG(k, '|') AS l FROM t "

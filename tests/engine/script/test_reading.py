@@ -216,6 +216,11 @@ def test_a_sink_has_its_own_column_names_types_and_key(spark: SparkSession) -> N
     assert changelog(text, spark) == [("+I", "a", 1, None), ("+I", "b", 2, None), ("+U", "a", 4, None)]
 
 
+def test_a_column_can_be_the_primary_key(spark: SparkSession) -> None:
+    text = WORDS.replace("k STRING", "k STRING PRIMARY KEY NOT ENFORCED") + ROWS + "SELECT v FROM t"
+    assert read(text, spark).pipeline.nodes[0].parameters["primary_key"] == ("k",)
+
+
 def test_an_insert_into_a_row_keeps_the_names_of_its_fields(spark: SparkSession) -> None:
     table = PRINT.format(name="o", columns="r ROW<`myField` INT, `b c` BIGINT>")
     script = read(WORDS + ROWS + table + "INSERT INTO o SELECT ROW(v, v) FROM t", spark)
@@ -329,6 +334,11 @@ REFUSED = [
     ("CREATE VIEW v; SELECT * FROM v", "line 1, column 13: expected AS, but got the end."),
     ("CREATE VIEW v AS; SELECT * FROM v", "line 1, column 15: a query is missing here."),
     ("CREATE TABLE t (k AS)", "line 1, column 21: an expression is missing here."),
+    (
+        '-- studio.pipeline: "p"\n' + WORDS + ROWS + "CREATE VIEW f AS SELECT 1 AS x, (SELECT MAX(v) FROM t) AS y;"
+        "SELECT k FROM f",
+        "unknown column 'k'. Available: x, y.",
+    ),
     ("CREATE VIEW", "line 1, column 8: the statement is incomplete."),
     (
         "SET 'table.exec.mini-batch.allow-latency' = '999999999999 d'; SELECT 1",
