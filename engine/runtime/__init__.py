@@ -262,8 +262,7 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
     if cancel.is_set():
         # Whatever error the interruption of a job caused.
         return error if isinstance(error, RunCancelled) else RunCancelled()
-    # Without its engine, a source reports that it cannot be read.
-    if (loss := loss_of(spark, error.__cause__ if isinstance(error.__cause__, Exception) else error)) is not None:
+    if (loss := loss_of(spark, error)) is not None:
         return EngineLost(loss)
     # If a source's units cannot be written, the error says that the source cannot be read.
     if "No space left on device" in f"{error} {error.__cause__}":

@@ -28,17 +28,12 @@ DEFAULT_MASTER: Final = "local[*]"
 # A server that answered this recently is assumed to be alive.
 _TRUSTED_S: Final = 5.0
 _KNOCK_S: Final = 5.0
-# Messages of PySpark's client for a server that is gone, or has forgotten the session.
-_LOST: Final = (
-    "UNAVAILABLE",
-    "INVALID_HANDLE.",
-    "Socket closed",
-    "Connection reset",
-    "RETRIES_EXCEEDED",
-    "closed channel",
-    # The client's own message, once the server has reported the session as unknown.
-    "NO_ACTIVE_SESSION",
-)
+# Error conditions for a server that has forgotten the session or the operation. The last two are the client's own:
+# for a session that it knows to be forgotten, and for an operation that was forgotten before all results arrived.
+_FORGOTTEN: Final = "INVALID_HANDLE."
+_CLIENT_LOST: Final = ("NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED")
+# The start of gRPC's ValueError for a session that was closed here.
+_CLOSED: Final = "Cannot invoke RPC"
 
 
 @dataclass
@@ -207,14 +202,43 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     engine, server = connection.engine, connection.server
     if server is not None and not server.is_alive():
         return f"the engine {engine.name} ended during the run{server.last_words()}. Run again: another one is started."
-    text = str(error)
-    if not any(sign in text for sign in _LOST):
+    lost = _lost_connection(error)
+    if lost is None:
         return None
     connection.answered = float("-inf")
     return (
-        f"the connection to the engine {engine.name} at {engine.address} broke: {' '.join(text.split())[:200]}. "
+        f"the connection to the engine {engine.name} at {engine.address} broke: {' '.join(str(lost).split())[:200]}. "
         "Check the server and the network, then run again."
     )
+
+
+def _lost_connection(error: BaseException) -> BaseException | None:
+    """The error of PySpark's client that reports a lost server or session, among an error and its causes.
+
+    Told by class, gRPC status and error condition: messages may quote data, or come from a source's own server.
+    """
+    import grpc
+    from pyspark.errors import PySparkException
+    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+
+    def is_lost(link: BaseException) -> bool:
+        match link:
+            case SparkConnectGrpcException() if link.getGrpcStatusCode() is grpc.StatusCode.UNAVAILABLE:
+                return True
+            case PySparkException():
+                condition = link.getCondition() or ""
+                return condition.startswith(_FORGOTTEN) or condition in _CLIENT_LOST
+            case grpc.RpcError():
+                # Raw where the client sends files.
+                return isinstance(link, grpc.Call) and link.code() is grpc.StatusCode.UNAVAILABLE
+            case ValueError():
+                return str(link).startswith(_CLOSED)
+        return False
+
+    link: BaseException | None = error
+    while link is not None and not is_lost(link):
+        link = link.__cause__
+    return link
 
 
 def older_than_ours(spark: SparkSession) -> str | None:

@@ -1,0 +1,105 @@
+"""An engine counts as lost for what its client reports, never for a word in the data or in another server's error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnectGrpcException
+
+from engine.errors import EngineLost, ExpressionError, RunFailed, SourceError
+from engine.model.schema import Column, Schema
+from engine.reading.servers.database_server import Gone
+from engine.spark import session
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.engines import Engine
+from engine.spark.session import loss_of
+from tests.engine.planning import pipeline_of
+from tests.golden.trace import run_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def theirs(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The session on an engine of the user, which has no process here."""
+    here: Any = object()
+    monkeypatch.setitem(
+        session._connections, "theirs", session._Connection(Engine("theirs", "sc://host:1"), here, None)
+    )
+    return here
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def with_status(code: grpc.StatusCode) -> SparkConnectGrpcException:
+    return SparkConnectGrpcException("failed to connect to all addresses", grpc_status_code=code)
+
+
+def with_condition(condition: str, quoted: str = "") -> SparkConnectGrpcException:
+    return SparkConnectGrpcException(f"[{condition}] {quoted}", errorClass=condition, messageParameters={})
+
+
+LOST = {
+    "no server at the address": with_status(grpc.StatusCode.UNAVAILABLE),
+    "the session is forgotten": with_condition("INVALID_HANDLE.SESSION_NOT_FOUND"),
+    "the client knows that it is": SparkConnectException(errorClass="NO_ACTIVE_SESSION", messageParameters={}),
+    "the operation is forgotten": PySparkRuntimeError(
+        errorClass="RESPONSE_ALREADY_RECEIVED", messageParameters={"error_type": "INVALID_HANDLE.OPERATION_NOT_FOUND"}
+    ),
+    "the session was closed": ValueError("Cannot invoke RPC on closed channel!"),
+    "the same, of a stream": ValueError("Cannot invoke RPC: Channel closed!"),
+    "a source could not be read": caused(SourceError("it cannot be read"), with_status(grpc.StatusCode.UNAVAILABLE)),
+    "nor a file of the engine": caused(
+        SourceError("it cannot be read"), caused(OSError("no answer"), with_status(grpc.StatusCode.UNAVAILABLE))
+    ),
+}
+WORKS = {
+    "a value": with_condition("CAST_INVALID_INPUT", "The value 'UNAVAILABLE' cannot be cast to INT"),
+    "an expression": with_condition(
+        "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "(status = 'INVALID_HANDLE.') AND amount"
+    ),
+    "a text of another condition": with_status(grpc.StatusCode.INTERNAL),
+    "another server": caused(
+        SourceError("PostgreSQL does not answer", "orders"),
+        Gone("Connection reset by peer, Socket closed, UNAVAILABLE"),
+    ),
+    "a file": OSError("RETRIES_EXCEEDED, NO_ACTIVE_SESSION, closed channel"),
+}
+
+
+@pytest.mark.parametrize("error", LOST.values(), ids=LOST)
+def test_what_the_client_reports_is_a_loss(theirs: Any, error: Exception) -> None:
+    told = loss_of(theirs, error)
+    assert told is not None
+    assert told.startswith("the connection to the engine theirs at sc://host:1 broke: ")
+
+
+@pytest.mark.parametrize("error", WORKS.values(), ids=WORKS)
+def test_a_word_in_another_error_is_none(theirs: Any, error: Exception) -> None:
+    assert loss_of(theirs, error) is None
+
+
+def test_a_value_that_is_no_number_fails_its_node_and_not_the_engine(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = pipeline_of(
+        "orders -> numbers",
+        orders=("rows", {"columns": [{"name": "status", "type": "string"}], "rows": [["UNAVAILABLE"]]}),
+        numbers=("project", {"columns": [{"name": "n", "expression": "CAST(status AS INT)"}]}),
+    )
+    with pytest.raises(RunFailed, match="UNAVAILABLE") as caught:
+        run_pipeline(pipeline, spark, tmp_path, tmp_path)
+    assert not isinstance(caught.value, EngineLost)
+    assert caught.value.node == "numbers"
+
+
+def test_an_expression_of_the_wrong_type_is_refused_as_such(spark: SparkSession) -> None:
+    schema = Schema((Column("status", "string"), Column("amount", "int")))
+    with pytest.raises(ExpressionError, match="amount"):
+        SparkAnalyzer(lambda: spark).type_of("status = 'UNAVAILABLE' AND amount", schema, "node", "field")
