@@ -97,7 +97,7 @@ class GrowingFiles:
     _looked_ms: int | None = field(default=None)
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
-        """The lines added since the last poll."""
+        """The lines added since the last poll. Raises SourceError on the first poll and on the last one."""
         if not ending and self._looked_ms is not None and now_ms - self._looked_ms < self.interval_ms:
             return Taken(None, position)
         known = {name: Known(*values) for name, values in (position or {"files": {}})["files"].items()}
@@ -106,6 +106,8 @@ class GrowingFiles:
         except SourceError as error:
             if position is None:
                 raise
+            if ending:
+                raise self._no_end(error.sentence) from error
             # The file may come back.
             self._looked_ms = now_ms
             return Taken(None, position, notes=(error.sentence,))
@@ -113,8 +115,11 @@ class GrowingFiles:
         try:
             after = self._taken(files, known, taking)
         except OSError as error:
+            trouble = f"{error.filename} cannot be read: {error.strerror}."
+            if ending:
+                raise self._no_end(trouble) from error
             self._looked_ms = now_ms
-            return Taken(None, position, notes=(f"{error.filename} cannot be read: {error.strerror}.",))
+            return Taken(None, position, notes=(trouble,))
         # The next poll takes the rest, without waiting.
         self._looked_ms = None if taking.waiting else now_ms
         behind = f"{taking.waiting:,} bytes" if taking.waiting else ""
@@ -127,6 +132,10 @@ class GrowingFiles:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _no_end(self, trouble: str) -> SourceError:
+        """The error of the last poll: a finished run must not lack lines that were there."""
+        return SourceError(f"{trouble} The source cannot end before it is read; resume the run then.", self.node)
 
     def _taken(self, files: Sequence[InputFile], known: dict[str, Known], taking: _Taking) -> dict[str, Known]:
         there = {file.name: file for file in files}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,30 @@ def test_new_files_come_in_the_order_of_their_names_and_files_that_are_taken_awa
     assert "has no file that ends in" in reader.notes[-1]
     put(tmp_path / "in" / "e.csv", "k,v\ne,1\n")
     assert reader.lines() == [["e", 1]]
+
+
+def test_a_source_does_not_end_while_its_files_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "k,v\na,1\n")
+    reader = csv(tmp_path)
+    assert reader.lines() == [["a", 1]]
+    put(file, "a,2\n", "a")
+    (tmp_path / "in").rename(tmp_path / "away")
+    assert reader.lines() == []
+    with pytest.raises(SourceError, match=r"there is no file in .* The source cannot end before it is read"):
+        reader.poll(ending=True)
+    (tmp_path / "away").rename(tmp_path / "in")
+
+    def denied(path: Path, *_: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", denied)
+        assert reader.lines() == []
+        assert reader.notes[-1] == f"{file} cannot be read: Permission denied."
+        with pytest.raises(SourceError, match="Permission denied. The source cannot end before it is read"):
+            reader.poll(ending=True)
+    assert reader.lines(ending=True) == [["a", 2]]
 
 
 @pytest.mark.parametrize("limit", [Limit(2, 1 << 40), Limit(1 << 40, 7)])
