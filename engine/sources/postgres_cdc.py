@@ -55,7 +55,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         "",
         title="Replication slot",
         description="A name of lower-case letters, digits and _ that no other run uses. A live run creates the slot "
-        "and a publication of the same name; deleting the run drops both.",
+        "and a publication of the same name, unless one exists; deleting the run drops what it created.",
     )
     columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="The columns to read, and their types.")
     primary_key: tuple[str, ...] = Field(
@@ -143,9 +143,15 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         )
 
     def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
-        """Remove the stored changes, the slot and its publication. Returns messages about what could not be removed."""
+        """Remove the stored changes, the slot, and its publication unless the user created it.
+
+        Returns messages about what could not be removed.
+        """
         super().let_go(node, folder, run, position)
-        remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
+        marks = [self.slot] if position is None else position.get("marks", [self.slot])
+        remove = "; ".join(
+            [f"SELECT pg_drop_replication_slot('{self.slot}')", *(f"DROP PUBLICATION {name}" for name in marks)]
+        )
         try:
             database = Database(self.address, node)
             if database.owner(self.slot) == self.kept_in(node, run, position):
@@ -155,7 +161,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
             why = str(error).rstrip(".")
             return (
                 f"The replication slot {self.slot} of {self.address.name} could not be dropped ({why}); the server "
-                f"keeps its log for it. There: {remove}",
+                f"keeps its log for it. There: {remove};",
             )
         return ()
 

@@ -6,6 +6,7 @@ The slot is read with SQL: `pg_logical_slot_peek_binary_changes` returns the sam
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,16 +25,27 @@ if TYPE_CHECKING:
 _ANSWER_S: Final = 10
 _ROWS: Final = 20_000
 _OURS: Final = "changelog studio"
+# A table with its partitions, or with the tables that inherit from it.
+_FAMILY: Final = (
+    "WITH RECURSIVE family(oid) AS (SELECT %s::oid UNION SELECT inhrelid FROM pg_inherits JOIN family ON "
+    "inhparent = family.oid) "
+)
 
 
 class Snapshot(NamedTuple):
-    """The transactions visible to a reader: those below `limit`, except the open ones."""
+    """The transactions visible to a reader: those below `limit`, except the open ones.
+
+    until: no transaction that the log commits after this LSN is visible. The numbers of transactions come back.
+    """
 
     limit: int
     open: tuple[int, ...]
+    until: int
 
-    def sees(self, xid: int) -> bool:
-        """Whether a transaction is visible, given the low 32 bits of its number."""
+    def sees(self, xid: int, commit: int) -> bool:
+        """Whether a transaction is visible, given the low 32 bits of its number and the LSN of its commit."""
+        if commit > self.until:
+            return False
         near = (xid - self.limit + (1 << 31)) % (1 << 32) - (1 << 31)
         return near < 0 and self.limit + near not in self.open
 
@@ -46,6 +58,7 @@ class Database:
 
         self.address = address
         self._node = node
+        self._oid: int | None = None
         # The timeout of an answer, if a user waits for it.
         patience = "" if seconds is None else f" -c statement_timeout={seconds * 1000:.0f}"
         self._password = address.secret(node)
@@ -68,8 +81,8 @@ class Database:
     def columns(self) -> list[str]:
         """The columns of the table. Raises SourceError if there is no such table."""
         rows = self._ask(
-            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped "
-            "ORDER BY attnum",
+            "SELECT attname, attrelid::bigint FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND "
+            "NOT attisdropped ORDER BY attnum",
             [self._table],
         )
         if not rows:
@@ -78,6 +91,7 @@ class Database:
                 f"{self.address.user} may not see it."
             )
             raise SourceError(message, self._node, "table")
+        self._oid = int(rows[0][1])
         return [row[0] for row in rows]
 
     def described(self) -> list[tuple[str, str, bool]]:
@@ -119,26 +133,51 @@ class Database:
             )
             raise SourceError(message, self._node, "slot")
         before = self.owner(slot)
-        if not self._ask("SELECT 1 FROM pg_publication WHERE pubname = %s", [slot]):
-            self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
-        elif not self._is_published(slot):
-            if not before:
+        said = self._comments(slot)
+        with self._said(), self._connection.transaction():
+            # A publication without the comment is the user's.
+            owned = slot
+            if slot not in said:
+                self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
+            elif _is_ours(said[slot]):
+                if not self._is_published(slot):
+                    self._ask(f"ALTER PUBLICATION {_quoted(slot)} SET TABLE {self._table}")
+            elif self._is_published(slot):
+                owned = _mark_of(slot)
+                if owned not in said:
+                    self._ask(f"CREATE PUBLICATION {_quoted(owned)}")
+            else:
                 message = (
                     f"slot: the publication {slot} already exists, without {self.address.table_name}. Add the table "
                     "to it, or choose another name."
                 )
                 raise SourceError(message, self._node, "slot")
-            self._ask(f"ALTER PUBLICATION {_quoted(slot)} SET TABLE {self._table}")
-        self._ask(f"COMMENT ON PUBLICATION {_quoted(slot)} IS {_literal(f'{_OURS} {owner}')}")
+            self._ask(f"COMMENT ON PUBLICATION {_quoted(owned)} IS {_literal(f'{_OURS} {owner}')}")
         if not found:
             self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
         return bool(before) and before != owner and bool(found)
 
     def owner(self, slot: str) -> str:
         """The run that owns the slot."""
-        rows = self._ask("SELECT obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname = %s", [slot])
-        said = rows[0][0] if rows else None
-        return str(said).removeprefix(f"{_OURS} ") if said and str(said).startswith(_OURS) else ""
+        said = self._comments(slot)
+        return next((said[name].removeprefix(f"{_OURS} ") for name in self.owned(slot)), "")
+
+    def owned(self, slot: str) -> list[str]:
+        """The publications of this slot that a run created: one of its name, or an empty one beside the user's."""
+        said = self._comments(slot)
+        return [name for name in (slot, _mark_of(slot)) if _is_ours(said.get(name, ""))]
+
+    def belongs(self, relation: int, slot: str) -> bool:
+        """Whether changes of a relation are changes of the table: of itself, a partition or an inheriting table.
+
+        A relation that was dropped meanwhile belongs if only the table was ever published.
+        """
+        [(is_member, is_there)] = self._ask(
+            f"{_FAMILY} SELECT EXISTS (SELECT 1 FROM family WHERE oid = %s), EXISTS (SELECT 1 FROM pg_class WHERE "
+            "oid = %s)",
+            [self._relation, relation, relation],
+        )
+        return bool(is_member) or not (is_there or slot not in self.owned(slot))
 
     def is_there(self, slot: str) -> bool:
         """Whether the slot exists, with the log that it needs."""
@@ -151,9 +190,12 @@ class Database:
         names = ", ".join(f"{_quoted(name)}::text" for name in columns)
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            [(text,)] = self._connection.execute("SELECT pg_current_snapshot()::text").fetchall()
+            # The snapshot is taken before the position is read: what it sees has been committed by then.
+            [(text, until)] = self._connection.execute(
+                "SELECT pg_current_snapshot()::text, (pg_current_wal_insert_lsn() - '0/0')::bigint"
+            ).fetchall()
             _, limit_xid, opened = text.split(":")
-            seen = Snapshot(int(limit_xid), tuple(map(int, filter(None, opened.split(",")))))
+            seen = Snapshot(int(limit_xid), tuple(map(int, filter(None, opened.split(",")))), int(until))
             yield seen, []
             with self._connection.cursor(name="changelog_studio") as cursor:
                 cursor.execute(f"SELECT {names} FROM {self._table}{limit}")
@@ -176,14 +218,20 @@ class Database:
                 while rows := cursor.fetchmany(_ROWS):
                     yield [tuple(map(in_utc, row, instants)) for row in rows]
 
-    def changes(self, slot: str, most: int | None) -> list[tuple[str, bytes]]:
-        """The unacknowledged messages, each with its LSN; whole transactions, about this many."""
-        rows = self._ask(
-            "SELECT lsn::text, data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, 'proto_version', '1', "
-            "'publication_names', %s)",
-            [slot, most, slot],
-        )
-        return [(str(lsn), bytes(data)) for lsn, data in rows]
+    def changes(self, slot: str, most: int | None) -> Iterator[tuple[str, bytes]]:
+        """The unacknowledged messages, each with its LSN; whole transactions, about this many.
+
+        They wait on the server, and come in batches.
+        """
+        with self._said(), self._connection.transaction(), self._connection.cursor(name="changelog_studio") as cursor:
+            cursor.execute(
+                "SELECT lsn::text, data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, 'proto_version', '1', "
+                "'publication_names', %s)",
+                [slot, most, slot],
+            )
+            while rows := cursor.fetchmany(_ROWS):
+                for lsn, data in rows:
+                    yield str(lsn), bytes(data)
 
     def acknowledge(self, slot: str, lsn: int) -> None:
         """Acknowledge the changes up to this LSN."""
@@ -199,14 +247,38 @@ class Database:
         return int(lsn)
 
     def drop(self, slot: str) -> None:
-        """Remove the slot and its publication."""
+        """Remove the slot, and the publications that were created for it."""
         self._ask("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
-        self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(slot)}")
+        for name in self.owned(slot):
+            self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(name)}")
+
+    def _comments(self, slot: str) -> dict[str, str]:
+        """The comments of the slot's publications that exist."""
+        rows = self._ask(
+            "SELECT pubname, obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname IN (%s, %s)",
+            [slot, _mark_of(slot)],
+        )
+        return {str(name): str(comment or "") for name, comment in rows}
 
     def _is_published(self, publication: str) -> bool:
-        """Whether a publication contains the table."""
-        known = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
-        return bool(self._ask(known, [publication, self.address.schema, self.address.table]))
+        """Whether a publication contains the table, itself or with all its partitions."""
+        [(is_whole,)] = self._ask(
+            f"{_FAMILY}, published AS (SELECT c.oid FROM pg_publication_tables t JOIN pg_namespace n ON "
+            "n.nspname = t.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.tablename WHERE "
+            "t.pubname = %s) SELECT %s::oid IN (SELECT oid FROM published) OR NOT EXISTS (SELECT 1 FROM "
+            "family JOIN pg_class USING (oid) WHERE relkind = 'r' AND oid NOT IN (SELECT oid FROM published)) AND "
+            "EXISTS (SELECT 1 FROM family JOIN published USING (oid))",
+            [self._relation, publication, self._relation],
+        )
+        return bool(is_whole)
+
+    @property
+    def _relation(self) -> int:
+        """The number of the table, which stays when the table is renamed."""
+        if self._oid is None:
+            self.columns()
+        assert self._oid is not None
+        return self._oid
 
     @property
     def _table(self) -> str:
@@ -243,6 +315,15 @@ class _Sentences:
             raise Gone(message) from error
         full = f"{message}."
         raise SourceError(full, self.node) from error
+
+
+def _is_ours(comment: str) -> bool:
+    return comment.startswith(_OURS)
+
+
+def _mark_of(slot: str) -> str:
+    """The name of the empty publication whose comment names the run, if the publication of the slot is the user's."""
+    return f"changelog_studio_{hashlib.sha256(slot.encode()).hexdigest()[:12]}"
 
 
 def text_of_lsn(lsn: int) -> str:

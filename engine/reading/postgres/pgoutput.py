@@ -20,8 +20,9 @@ _EPOCH_US: Final = 946_684_800_000_000
 
 @dataclass(frozen=True)
 class Relation:
-    """A table in the form of the changes that follow."""
+    """A table in the form of the changes that follow. oid: its number on the server."""
 
+    oid: int
     schema: str
     name: str
     columns: tuple[str, ...]
@@ -86,7 +87,7 @@ class Decoder:
                 (oid,) = reading.unpack(">I")
                 schema, name = reading.text(), reading.text()
                 _, count = reading.unpack(">BH")
-                relation = Relation(schema or "pg_catalog", name, tuple(reading.column() for _ in range(count)))
+                relation = Relation(oid, schema or "pg_catalog", name, tuple(reading.column() for _ in range(count)))
                 self._relations[oid] = relation
                 return relation
             case "I":

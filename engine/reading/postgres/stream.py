@@ -3,8 +3,8 @@
     slot created  ->  snapshot of the rows  ->  changes of transactions that the snapshot does not see
 
 The slot is created first, so that no transaction is missed. A snapshot lists the transactions that it sees; their
-changes are skipped. The next poll acknowledges the changes that the run has stored. A run that is killed before that
-receives them again, and skips those up to its position.
+changes are skipped, and those of other tables in the same publication. The next poll acknowledges the changes that the
+run has stored. A run that is killed before that receives them again, and skips those up to its position.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
 _AGAIN_S: Final = 2.0
 _IDLE_S: Final = 10.0
 _MOST: Final = 1 << 30
+# Changes are stored in pieces of about this size.
+_KEPT_ROWS: Final = 20_000
 SNAPSHOT: Final = "snapshot"
 
 
@@ -35,7 +37,9 @@ SNAPSHOT: Final = "snapshot"
 class PostgresStream:
     """The changes of a table.
 
-    position   {"kept": folder, "lsn": up to where changes were taken, "seen": of the snapshot, "left": pieces of it}
+    position   {"kept": folder, "slot": its name, "marks": publications that the run created, "lsn": up to where changes
+               were taken, "seen": the transactions of the snapshot, "until": the LSN of the snapshot, "left": pieces
+               of it}
     what       pieces that hold records
     """
 
@@ -50,7 +54,9 @@ class PostgresStream:
     needs_whole_rows: bool
     _database: Database | None = None
     _keeping: Keeping | None = None
-    _relation: Relation | None = None
+    # By number: whether a relation is part of the table, and its columns if it is.
+    _belongs: dict[int, bool] = field(default_factory=dict)
+    _columns: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _asked_s: float = 0.0
     _idle_s: float = field(default_factory=time.monotonic)
     _trouble: str = ""
@@ -132,7 +138,7 @@ class PostgresStream:
         self._keeping = Keeping(self.folder, place)
         was_others = database.prepare(self.slot, place)
         left: list[Json] = []
-        seen, number = Snapshot(0, ()), 0
+        seen, number = Snapshot(0, (), 0), 0
         for snapshot, rows in database.rows([column.name for column in self.rows.columns], None):
             seen = snapshot
             if not self.with_snapshot:
@@ -140,7 +146,15 @@ class PostgresStream:
             number = self.rows.insert(SNAPSHOT, number, rows)
             if rows:
                 left.append([*self._keeping.keep(self.rows.taken()), len(rows)])
-        position = {"kept": place, "slot": self.slot, "lsn": 0, "seen": [seen.limit, seen.open], "left": left}
+        position = {
+            "kept": place,
+            "slot": self.slot,
+            "marks": database.owned(self.slot),
+            "lsn": 0,
+            "seen": [seen.limit, seen.open],
+            "until": seen.until,
+            "left": left,
+        }
         taken = _of_snapshot(position, limit, ending=ending)
         note = (
             (f"The replication slot {self.slot} belonged to another run, which can no longer be resumed.",)
@@ -150,32 +164,37 @@ class PostgresStream:
         return Taken(taken.what, taken.position, behind=taken.behind, notes=note)
 
     def _changed(self, database: Database, position: Json, most: int | None) -> Taken:
-        limit, opened = position["seen"]
-        seen = Snapshot(limit, tuple(opened))
         end = database.end_of_log()
+        limit, opened = position["seen"]
+        # Positions of earlier versions lack `until`: whatever the log commits from now on is after their snapshot.
+        until = position.get("until", end)
+        seen = Snapshot(limit, tuple(opened), until)
         decoder, said = Decoder(), []
         what: list[Json] = []
-        lsn, number, skips, count = position["lsn"], 0, False, 0
+        lsn, number, xid, count = position["lsn"], 0, 0, 0
         batch: list[tuple[RowChange, str, int]] = []
         assert self._keeping is not None
         for place, data in database.changes(self.slot, most):
             match decoder.decode(data):
-                case Begin(xid):
-                    number, skips, batch = 0, seen.sees(xid), []
-                case RowChange() as change:
+                case Begin(begun):
+                    number, xid, batch = 0, begun, []
+                case RowChange() as change if self._is_ours(change.relation):
                     number += 1
                     batch.append((change, place, number))
-                case Truncated():
+                case Truncated(relations) if any(map(self._is_ours, relations)):
                     said.append(
                         f"{self.address.table} was truncated at {place}. That is no change of rows: those that "
                         "were there stay in the results."
                     )
                 case Relation() as relation:
-                    said += self._noticed(relation)
+                    said += self._noticed(database, relation)
                 case Commit(after):
-                    if after > lsn and not skips:
+                    if after > lsn and not seen.sees(xid, after):
                         for change, at, each in batch:
                             self.rows.add(change, at, each)
+                    batch = []
+                    if len(self.rows) >= _KEPT_ROWS:
+                        what.append(self._keeping.keep(self.rows.taken()))
                     lsn = max(lsn, after)
                     count += 1
         if len(self.rows):
@@ -186,12 +205,21 @@ class PostgresStream:
             # The log also has changes of other tables, which are not needed here.
             self._idle_s, lsn = time.monotonic(), max(lsn, end)
         behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
-        return Taken(what or None, {**position, "lsn": lsn}, behind=behind, notes=said)
+        return Taken(what or None, {**position, "lsn": lsn, "until": until}, behind=behind, notes=said)
 
-    def _noticed(self, relation: Relation) -> list[str]:
-        """Notes about differences in the table's columns."""
-        before, self._relation = self._relation, relation
-        if before is None or before.columns == relation.columns:
+    def _is_ours(self, relation: Relation) -> bool:
+        """Whether a relation is part of the table: a publication of the user may have others."""
+        return self._belongs[relation.oid]
+
+    def _noticed(self, database: Database, relation: Relation) -> list[str]:
+        """Notes about differences in the columns of a relation that is part of the table."""
+        if relation.oid not in self._belongs:
+            self._belongs[relation.oid] = database.belongs(relation.oid, self.slot)
+        if not self._is_ours(relation):
+            return []
+        before = self._columns.get(relation.oid, relation.columns)
+        self._columns[relation.oid] = relation.columns
+        if before == relation.columns:
             return []
         return [f"{relation.name} has other columns now: {', '.join(relation.columns)}. Those declared here are read."]
 

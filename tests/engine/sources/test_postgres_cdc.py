@@ -235,3 +235,99 @@ def test_what_is_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
         named.scan("n", tmp_path)
     assert "hunter2" not in str(refused.value)
     assert "'password' = '${env:POSTGRES_PASSWORD}'" in named.flink_sql("n", named.derive("n", tmp_path).schema)
+
+
+def test_a_publication_of_the_user_has_other_tables_and_stays_as_it_is(
+    postgres: Server, table: str, tmp_path: Path
+) -> None:
+    other, slot = f"other_{table}", f"p_{table}"
+    postgres.run(
+        f"CREATE TABLE {other} (LIKE {table})",
+        f"ALTER TABLE {other} REPLICA IDENTITY FULL",
+        f"CREATE PUBLICATION {slot} FOR TABLE {table}, {other}",
+        f"COMMENT ON PUBLICATION {slot} IS 'of the shop'",
+    )
+    published = source(postgres, table, slot=slot)
+    stream = published.stream("n", tmp_path, "run")
+    taken, rows = polled(stream)
+    assert (len(rows), taken.notes) == (2, ())
+    postgres.run(
+        f"INSERT INTO {other} VALUES (7, 'of the other', NULL)",
+        f"INSERT INTO {table} VALUES (8, 'of this', NULL)",
+        f"ALTER TABLE {other} ADD COLUMN more int",
+        f"UPDATE {other} SET more = 1",
+        f"TRUNCATE {other}",
+        f"DROP TABLE {other}",
+    )
+    after, changes = polled(stream, taken.position)
+    assert changes == [("+I", 8, "of this")]
+    assert after.notes == []
+    stream.close()
+    # Another run takes over the slot, and is the one that removes it.
+    second = published.stream("n", tmp_path, "second")
+    assert "belonged to another run" in polled(second)[0].notes[0]
+    with pytest.raises(SourceError, match="another run has taken over the replication slot"):
+        published.stream("n", tmp_path, "run").poll(after.position, ALL, 0)
+    second.close()
+    slots = f"SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{slot}'"
+    for run, left in (("run", 1), ("second", 0)):
+        assert published.let_go("n", tmp_path, run, None) == ()
+        assert postgres.run(slots) == [(left,)]
+    kept = postgres.run(
+        "SELECT pubname, obj_description(oid, 'pg_publication') FROM pg_publication "
+        f"WHERE pubname = '{slot}' OR pubname LIKE 'changelog_studio_%'"
+    )
+    assert kept == [(slot, "of the shop")]
+
+
+def test_the_partitions_of_a_table_are_part_of_it(postgres: Server, table: str, tmp_path: Path) -> None:
+    parted = f"parted_{table}"
+    postgres.run(
+        f"CREATE TABLE {parted} (id bigint, note text, at timestamptz) PARTITION BY RANGE (id)",
+        f"CREATE TABLE {parted}_low PARTITION OF {parted} FOR VALUES FROM (0) TO (10)",
+        f"CREATE TABLE {parted}_mid PARTITION OF {parted} FOR VALUES FROM (10) TO (20)",
+        f"ALTER TABLE {parted} REPLICA IDENTITY FULL",
+        f"CREATE PUBLICATION s_{parted} FOR TABLE {parted}, {table}",
+    )
+    stream = source(postgres, parted).stream("n", tmp_path, "run")
+    taken, rows = polled(stream)
+    assert rows == []
+    postgres.run(
+        f"INSERT INTO {parted} VALUES (1, 'low', NULL), (11, 'mid', NULL)",
+        f"CREATE TABLE {parted}_high PARTITION OF {parted} FOR VALUES FROM (20) TO (30)",
+        f"INSERT INTO {parted} VALUES (21, 'high', NULL)",
+        f"INSERT INTO {table} VALUES (5, 'of the other', NULL)",
+    )
+    assert polled(stream, taken.position)[1] == [("+I", 1, "low"), ("+I", 11, "mid"), ("+I", 21, "high")]
+    stream.close()
+
+
+def test_a_transaction_after_the_snapshot_is_not_skipped_for_its_number_which_comes_back(
+    postgres: Server, table: str, tmp_path: Path
+) -> None:
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    taken, _ = polled(stream)
+    # After 2^31 transactions, the numbers of new ones look older than the snapshot.
+    limit, opened = taken.position["seen"]
+    wrapped = {**taken.position, "seen": [(limit + (1 << 31) - 5) % (1 << 32), opened]}
+    old = {name: value for name, value in wrapped.items() if name != "until"}
+    # The position of an earlier version learns where its snapshot is certain to have ended.
+    old = stream.poll(old, ALL, 0).position
+    postgres.run(f"INSERT INTO {table} VALUES (9, 'much later', NULL)")
+    assert polled(stream, wrapped)[1] == [("+I", 9, "much later")]
+    assert polled(stream, old)[1] == [("+I", 9, "much later")]
+    stream.close()
+
+
+def test_a_long_log_comes_in_pieces(
+    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.reading.postgres.stream._KEPT_ROWS", 3)
+    monkeypatch.setattr("engine.reading.postgres.client._ROWS", 2)
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    taken, _ = polled(stream)
+    postgres.run(*(f"INSERT INTO {table} VALUES ({at}, 'more', NULL)" for at in range(10, 17)))
+    after, changes = polled(stream, taken.position, ending=True)
+    assert [row[1] for row in changes] == list(range(10, 17))
+    assert len(after.what) == 3
+    stream.close()
