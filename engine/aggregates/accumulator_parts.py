@@ -23,6 +23,9 @@ Acc = list[Any]
 Step = Callable[[Acc, Any], None]
 Read = Callable[[Acc], Any]
 
+# NaN as a key. A row can also hold the text; state is pickled, and this is as plain as a number.
+_NAN: Final = "NaN"
+_NAN_INSIDE: Final = ...
 # Python's own decimal context rounds to 28 digits.
 _EXACT: Final = Context(prec=100)
 
@@ -185,8 +188,13 @@ def unordered(key: tuple[bool, float]) -> float:
     return float("nan") if key[0] else key[1]
 
 
-def _listing(slot: int) -> Part:
-    """A retraction of an unknown value does nothing."""
+def listed(*, has_floats: bool) -> Slots:
+    """All values in order of arrival."""
+    return Slots("values", (list,), partial(_listing, has_floats=has_floats), (Word("values", is_value=True),))
+
+
+def _listing(slot: int, has_floats: bool) -> Part:
+    """A retraction removes the first copy of a value; of an unknown value it does nothing."""
 
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot].append(value)
@@ -195,37 +203,39 @@ def _listing(slot: int) -> Part:
         if value in acc[slot]:
             acc[slot].remove(value)
 
+    def retract_by_key(acc: Acc, value: Any) -> None:
+        wanted = distinct_key(value)
+        at = next((at for at, held in enumerate(acc[slot]) if distinct_key(held) == wanted), None)
+        if at is not None:
+            del acc[slot][at]
+
     def merge(acc: Acc, other: Acc) -> None:
         acc[slot].extend(other[slot])
 
-    return Part(accumulate, retract, merge)
+    return Part(accumulate, retract_by_key if has_floats else retract, merge)
 
 
-VALUES: Final = Slots("values", (list,), _listing, (Word("values", is_value=True),))
-"""All values in order of arrival."""
-
-
-def distinct_once(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
+def distinct_once(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> Part:
     """Passes each value on once, for an input that never retracts. The slot holds the values seen."""
 
     def once(acc: Acc, value: Any) -> None:
-        key = _distinct_key(value) if is_float else value
+        key = distinct_key(value) if has_floats else value
         if key not in acc[slot]:
             acc[slot][key] = None
             accumulate(acc, value)
 
     def merge(acc: Acc, other: Acc) -> None:
         for key in other[slot]:
-            once(acc, _distinct_value(key) if is_float else key)
+            once(acc, distinct_value(key) if has_floats else key)
 
     return Part(once, never_retracted, merge)
 
 
-def distinct_counted(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
+def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> Part:
     """Accumulates a value with its first copy, and retracts it with its last one. The slot holds the counts."""
 
     def add(acc: Acc, value: Any, times: int) -> None:
-        key = _distinct_key(value) if is_float else value
+        key = distinct_key(value) if has_floats else value
         moved = _counted(acc[slot], key, times)
         if moved > 0:
             accumulate(acc, value)
@@ -234,18 +244,36 @@ def distinct_counted(slot: int, accumulate: Step, retract: Step, is_float: bool)
 
     def merge(acc: Acc, other: Acc) -> None:
         for key, times in other[slot].items():
-            add(acc, _distinct_value(key) if is_float else key, times)
+            add(acc, distinct_value(key) if has_floats else key, times)
 
     return Part(lambda acc, value: add(acc, value, 1), lambda acc, value: add(acc, value, -1), merge)
 
 
-def _distinct_key(value: Any) -> Any:
-    """NaN is not equal to itself, but it is one value."""
-    return "NaN" if value is not None and value != value else value
+def distinct_key(value: Any) -> Any:
+    """A value that equals itself, for one that may hold NaN: NaN is one value, also inside a row or an array."""
+    if isinstance(value, tuple | list | dict):
+        return _key_inside(value)
+    return _NAN if value is not None and value != value else value
 
 
-def _distinct_value(key: Any) -> Any:
-    return float("nan") if key == "NaN" else key
+def distinct_value(key: Any) -> Any:
+    """The value of a key: of a number or of a row of plain values."""
+    return _value_inside(key) if isinstance(key, tuple) else float("nan") if key == _NAN else key
+
+
+def _key_inside(value: Any) -> Any:
+    match value:
+        case tuple() | list():
+            return tuple(map(_key_inside, value))
+        case dict():
+            return frozenset((_key_inside(key), _key_inside(held)) for key, held in value.items())
+    return _NAN_INSIDE if value is not None and value != value else value
+
+
+def _value_inside(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(map(_value_inside, key))
+    return float("nan") if key is _NAN_INSIDE else key
 
 
 def held(slot: int) -> Read:

@@ -28,10 +28,9 @@ from engine.aggregates.accumulator_parts import (
     distinct_counted,
     distinct_once,
 )
-from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside
+from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, has_floats
 from engine.aggregates.state import VALUES_SEEN, Kept
 from engine.contract.kernel import Row
-from engine.model.schema import FLOATS
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]
@@ -138,8 +137,8 @@ class _Builder:
         if key not in self.scopes:
             calls = [call for call in self.calls if _Key.of(call) == key]
             wanted = [call.function.keeps(self.values(call)) for call in calls]
-            is_float = any(call.type in FLOATS for call in calls)
-            self.scopes[key] = _Scope(self.layout, key, wanted, is_float=is_float, retracting=self.retracting)
+            floats = any(has_floats(call.type) for call in calls)
+            self.scopes[key] = _Scope(self.layout, key, wanted, has_floats=floats, retracting=self.retracting)
         return self.scopes[key]
 
     def values(self, call: AggregateCall) -> Values:
@@ -170,12 +169,12 @@ class _Scope:
     """
 
     def __init__(
-        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, is_float: bool, retracting: bool
+        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, has_floats: bool, retracting: bool
     ) -> None:
         self.layout = layout
         self.key = key
         self.wanted = wanted
-        self.is_float = is_float
+        self.has_floats = has_floats
         self.retracting = retracting
         self.parts: dict[str, tuple[int, Part, Slots]] = {}
         self.seen: int | None = None
@@ -210,7 +209,7 @@ class _Scope:
         if self.key.distinct:
             self.seen = slot = self.layout.add(dict)
             make = distinct_counted if self.retracting else distinct_once
-            part = make(slot, accumulate, retract, self.is_float)
+            part = make(slot, accumulate, retract, self.has_floats)
             accumulate, retract, merge = part.accumulate, part.retract, part.merge
         return self._of_row(accumulate), self._of_row(retract), merge
 

@@ -29,6 +29,7 @@ from engine.model.row_types import is_row
 from engine.model.schema import FLOATS, decimal_scale, is_numeric
 
 _HAS_MANY: Final = re.compile(r"\b(array|map)<")
+_HAS_FLOATS: Final = re.compile(r"\b(float|double)\b")
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,13 @@ class Values:
 
     @property
     def is_float(self) -> bool:
-        """Whether the values may contain NaN."""
+        """Whether the values may be NaN."""
         return self.type in FLOATS
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether the values may be NaN, or hold it."""
+        return has_floats(self.type)
 
 
 class Reader(NamedTuple):
@@ -225,6 +231,11 @@ def comparable_needed(type_: str) -> str | None:
 def hashable_needed(type_: str) -> str | None:
     """The error of a type whose values must be hashable, in words; None if they are, as rows of plain values."""
     return None if is_row(type_) and not _HAS_MANY.search(type_) else comparable_needed(type_)
+
+
+def has_floats(type_: str) -> bool:
+    """Whether values of a type may be NaN, or hold it."""
+    return bool(_HAS_FLOATS.search(type_))
 
 
 class _Call(Protocol):

@@ -5,7 +5,7 @@ Source: Flink ArrayAggFunction.
 
 from __future__ import annotations
 
-from engine.aggregates.accumulator_parts import VALUES, Slots
+from engine.aggregates.accumulator_parts import Slots, listed
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values
 
@@ -25,7 +25,7 @@ class ArrayAgg(AggregateFunction):
         return argument
 
     def keeps(self, values: Values) -> Slots:
-        return VALUES
+        return listed(has_floats=values.has_floats)
 
     def reader(self, values: Values, slot: int) -> Reader:
         # A copy, since the list continues to grow.

@@ -5,34 +5,40 @@ Source: Flink CollectAggFunction.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots
+from engine.aggregates.accumulator_parts import Acc, Part, Slots, distinct_key, distinct_value
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.state import Word
 
 
-def _tallying(slot: int) -> Part:
-    def add(counts: dict[Any, int], value: Any, times: int) -> None:
-        after = counts.get(value, 0) + times
+def _tallying(slot: int, has_floats: bool) -> Part:
+    def add(counts: dict[Any, int], key: Any, times: int) -> None:
+        after = counts.get(key, 0) + times
         if after:
-            counts[value] = after
+            counts[key] = after
         else:
-            del counts[value]
+            del counts[key]
+
+    def key_of(value: Any) -> Any:
+        return distinct_key(value) if has_floats else value
 
     def merge(acc: Acc, other: Acc) -> None:
-        for value, times in other[slot].items():
-            add(acc[slot], value, times)
+        for key, times in other[slot].items():
+            add(acc[slot], key, times)
 
     return Part(
-        lambda acc, value: add(acc[slot], value, 1),
-        lambda acc, value: add(acc[slot], value, -1),
+        lambda acc, value: add(acc[slot], key_of(value), 1),
+        lambda acc, value: add(acc[slot], key_of(value), -1),
         merge,
     )
 
 
-_COUNTS: Final = Slots("counts", (dict,), _tallying, (Word("values and how often", is_value=True),))
+def _by_value(counts: Mapping[Any, int]) -> dict[Any, int]:
+    return {distinct_value(key): times for key, times in counts.items()}
 
 
 class Collect(AggregateFunction):
@@ -52,9 +58,12 @@ class Collect(AggregateFunction):
         return argument
 
     def keeps(self, values: Values) -> Slots:
-        return _COUNTS
+        words = (Word("values and how often", is_value=True, read=_by_value if values.has_floats else dict),)
+        return Slots("counts", (dict,), partial(_tallying, has_floats=values.has_floats), words)
 
     def reader(self, values: Values, slot: int) -> Reader:
+        if values.has_floats:
+            return Reader(lambda acc: list(_by_value(acc[slot]).items()))
         return Reader(lambda acc: list(acc[slot].items()))
 
     def batch(self, call: BatchCall) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, held, never_retracted
+from engine.aggregates.accumulator_parts import Acc, Part, Slots, distinct_key, distinct_value, held, never_retracted
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.sorted_blocks import insert, remove
@@ -32,33 +32,41 @@ def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
     return Part(accumulate, never_retracted, merge)
 
 
-def _arrivals(slot: int, clock: list[Any]) -> Part:
-    """The positions of each value; the next slot holds sorted (position, value). The oldest copy is retracted first."""
+def _arrivals(slot: int, clock: list[Any], has_floats: bool) -> Part:
+    """The positions of each value; the next slot holds sorted (position, value). The oldest copy is retracted first.
+
+    Values are held as keys that equal themselves.
+    """
     blocks = slot + 1
 
+    def key_of(value: Any) -> Any:
+        return distinct_key(value) if has_floats else value
+
     def accumulate(acc: Acc, value: Any) -> None:
-        acc[slot].setdefault(value, []).append(clock[0])
-        insert(acc[blocks], (clock[0], value))
+        key = key_of(value)
+        acc[slot].setdefault(key, []).append(clock[0])
+        insert(acc[blocks], (clock[0], key))
 
     def retract(acc: Acc, value: Any) -> None:
-        times = acc[slot].get(value)
+        key = key_of(value)
+        times = acc[slot].get(key)
         if times is None:
             return
-        remove(acc[blocks], (times.pop(0), value))
+        remove(acc[blocks], (times.pop(0), key))
         if not times:
-            del acc[slot][value]
+            del acc[slot][key]
 
     def merge(acc: Acc, other: Acc) -> None:
-        for value, times in other[slot].items():
-            acc[slot][value] = sorted([*acc[slot].get(value, ()), *times])
+        for key, times in other[slot].items():
+            acc[slot][key] = sorted([*acc[slot].get(key, ()), *times])
             for when in times:
-                insert(acc[blocks], (when, value))
+                insert(acc[blocks], (when, key))
 
     return Part(accumulate, retract, merge)
 
 
-def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]]) -> list[Any]:
-    return [value for block in blocks for _, value in block]
+def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]], has_floats: bool) -> list[Any]:
+    return [distinct_value(key) if has_floats else key for block in blocks for _, key in block]
 
 
 class _ByArrival(AggregateFunction):
@@ -75,8 +83,10 @@ class _ByArrival(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         if values.retracting:
-            words = (Word("values by arrival", 1, is_value=True, read=_in_order),)
-            return Slots("arrivals", (dict, list), partial(_arrivals, clock=values.clock), words)
+            floats = values.has_floats
+            words = (Word("values by arrival", 1, is_value=True, read=partial(_in_order, has_floats=floats)),)
+            part = partial(_arrivals, clock=values.clock, has_floats=floats)
+            return Slots("arrivals", (dict, list), part, words)
         which = "last" if self.last else "first"
         part = partial(_first_or_last, clock=values.clock, last=self.last)
         return Slots(which, (None, None), part, (Word(which, is_value=True),))
@@ -85,6 +95,8 @@ class _ByArrival(AggregateFunction):
         if not values.retracting:
             return Reader(held(slot))
         at, blocks = -1 if self.last else 0, slot + 1
+        if values.has_floats:
+            return Reader(lambda acc: distinct_value(acc[blocks][at][at][1]) if acc[blocks] else None)
         return Reader(lambda acc: acc[blocks][at][at][1] if acc[blocks] else None)
 
 

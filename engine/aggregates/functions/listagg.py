@@ -5,7 +5,7 @@ Source: Flink ListAggFunction, ListAggWsWithRetractAggFunction.
 
 from __future__ import annotations
 
-from engine.aggregates.accumulator_parts import VALUES, Slots
+from engine.aggregates.accumulator_parts import Slots, listed
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values
 
@@ -26,7 +26,7 @@ class ListAgg(AggregateFunction):
         return "string"
 
     def keeps(self, values: Values) -> Slots:
-        return VALUES
+        return listed(has_floats=values.has_floats)
 
     def reader(self, values: Values, slot: int) -> Reader:
         join = values.separator.join

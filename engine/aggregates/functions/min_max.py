@@ -1,6 +1,7 @@
 """MIN and MAX: one value without retraction, all values in order with it.
 
-NaN is above all numbers. Source: Flink MinAggFunction, MaxAggFunction, MinWithRetractAggFunction.
+With retraction, NaN is above all numbers. Without, values are compared as Java's < does: a NaN that comes first stays,
+and any other is ignored. Source: Flink MinAggFunction, MaxAggFunction, MinWithRetractAggFunction.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -161,6 +162,45 @@ def test_nan_can_be_taken_back_and_is_larger_than_all_numbers() -> None:
     assert math.isnan(value_of(largest, [1.0, float("nan"), 2.0]))
     assert value_of(largest, [1.0, float("nan"), 2.0], (float("nan"),)) == 2.0
     assert value_of(one(MIN, "double", retracting=True), [float("nan"), 2.0, 1.0], (1.0,)) == 2.0
+
+
+NOT_A_NUMBER: list[tuple[AggregateFunction, str, Any, Any]] = [
+    (COLLECT, "double", 2.0, [(2.0, 1)]),
+    (FIRST_VALUE, "double", 2.0, 2.0),
+    (LAST_VALUE, "float", 2.0, 2.0),
+    (ARRAY_AGG, "double", 2.0, [2.0]),
+    (COLLECT, "struct<t:string,d:double>", ("NaN", 2.0), [(("NaN", 2.0), 1)]),
+    (FIRST_VALUE, "struct<t:string,d:double>", ("NaN", 2.0), ("NaN", 2.0)),
+    (ARRAY_AGG, "array<double>", [2.0], [[2.0]]),
+]
+
+
+@pytest.mark.parametrize(("function", "type_", "number", "result"), NOT_A_NUMBER)
+def test_nan_is_taken_back_by_any_other_nan_whatever_is_kept_meanwhile(
+    function: AggregateFunction, type_: str, number: Any, result: Any
+) -> None:
+    def with_nan() -> Any:
+        nan = float("nan")
+        return [nan] if isinstance(number, list) else ("NaN", nan) if isinstance(number, tuple) else nan
+
+    compiled = one(function, type_, retracting=True)
+    acc = compiled.create()
+    for at, value in enumerate([with_nan(), number, with_nan()]):
+        compiled.clock[0] = at
+        compiled.accumulate(acc, (value,))
+    for _ in range(2):
+        acc = pickle.loads(pickle.dumps(acc))
+        compiled.retract(acc, (with_nan(),))
+    assert compiled.value(acc) == (result,)
+    compiled.retract(acc, (number,))
+    compiled.accumulate(acc, (with_nan(),))
+    [kept] = compiled.value(acc)
+    assert repr(with_nan()) in repr(kept), "a NaN is read as a NaN"
+
+
+def test_a_retraction_removes_the_first_copy_of_nan() -> None:
+    # The last NaN is the same object: identity must not decide.
+    assert value_of(one(ARRAY_AGG, "double", retracting=True), [float("nan"), 1.0, NAN], (NAN,))[0] == 1.0
 
 
 def test_a_retraction_may_come_before_its_row() -> None:
