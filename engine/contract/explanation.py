@@ -112,6 +112,18 @@ class PlanExplanation:
         """The explanation of a node, or None."""
         return next((node for node in self.nodes if node.id == node_id), None)
 
+    def columns_into(self, node_id: str) -> tuple[tuple[str, ...], ...]:
+        """The columns of each input of a node, by port; () if they are unknown."""
+        node = self.node(node_id)
+        return tuple(self._columns(given.node, given.output) for given in node.inputs) if node is not None else ()
+
+    def _columns(self, node_id: str, port: str) -> tuple[str, ...]:
+        node = self.node(node_id)
+        if node is None:
+            return ()
+        second = {each.port: each.columns for each in node.second_outputs}
+        return second.get(port, tuple(column.name for column in node.schema))
+
     def to_json(self) -> str:
         """The plan as a JSON object."""
         return _adapter().dump_json(self, by_alias=True).decode()

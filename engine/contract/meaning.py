@@ -48,13 +48,15 @@ class EmittedRecord:
 class Emission:
     """The records that an operator emitted for one cause, and the record in question.
 
-    names, key: of the output's columns, and of its upsert key; () if only the whole row identifies a row.
+    names, key: of the output's columns, and of its upsert key; () if only the whole row identifies a row. inputs: the
+    columns of each input; () if they are unknown.
     """
 
     names: tuple[str, ...]
     key: tuple[str, ...]
     records: tuple[EmittedRecord, ...]
     at: int
+    inputs: tuple[tuple[str, ...], ...] = ()
 
     @property
     def record(self) -> EmittedRecord:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.contract.explanation import NodeExplanation, PlanExplanation
+from engine.contract.explanation import ColumnExplanation, InputExplanation, NodeExplanation, PlanExplanation
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Edge, EdgeColumn, Record
@@ -36,6 +36,7 @@ def said(
     emitted: Sequence[tuple[str, tuple[Any, ...]]],
     *,
     key: Sequence[str] = (),
+    inputs: Sequence[Sequence[str]] = (),
     **parameters: object,
 ) -> list[str]:
     """The reasons of the records that an operator emitted for one event."""
@@ -52,7 +53,12 @@ def said(
     target = edge("op", operator, names, key)
     for at, (kind, values) in enumerate(emitted):
         cascade.append(CascadeRecord(target, Record(at, 1, bytes([at]), RowKind.of(kind), values)))
-    plan = PlanExplanation((NodeExplanation("op", operator, state="one row per key"),))
+    above = [
+        NodeExplanation(f"in {at}", schema=tuple(ColumnExplanation(name, "bigint") for name in columns))
+        for at, columns in enumerate(inputs)
+    ]
+    given = tuple(InputExplanation(node.id, "any", "[I]") for node in above)
+    plan = PlanExplanation((*above, NodeExplanation("op", operator, state="one row per key", inputs=given)))
     return reasons(branches(tuple(cascade), inputs_of(pipeline)), pipeline, plan)[1:]
 
 
@@ -112,10 +118,31 @@ def test_a_deduplication_says_which_row_it_keeps() -> None:
 
 def test_a_padded_row_goes_before_its_first_partner_comes() -> None:
     changes = [("-D", (1, "a", None, None)), ("+I", (1, "a", 1, "b"))]
-    assert said("join", ["k", "v", "k0", "v0"], changes, kind="left") == [
+    inputs = [["k", "v"], ["k", "v"]]
+    assert said("join", ["k", "v", "k0", "v0"], changes, inputs=inputs, kind="left") == [
         "the padded row is retracted: a partner has arrived",
         "two rows meet",
     ]
+    assert said("join", ["k", "v", "k0", "v0"], changes, kind="left") == [
+        "a joined row is retracted",
+        "a joined row is added",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "sentence"),
+    [
+        ("left", (None, 1, None, 1), "two rows meet"),
+        ("full", (None, 1, None, 1), "two rows meet"),
+        ("left", (None, 1, 7, None), "no partner: the row stands alone, padded with NULL"),
+        ("right", (None, 1, None, 1), "two rows meet"),
+        ("right", (7, None, None, 1), "no partner: the row stands alone, padded with NULL"),
+    ],
+)
+def test_a_null_beside_the_keys_is_no_missing_partner(kind: str, values: tuple[Any, ...], sentence: str) -> None:
+    inputs = [["v", "k"], ["v", "k"]]
+    # The right key is in the last place, and the left one in the second; what is beside them may be NULL.
+    assert said("join", ["v", "k", "v0", "k0"], [("+I", values)], inputs=inputs, kind=kind) == [sentence]
 
 
 @pytest.mark.parametrize(("kind", "comes"), [("semi", "it has a partner"), ("anti", "it has no partner")])

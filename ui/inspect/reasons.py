@@ -27,7 +27,8 @@ def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -
     for branch in tree:
         planned = plan.node(branch.edge.node)
         if branch.edge.role == "operator" and not (planned is not None and planned.is_stateless):
-            sentences.append(_of_operator(branch, together[_group(branch)], operators.get(branch.edge.node)))
+            operator, inputs = operators.get(branch.edge.node), plan.columns_into(branch.edge.node)
+            sentences.append(_of_operator(branch, together[_group(branch)], operator, inputs))
         else:
             sentences.append(_of_wiring(branch))
     return sentences
@@ -77,11 +78,13 @@ def _of_source(record: Record) -> str:
             return "the event: the source deletes a row"
 
 
-def _of_operator(branch: Branch, beside: Sequence[Record], operator: Operator | None) -> str:
+def _of_operator(
+    branch: Branch, beside: Sequence[Record], operator: Operator | None, inputs: tuple[tuple[str, ...], ...]
+) -> str:
     edge = branch.edge
     emitted = tuple(EmittedRecord(record.kind, record.values) for record in beside)
     at = next(at for at, record in enumerate(beside) if record is branch.record)
-    emission = Emission(edge.names, edge.upsert_key, emitted, at)
+    emission = Emission(edge.names, edge.upsert_key, emitted, at, inputs)
     text = _sentence(of_result(emission) if operator is None else operator.meaning(emission))
     return f"{_fired(branch.record)}: {text}" if branch.is_fired else text
 
