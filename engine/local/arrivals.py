@@ -96,7 +96,13 @@ def _order(
 
 def _arrival_values(node: NodePlan, events: Events) -> list[tuple[bool, bool, Any]]:
     """By event, the sort key for merging sources: NULL is first and NaN last, as in Spark; the sort is stable."""
+    import pyarrow as pa
+
     source = node.operator
     assert isinstance(source, Source)
-    values = plain_values(events.table.column(source.arrival_in(node.schema, node.id).name))
+    column = events.table.column(source.arrival_in(node.schema, node.id).name)
+    if pa.types.is_temporal(column.type):
+        # Dates and times of both kinds compare as instants.
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    values = plain_values(column)
     return [(value is not None, value != value, None if value != value else value) for value in values]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
+from engine.model.schema import Column, flink_type, is_numeric
 from engine.planner.derive import DerivedNode
 from engine.planner.plan import tables_of
 
@@ -25,14 +26,12 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                 (node.operator, [nodes[edge.source].output(edge.source_port) for edge in node.edges])
                 for node in nodes.values()
             )
-            types = {
-                source.arrival_in(nodes[name].derived.schema, name).type
+            columns = {
+                name: source.arrival_in(nodes[name].derived.schema, name)
                 for name, source in sources.items()
                 if name not in tables
             }
-            if "string" in types and len(types) > 1:
-                message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(types))}."
-                raise PipelineError(message, next(iter(sources)), "arrival_column")
+            _check_columns(columns)
         case "recorded":
             runs = {name: source.recorded_run for name, source in sources.items()}
             for name, run in runs.items():
@@ -45,3 +44,30 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                     raise PipelineError(message, "", "arrival.mode")
         case "one_after_the_other" | "in_turn":
             pass
+
+
+def _check_columns(columns: Mapping[str, Column]) -> None:
+    """Raise PipelineError unless these columns, by source, are all numbers, all times or all texts."""
+    kinds = {name: _kind_of(column.type) for name, column in columns.items()}
+    for name, kind in kinds.items():
+        column = columns[name]
+        if kind is None:
+            message = (
+                f"the arrival column {column.name} is {flink_type(column.type)}. Sources are merged by numbers, times "
+                "or texts; choose another arrival column."
+            )
+            raise PipelineError(message, name, "arrival_column")
+        first = next(iter(kinds))
+        if kind != kinds[first]:
+            message = (
+                f"the arrival column {column.name} is {flink_type(column.type)}, but {columns[first].name} of {first} "
+                f"is {flink_type(columns[first].type)}. Choose columns that are all numbers, all times or all texts."
+            )
+            raise PipelineError(message, name, "arrival_column")
+
+
+def _kind_of(type_: str) -> str | None:
+    """What the values of a type are when they are put in order; None if sources cannot be merged by them."""
+    if is_numeric(type_):
+        return "numbers"
+    return {"date": "times", "timestamp": "times", "timestamp_ntz": "times", "string": "texts"}.get(type_)
