@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.command_line.interrupts import heard
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
-from engine.errors import PipelineError, RunCancelled, RunFailed
+from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.live_runs.following import Following
 from engine.live_runs.planning import plan_live
 from engine.model.pipeline import Pipeline
@@ -23,6 +23,9 @@ from engine.scratch import scratch
 from engine.spark.engines import engine_called
 from engine.spark.run_files import live_files
 from engine.spark.session import get_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Store(Protocol):
@@ -47,17 +50,20 @@ def start_live(
         message = "--check and --epochs are for runs that end by themselves; leave out --live, or the two."
         raise PipelineError(message)
     planned = plan_live(pipeline, analyzer, folder)
+    shown = edge(planned)
+    # The run is created once nothing but the run itself can fail: otherwise it would stay without an epoch.
+    spark = get_spark(args.engine)
     live = Live(Control(), args.interval, args.records)
     if store is None:
         with scratch("live") as place:
-            return _follow(args, planned, folder, edge(planned), live, place, None, "")
+            return _follow(args, spark, planned, folder, shown, live, place, None, "")
     name = engine_called(args.engine).name
     started = Begun(str(folder), args.interval, args.records)
     created = store.runs.create(args.pipeline.stem, planned.pipeline.to_json(), engine=name, live=started)
     live.name = store.runs.live(created.run_id).name
     state = store.runs.state_folder(created.run_id)
     again = f"python -m engine resume {created.run_id} --store {args.store}"
-    return _follow(args, planned, folder, edge(planned), live, state, store.record(created.run_id), again)
+    return _follow(args, spark, planned, folder, shown, live, state, store.record(created.run_id), again)
 
 
 def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
@@ -80,11 +86,13 @@ def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
         live.control.stop(end=True)
     again = f"python -m engine resume {args.run}" + (f" --store {args.store}" if args.store else "")
     state = store.runs.state_folder(args.run)
-    return _follow(args, planned, folder, edge(planned), live, state, store.record(args.run), again)
+    shown, spark = edge(planned), get_spark(args.engine)
+    return _follow(args, spark, planned, folder, shown, live, state, store.record(args.run), again)
 
 
 def _follow(
     args: Namespace,
+    spark: SparkSession,
     planned: Plan,
     folder: Path,
     edge: tuple[str, str],
@@ -96,7 +104,6 @@ def _follow(
     """Run, and print. state: the folder of the run's state. again: the command that resumes the run."""
     from engine.runtime import run
 
-    spark = get_spark(args.engine)
     files = live_files(engine_called(args.engine), spark, state, live.name)
     shown = Following(files.workspace, edge, args.format, _print, store)
     live.say = lambda node, sentence: _say(f"{node}: {sentence}")
@@ -108,16 +115,16 @@ def _follow(
             run(planned, spark=spark, recorder=shown, folder=folder, files=files, live=live, cancel=cancel)
         except RunCancelled:
             stopped = True
-        except RunFailed as error:
+        except StudioError as error:
             _say(str(error))
             if again:
-                _say(f"what was kept is there. Go on with: {again}")
-            return 1
+                _say(f"committed epochs are stored. Resume with: {again}")
+            return 1 if isinstance(error, RunFailed) else 2
     for what, count in shown.counts.items():
         if count:
             _say(f"{count} {what}{'s' * (count > 1)}.")
     if stopped or not shown.is_over:
-        _say(f"the run was stopped. Go on with: {again}" if again else "the run was stopped; it was kept in no store.")
+        _say(f"the run was stopped. Resume with: {again}" if again else "the run was stopped; it was kept in no store.")
     return 0
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.contract.frames import POSITION
+from engine.contract.frames import POSITION, SEQ, STEP
 from engine.contract.recorder import EdgeInfo, EpochOutput, HandingOn, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
 
+_SHOWN_AT_ONCE: Final = 10_000
+
 
 class Following(HandingOn):
     """A recorder that shows an edge's records of each epoch as soon as they are stored.
 
-    form: "jsonl", or "table", with the column widths of the first records.
+    form: "jsonl", or "table", with the column widths of the first records that are shown at once.
     """
 
     def __init__(
@@ -56,20 +61,27 @@ class Following(HandingOn):
 
     def _lines(self, records: EdgeRecords) -> Iterator[str]:
         names = records.schema.names
-        found = [
-            Printed(seq, bytes(step), kind, values)
-            for file in records.files
-            for batch in records.batches(self._workspace, file, [*POSITION, *names])
-            for seq, step, kind, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        for some in self._in_order(records):
+            if self._form == "jsonl":
+                yield from (json_line(names, record) for record in some)
+                continue
+            if self._wide is None:
+                self._wide = widths([head(names), *map(cells, some)])
+                yield aligned(head(names), self._wide)
+                yield aligned(["-" * width for width in self._wide], self._wide)
+            for record in some:
+                yield aligned(cells(record), self._wide)
+
+    def _in_order(self, records: EdgeRecords) -> Iterator[list[Printed]]:
+        """The records in order of position, some at a time: only these are Python objects."""
+        columns = [*POSITION, *records.schema.names]
+        batches = [
+            batch for file in records.files for batch in records.batches(self._workspace, file, columns) if len(batch)
         ]
-        found.sort(key=lambda record: (record.seq, record.step))
-        if self._form == "jsonl":
-            yield from (json_line(names, record) for record in found)
+        if not batches:
             return
-        if self._wide is None and found:
-            self._wide = widths([head(names), *map(cells, found)])
-            yield aligned(head(names), self._wide)
-            yield aligned(["-" * width for width in self._wide], self._wide)
-        for record in found:
-            assert self._wide is not None
-            yield aligned(cells(record), self._wide)
+        whole = pa.Table.from_batches(batches)
+        whole = whole.take(pc.sort_indices(whole, [(SEQ, "ascending"), (STEP, "ascending")]))
+        for first in range(0, len(whole), _SHOWN_AT_ONCE):
+            rows = zip(*(column.to_pylist() for column in whole.slice(first, _SHOWN_AT_ONCE).columns), strict=True)
+            yield [Printed(seq, bytes(step), kind, values) for seq, step, kind, *values in rows]

@@ -8,6 +8,7 @@ from engine.contract.operator import Analyzer
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.reading.files.source import TextFiles
+from engine.runtime.arrivals.live import check
 
 
 def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
@@ -17,6 +18,7 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
     would differ.
     """
     planned = plan(pipeline, analyzer, folder)
+    check(planned)
     types = {
         node.id: {column.name: column.type for column in node.operator.derive(node.id, folder).schema}
         for node in planned.sources

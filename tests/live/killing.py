@@ -204,7 +204,7 @@ class Killing:
                     if one.master == self.engine:
                         os.kill(one.jvm, signal.SIGKILL)
                 # Whether a job was on or not: it says what has happened and how to go on, and ends.
-                words = "what was kept is there. Go on with: python -m engine resume 1"
+                words = "committed epochs are stored. Resume with: python -m engine resume 1"
                 _wait_for(process, process.stderr, words)
                 assert process.wait(60) == 1, said
             else:

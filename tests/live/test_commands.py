@@ -12,9 +12,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.__main__ import main
+from engine.contract.recorder import EpochOutput
+from engine.live_runs.following import Following
+from engine.runtime import run
 from engine.runtime.in_process import in_process
+from engine.spark.run_files import LocalFiles
 from storage import Store
+from tests.engine.planning import pipeline_of
+from tests.golden.trace import plan_of
 from tests.live.killing import ROOT
+from tests.serving import free_port
 
 ENGINE = ["--engine", "local[2]"]
 
@@ -56,7 +63,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on_where_it_was(
     assert said.splitlines() == [
         f"the run is live. Ctrl-C stops it. {again} takes it up again.",
         "stopping after this epoch; Ctrl-C once more drops it.",
-        f"the run was stopped. Go on with: {again}",
+        f"the run was stopped. Resume with: {again}",
     ]
     with Store.open(store) as opened:
         assert opened.runs.get(1).status.value == "stopped"
@@ -87,3 +94,55 @@ def test_what_is_not_for_a_run_that_goes_on_is_refused(
     with pytest.raises(SystemExit):
         main(["run", "--live", "--interval", "soon", document])
     assert "'soon' is not a length of time such as 500ms or 2s" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_begin_is_not_in_the_store(
+    tmp_path: Path, document: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "s.duckdb")
+    nowhere = ["--edge", "out", "--store", store, "--engine", f"sc://localhost:{free_port()}"]
+    assert main(["run", "--live", document, *nowhere]) == 2
+    assert "there is no Spark Connect server at" in capsys.readouterr().err
+    listed = json.loads(Path(document).read_text()) | {"arrival": {"mode": "listed", "order": ["words"]}}
+    Path(document).write_text(json.dumps(listed))
+    assert main(["run", "--live", document, *nowhere[:-2], *ENGINE]) == 2
+    assert "a live run cannot know which events will come" in capsys.readouterr().err
+    with Store.open(store) as opened:
+        assert opened.runs.list() == ()
+
+
+def test_a_source_that_ends_a_run_is_said_with_how_to_go_on(
+    spark: SparkSession, tmp_path: Path, document: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "s.duckdb")
+
+    def lose(self: Following, output: EpochOutput) -> None:
+        commit(self, output)
+        (tmp_path / "in" / "1.csv").write_text("other,columns\n1,2\n")
+
+    commit = Following.commit
+    with in_process(), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Following, "commit", lose)
+        assert main(["run", "--live", document, "--edge", "out", "--store", store, *ENGINE]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert "in/1.csv" in said[-2]
+    assert said[-1] == f"committed epochs are stored. Resume with: python -m engine resume 1 --store {store}"
+
+
+def test_an_epoch_is_shown_in_order_and_a_part_at_a_time(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.live_runs.following._SHOWN_AT_ONCE", 4)
+    rows = [[at * 7 % 10] for at in range(10)]
+    pipeline = pipeline_of(
+        "numbers -> counts",
+        numbers=("rows", {"columns": [{"name": "k", "type": "bigint"}], "rows": rows}),
+        counts=("aggregate", {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]}),
+    )
+    files = LocalFiles(tmp_path / "run")
+    shown: list[str] = []
+    following = Following(files.workspace, ("counts", "out"), "jsonl", shown.append, None)
+    with in_process():
+        planned = plan_of(pipeline, spark, tmp_path)
+        run(planned, spark=spark, recorder=following, folder=tmp_path, files=files, partitions=3)
+    assert [json.loads(line)["row"]["k"] for line in shown] == [row[0] for row in rows]
