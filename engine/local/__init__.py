@@ -131,13 +131,13 @@ class LocalRun:
         gathered = gather(node, step, dict(enumerate(inputs)), self._spark)
         records, ports = gathered.records, len(step.inputs)
         if step.bundling is not None:
-            ends = flushes(node.inputs, self._timelines, self._by_time)
+            ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.idle)
             bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
             # At the end of the input there are no more open bundles.
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
-            timeline = combined_watermark(self._timelines, node.above)
+            timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)
         outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import NUMBER
+from engine.contract.scan import Numbered
 from engine.contract.source import Source
 from engine.local.values import plain_values
 from engine.model.pipeline import Arrival
+from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.planner import NodePlan
 
 if TYPE_CHECKING:
@@ -20,11 +23,13 @@ if TYPE_CHECKING:
 class Events:
     """Events of a source in order: KIND (null: a watermark event), WATERMARK (null for all other events), the columns.
 
-    A recording also has NUMBER. is_whole: whether these are all events of the source.
+    A recording also has NUMBER. is_whole: whether these are all events of the source. recorded: of a recording, when
+    the source ended and was idle.
     """
 
     table: pa.Table
     is_whole: bool = True
+    recorded: Numbered | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -32,16 +37,19 @@ class Events:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of events. seqs: by source, of each of its events. ends: by source, of its end."""
+    """The numbers of events. seqs: by source, of each of its events. ends: by source, of its end. idle: by source."""
 
     seqs: Mapping[str, Sequence[int]]
     ends: Mapping[str, int]
+    idle: Idle = field(default_factory=dict)
 
 
 def numbered(
     arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
 ) -> Numbers:
     """Number the events from 1. sources: of the plan. tables: the names of lookup tables among them."""
+    if arrival.mode == "recorded":
+        return _as_recorded([node.id for node in sources], events)
     left = {node.id: len(events[node.id]) for node in sources}
     seqs = {name: [0] * count for name, count in left.items()}
     ends: dict[str, int] = {}
@@ -64,6 +72,39 @@ def numbered(
     return Numbers(seqs, ends)
 
 
+def _as_recorded(names: Sequence[str], events: Mapping[str, Events]) -> Numbers:
+    """The events of recordings by their NUMBER; a source ends, and is idle, where it was recorded."""
+    known = {name: events[name].recorded or Numbered() for name in names}
+    given = {name: events[name].table.column(NUMBER).to_pylist() for name in names}
+    order = sorted(((number, name, at) for name in names for at, number in enumerate(given[name])), key=_number)
+    all_of_them = [number for number, _, _ in order]
+    recorded_ends = [each.end for each in known.values() if each.end is not None]
+
+    def before(number: int | None) -> int:
+        """The number of events with smaller numbers."""
+        return len(order) if number is None else bisect_left(all_of_them, number)
+
+    def place(number: int) -> int:
+        """The event before which a source became idle, or active."""
+        if number == MAX_WATERMARK:
+            return number
+        return before(number) + sum(end < number for end in recorded_ends) + 1
+
+    # The end of a source follows the events before it, and the ends before it.
+    befores = {name: before(known[name].end) for name in names}
+    ends = {name: befores[name] + at + 1 for at, name in enumerate(sorted(names, key=befores.__getitem__))}
+    counts = sorted(befores.values())
+    seqs = {name: [0] * len(own) for name, own in given.items()}
+    for rank, (_, name, at) in enumerate(order):
+        seqs[name][at] = rank + 1 + bisect_right(counts, rank)
+    idle = {name: tuple((place(first), place(until)) for first, until in known[name].idle) for name in names}
+    return Numbers(seqs, ends, idle)
+
+
+def _number(event: tuple[int, str, int]) -> int:
+    return event[0]
+
+
 def _order(
     arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
 ) -> list[tuple[str, int]]:
@@ -80,8 +121,8 @@ def _order(
             others = [event for event in all_of_them if event[0] not in tables]
             return [*first, *sorted(others, key=lambda event: values[event[0]][event[1]])]
         case "recorded":
-            numbers = {node.id: events[node.id].table.column(NUMBER).to_pylist() for node in sources}
-            return sorted(all_of_them, key=lambda event: numbers[event[0]][event[1]])
+            message = "recordings are numbered by `_as_recorded`"
+            raise AssertionError(message)
         case "listed":
             places: dict[str, int] = {}
             listed = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import engine
 from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
+from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.local.arrivals import Events
 from engine.local.values import Spark
@@ -31,14 +32,20 @@ def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Map
     """The events of all sources, by source. rows: the limit for each source. Raises SourceError."""
     with scratch("sources") as place:
         heads = {node.id: _head(node, folder, place, rows) for node in plan.sources}
-        tables = {node.id: _here(node, heads[node.id], folder, rows) for node in plan.sources}
-        left = [node for node in plan.sources if tables[node.id] is None]
+        scans = {name: head.scan(name, folder) for name, head in heads.items()}
+        here = {node.id: _here(node, heads[node.id], scans[node.id], folder, rows) for node in plan.sources}
+        left = [node for node in plan.sources if here[node.id] is None]
+        tables = {name: table for name, table in here.items() if table is not None}
         if left:
             tables |= _with_spark(left, heads, spark(), folder, rows)
     events = {}
-    for name, table in tables.items():
-        assert table is not None
-        events[name] = Events(table if rows is None else table.slice(0, rows), rows is None or len(table) <= rows)
+    for node in plan.sources:
+        table, scan = tables[node.id], scans[node.id]
+        events[node.id] = Events(
+            table if rows is None else table.slice(0, rows),
+            rows is None or len(table) <= rows,
+            None if scan is None else scan.numbered,
+        )
     return events
 
 
@@ -49,14 +56,13 @@ def _head(node: NodePlan, folder: Path, place: Path, rows: int | None) -> Source
     return source if rows is None else source.head(rows + 1, node.id, folder, place)
 
 
-def _here(node: NodePlan, source: Source, folder: Path, rows: int | None) -> pa.Table | None:
+def _here(node: NodePlan, source: Source, scan: Scan | None, folder: Path, rows: int | None) -> pa.Table | None:
     """A source's events as workers read them: KIND, WATERMARK, NUMBER for a recording, the columns.
 
     None if Spark has to read it.
     """
     import pyarrow as pa
 
-    scan = source.scan(node.id, folder)
     compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
     if scan is None or compute is None:
         return None

@@ -36,11 +36,15 @@ def marks_of(node: NodePlan, events: Events, seqs: Sequence[int], end: int, step
     marks: list[Mark] = []
     top: int | None = None
     sent: int | None = None
-    for number, (seq, mark, time_ms) in enumerate(sorted(zip(seqs, explicit, times, strict=True), key=_seq), start=1):
+    number = 0
+    for seq, mark, time_ms in sorted(zip(seqs, explicit, times, strict=True), key=_seq):
+        # A row with neither is not a record: at this row, a recorded source became idle.
+        counts = mark is not None or time_ms is not None
+        number += counts
         delay_ms = source.watermark_delay_ms
         candidate = mark if mark is not None or delay_ms is None or time_ms is None else time_ms - delay_ms
         top = candidate if top is None else max(top, candidate if candidate is not None else top)
-        if number % source.watermark_every == 0 or mark is not None:
+        if (counts and number % source.watermark_every == 0) or mark is not None:
             sent = top
         marks.append(Mark(seq, time_ms, sent))
     return (*(marks if step_ms is None else _in_steps(marks, step_ms)), last)

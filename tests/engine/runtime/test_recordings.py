@@ -16,7 +16,7 @@ from engine.recordings import on_recordings
 from engine.runtime.in_process import in_process
 from storage import Store
 from tests.engine.runtime.test_live import Fed, feeder, rows, run_live, two_sources
-from tests.golden.trace import run_pipeline
+from tests.golden.trace import TraceRecorder, run_locally, run_pipeline
 
 
 class Stored(Fed):
@@ -62,10 +62,12 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
         with in_process():
             recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
+        assert_same_locally(again, recorded, spark, tmp_path)
 
         # A recording during the run: exactly the records so far. Spark's workers read this one.
         some = on_recordings(pipeline, so_far[0], tmp_path)
         part = run_pipeline(some, spark, tmp_path, tmp_path / "part", partitions=1)
+        assert_same_locally(some, part, spark, tmp_path)
         for name in ("left", "right"):
             assert 0 < len(part.records[name]) < len(live.records[name])
             assert part.records[name] == live.records[name][: len(part.records[name])]
@@ -74,6 +76,14 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
             without = run_pipeline(changed, spark, tmp_path, tmp_path / "changed", partitions=2)
         assert without.records["left"] == live.records["left"]
         assert without.records["top"] != live.records["top"]
+
+
+def assert_same_locally(pipeline: Pipeline, recorded: TraceRecorder, spark: SparkSession, folder: Path) -> None:
+    """The local executor equals the run on recordings. It keeps no rejected rows."""
+    local = run_locally(pipeline, spark, folder)
+    recorded.fires = [fire for at, fire in enumerate(recorded.fires) if fire not in recorded.fires[:at]]
+    recorded.rejected = []
+    assert local.text() == recorded.text()
 
 
 def comparable(text: str) -> list[str]:
@@ -120,6 +130,7 @@ def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recor
         with in_process():
             recorded = run_pipeline(again, spark, tmp_path, tmp_path / "recorded", epochs=3, partitions=2)
         assert comparable(recorded.text()) == comparable(live.text())
+        assert_same_locally(again, recorded, spark, tmp_path)
         # The pages show the operator's watermark: a window fires at the event at which it reaches the window's end.
         shown = store.timeline.timeline(run_id, node="per_window").combined.to_pylist()
         steps = Timeline.of([(row["seq"], row["watermark_ms"]) for row in shown])
