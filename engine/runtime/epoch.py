@@ -346,7 +346,8 @@ class EpochRunner:
         ledger = self.spark.read.parquet(*late).where("is_lost")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
-        lost_records = records.join(f.broadcast(places), [SEQ, STEP], "left_semi")
+        # Without a hint: Spark broadcasts the places if they are few.
+        lost_records = records.join(places, [SEQ, STEP], "left_semi")
         columns = [f.col(quote(name)) for name in records.columns[len(POSITION) :]]
         return lost_records.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
