@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Final
 
@@ -56,12 +56,9 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
         last_resort.start()
         while not (done.is_set() or given_up.is_set()):
             # Repeatedly: a job that starts right after a cancellation is not covered by it.
-            try:
+            # A request fails if the server ends or the network breaks meanwhile; the next one, or giving up, follows.
+            with suppress(Exception):
                 spark.interruptTag(tag)
-            except Exception:
-                # The server ended during the request, which PySpark reports in several ways.
-                if not given_up.is_set():
-                    raise
             done.wait(0.3)
 
     spark.addTag(tag)

@@ -124,6 +124,8 @@ def give_up(spark: SparkSession) -> None:
     """
     connection = _connection_of(spark)
     if connection is not None:
+        # A recent answer no longer counts.
+        connection.answered = float("-inf")
         if connection.server is not None:
             connection.server.kill()
         connection.drop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -10,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnectGrpcException
 
-from engine.errors import EngineLost, ExpressionError, RunFailed, SourceError
+from engine.errors import EngineLost, EngineUnavailable, ExpressionError, RunFailed, SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.servers.database_server import Gone
 from engine.spark import session
@@ -85,6 +86,26 @@ def test_what_the_client_reports_is_a_loss(theirs: Any, error: Exception) -> Non
 @pytest.mark.parametrize("error", WORKS.values(), ids=WORKS)
 def test_a_word_in_another_error_is_none(theirs: Any, error: Exception) -> None:
     assert loss_of(theirs, error) is None
+
+
+def test_a_session_that_was_given_up_is_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = SimpleNamespace(_session_id="1", _channel=SimpleNamespace(close=lambda: None))
+    given: Any = SimpleNamespace(client=client)
+    connection = session._Connection(Engine("theirs", "sc://host:1"), given, None)
+    monkeypatch.setitem(session._connections, "theirs", connection)
+    monkeypatch.setitem(session._left, "sc://host:1", [])
+    asked: list[Engine] = []
+
+    def gone(engine: Engine) -> None:
+        asked.append(engine)
+        message = "nobody is there"
+        raise EngineUnavailable(message)
+
+    monkeypatch.setattr(session, "_knock", gone)
+    assert connection.is_alive(), "it has just answered"
+    session.give_up(given)
+    assert not connection.is_alive()
+    assert asked == [connection.engine]
 
 
 def test_a_value_that_is_no_number_fails_its_node_and_not_the_engine(spark: SparkSession, tmp_path: Path) -> None:

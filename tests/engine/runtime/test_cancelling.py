@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -48,6 +49,32 @@ def test_a_run_that_is_stuck_in_the_jvm_ends_and_the_next_one_starts_anew(tmp_pa
     )
     assert said.stdout.split() == ["True", "False", "10"], said.stderr
     assert said.stderr == ""
+
+
+def test_a_request_to_cancel_that_fails_is_made_again() -> None:
+    asked: list[str] = []
+    cancel, heard = Event(), Event()
+
+    class Unreachable:
+        """A session whose first request fails, as in a network that is cut."""
+
+        def addTag(self, tag: str) -> None:
+            pass
+
+        removeTag = addTag
+
+        def interruptTag(self, tag: str) -> None:
+            asked.append(tag)
+            if len(asked) == 1:
+                message = "Connection reset by peer"
+                raise ConnectionError(message)
+            heard.set()
+
+    spark: Any = Unreachable()
+    with cancellable(spark, "run-1", cancel):
+        cancel.set()
+        assert heard.wait(5)
+    assert set(asked) == {"run-1"}
 
 
 # Its tasks occupy both cores of the server, and only an interruption ends them.
