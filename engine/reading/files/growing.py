@@ -3,9 +3,9 @@
     position   {"files": {name: [at, inode, print]}}: how far each file has been read, and its fingerprint
     what       [[path, name, start, end], ...]: byte ranges of whole lines, in the order of the files' names
 
-A last line counts once its line end is written. A file is the same as before if the bytes at both ends of the part
-already read are unchanged; otherwise it was rewritten, and is read from its start. A renamed file (rotation) is read
-to its end first. Compressed files are read once, whole.
+A last line counts once its line end is written. A file whose size or time of modification has changed is the same as
+before if the bytes at both ends of the part already read are; otherwise it was rewritten, and is read from its start. A
+renamed file (rotation) is read to its end first. Compressed files are read once, whole.
 """
 
 from __future__ import annotations
@@ -95,6 +95,8 @@ class GrowingFiles:
     interval_ms: int
     quote: bytes = b""
     _looked_ms: int | None = field(default=None)
+    # By name: the time of modification when the file was last compared with its fingerprint.
+    _compared_ns: dict[str, int] = field(default_factory=dict)
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
         """The lines added since the last poll. Raises SourceError on the first poll and on the last one."""
@@ -157,14 +159,17 @@ class GrowingFiles:
                 after[name] = before or self._whole(path, name, taking)
                 continue
             at = 0 if before is None else before.at
-            size = path.stat().st_size
-            if before is not None and (size != at or inodes[name] != before.inode) and _print(path, at) != before.print:
+            status = path.stat()
+            size, is_touched = status.st_size, self._compared_ns.get(name) != status.st_mtime_ns
+            is_other = before is not None and (is_touched or size != at or inodes[name] != before.inode)
+            if before is not None and is_other and _print(path, at) != before.print:
                 if name not in rotated:
                     taking.notes.append(
                         f"{name}: it was truncated or rewritten after {at:,} bytes of it had been read; it is read "
                         "from its start."
                     )
-                at = 0
+                before, at = None, 0
+            self._compared_ns[name] = status.st_mtime_ns
             exhausted = taking.left.records <= 0 or taking.left.bytes <= 0
             if exhausted:
                 taking.waiting += max(0, size - at)
