@@ -1,6 +1,6 @@
 """How a live run reads a source incrementally, and the values that it has to store for it.
 
-    stream.poll(position, limit, now_ms, ending)  ->  Taken(what, position, is_end)
+    stream.poll(position, limit, now_ms, ...)     ->  Taken(what, position, is_end)
     stream.read(what)                             ->  a scan by workers, or a source that Spark reads
 
 Only `poll` accesses files, servers and the clock. Its decision is `what`, which is stored with the epoch. `read`
@@ -9,7 +9,7 @@ depends on nothing else, so that the same epoch can be read again, and a recorde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,6 +20,11 @@ S_co = TypeVar("S_co", covariant=True)
 
 Json = Any
 """Plain values: numbers, strings, lists, objects, None."""
+
+
+def never() -> bool:
+    """The run is not being stopped."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,20 @@ class Taken:
 class Stream(Protocol[S_co]):
     """An open source in one process. S_co: sources that Spark reads (`engine.contract.source.Source`)."""
 
-    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+    def poll(
+        self,
+        position: Json,
+        limit: Limit,
+        now_ms: int,
+        *,
+        ending: bool = False,
+        is_stopping: Callable[[], bool] = never,
+    ) -> Taken:
         """The available records after a position, None for the start.
 
         now_ms: of a monotonic clock with any start. ending: this is the last poll; the source returns
-        everything available. Raises SourceError.
+        everything available. is_stopping: whether the run is being stopped; a source that has much to read before it
+        has a position asks for it meanwhile, and then takes nothing and stays at None. Raises SourceError.
         """
 
     def read(self, what: Json) -> Scan | S_co:
@@ -69,7 +83,15 @@ class Whole(Generic[S]):
     source: S
     scan: Scan | None
 
-    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+    def poll(
+        self,
+        position: Json,
+        limit: Limit,
+        now_ms: int,
+        *,
+        ending: bool = False,
+        is_stopping: Callable[[], bool] = never,
+    ) -> Taken:
         """The first poll takes all of it."""
         return Taken("all" if position is None else None, "end", is_end=True)
 

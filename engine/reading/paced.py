@@ -8,6 +8,7 @@ A resumed run continues at its rate, as Flink's datagen does; it does not make u
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -15,7 +16,7 @@ from pydantic import Field, PrivateAttr
 
 from engine.contract.scan import Scan
 from engine.contract.source import Source
-from engine.contract.stream import Json, Limit, Taken
+from engine.contract.stream import Json, Limit, Taken, never
 
 SAMPLE: Final = 1000
 """The number of records that a bounded run generates for an unbounded source."""
@@ -69,7 +70,15 @@ class Paced:
     source: MadeUp
     _since: tuple[int, int] | None = field(default=None)
 
-    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+    def poll(
+        self,
+        position: Json,
+        limit: Limit,
+        now_ms: int,
+        *,
+        ending: bool = False,
+        is_stopping: Callable[[], bool] = never,
+    ) -> Taken:
         """The records that are due since the last poll."""
         at = int(position or 0)
         if ending:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.contract.scan import Scan
-from engine.contract.stream import Json, Limit, Taken
+from engine.contract.stream import Json, Limit, Taken, never
 from engine.errors import SourceError
 from engine.reading.kafka.client import Client
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
@@ -41,7 +42,15 @@ class KafkaStream:
     _place: str = ""
     _listed_s: float = field(default_factory=time.monotonic)
 
-    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+    def poll(
+        self,
+        position: Json,
+        limit: Limit,
+        now_ms: int,
+        *,
+        ending: bool = False,
+        is_stopping: Callable[[], bool] = never,
+    ) -> Taken:
         """The messages since the last poll. Raises SourceError if no broker answers at the start."""
         if self._fetching is None:
             self._begin(position)

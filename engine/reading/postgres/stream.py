@@ -10,12 +10,13 @@ run has stored. A run that is killed before that receives them again, and skips 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from engine.contract.scan import Scan
-from engine.contract.stream import Json, Limit, Taken
+from engine.contract.stream import Json, Limit, Taken, never
 from engine.errors import SourceError
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import Database, Snapshot, text_of_lsn
@@ -61,13 +62,21 @@ class PostgresStream:
     _idle_s: float = field(default_factory=time.monotonic)
     _trouble: str = ""
 
-    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+    def poll(
+        self,
+        position: Json,
+        limit: Limit,
+        now_ms: int,
+        *,
+        ending: bool = False,
+        is_stopping: Callable[[], bool] = never,
+    ) -> Taken:
         """The rows of the snapshot, piece by piece, then the changes since the last poll. Raises SourceError."""
         if self._database is None and self._trouble and not ending and time.monotonic() - self._asked_s < _AGAIN_S:
             return Taken(None, position, notes=(self._trouble,))
         self._asked_s = time.monotonic()
         try:
-            taken = self._polled(position, limit, ending=ending)
+            taken = self._polled(position, limit, ending=ending, is_stopping=is_stopping)
         except Gone as error:
             self.close()
             if position is None:
@@ -92,10 +101,10 @@ class PostgresStream:
             self._database.close()
             self._database = None
 
-    def _polled(self, position: Json, limit: Limit, *, ending: bool) -> Taken:
+    def _polled(self, position: Json, limit: Limit, *, ending: bool, is_stopping: Callable[[], bool]) -> Taken:
         database = self._connected(position)
         if position is None:
-            return self._begun(database, limit, ending=ending)
+            return self._begun(database, limit, ending=ending, is_stopping=is_stopping)
         self._keeping = self._keeping or Keeping(self.folder, position["kept"])
         if position["left"]:
             return _of_snapshot(position, limit, ending=ending)
@@ -133,7 +142,8 @@ class PostgresStream:
                 raise SourceError(message, self.node, "slot")
         return self._database
 
-    def _begun(self, database: Database, limit: Limit, *, ending: bool) -> Taken:
+    def _begun(self, database: Database, limit: Limit, *, ending: bool, is_stopping: Callable[[], bool]) -> Taken:
+        """The whole snapshot is stored, since it ends with its transaction; the first of its rows are taken."""
         place = place_of(self.address.table_name, self.node, self.run)
         self._keeping = Keeping(self.folder, place)
         was_others = database.prepare(self.slot, place)
@@ -146,6 +156,8 @@ class PostgresStream:
             number = self.rows.insert(SNAPSHOT, number, rows)
             if rows:
                 left.append([*self._keeping.keep(self.rows.taken()), len(rows)])
+            if is_stopping():
+                return Taken(None, None)
         position = {
             "kept": place,
             "slot": self.slot,

@@ -182,6 +182,9 @@ class LiveEvents:
                 continue
             self._hold(False)
             taken = self._poll(ending=wish is Wish.END)
+            if self._is_stopping() and any(each.position is None for each in taken.values()):
+                # A source has not begun, and what was taken of the others would lack its records.
+                continue
             self._behind = any(each.behind for each in taken.values())
             self._say("running", taken)
             self._positions |= {name: each.position for name, each in taken.items()}
@@ -207,10 +210,15 @@ class LiveEvents:
         now_ms = _now_ms()
         self._held = frozenset() if ending else self._waiting.held(self._before, self._ended, now_ms)
         return {
-            node.id: self._streams[node.id].poll(self._positions.get(node.id), limit, now_ms, ending=ending)
+            node.id: self._streams[node.id].poll(
+                self._positions.get(node.id), limit, now_ms, ending=ending, is_stopping=self._is_stopping
+            )
             for node in self._plan.sources
             if node.id not in self._ended and node.id not in self._held
         }
+
+    def _is_stopping(self) -> bool:
+        return self._cancel.is_set() or self._live.control.wish is Wish.STOP
 
     def _announced(self) -> list[str]:
         """The ended sources whose end becomes an event now; with ends together, all after the last source has ended."""

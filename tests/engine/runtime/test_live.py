@@ -12,8 +12,10 @@ from pyspark.sql import SparkSession
 
 from engine.contract.live import Checkpoint, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
+from engine.contract.stream import Taken
 from engine.errors import PipelineError, RunFailed
 from engine.model.pipeline import Pipeline
+from engine.reading.files.growing import GrowingFiles
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
@@ -306,3 +308,25 @@ def test_events_that_are_listed_cannot_be_waited_for(spark: SparkSession, tmp_pa
     plan, files = plan_of(pipeline, spark, tmp_path), LocalFiles(tmp_path / "state" / "attempt")
     with pytest.raises(PipelineError, match="so nothing can list them"):
         run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=files, live=Live())
+
+
+def test_a_run_that_is_stopped_before_a_source_has_begun_takes_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feeder(tmp_path, 1, {"left": ["a,1,1\n"], "right": ["a,1,1\n"]})
+    recorder = Fed(lambda: False)
+    poll = GrowingFiles.poll
+
+    def slow(self: GrowingFiles, position: Any, *args: Any, is_stopping: Callable[[], bool], **how: Any) -> Taken:
+        if self.node == "left":
+            return poll(self, position, *args, **how)
+        # As a source whose first poll takes long.
+        recorder.control.stop()
+        assert is_stopping()
+        return Taken(None, None)
+
+    monkeypatch.setattr(GrowingFiles, "poll", slow)
+    plan, files = plan_of(two_sources(), spark, tmp_path), LocalFiles(tmp_path / "state" / "attempt")
+    run(plan, spark=spark, recorder=recorder, folder=tmp_path, files=files, live=Live(recorder.control))
+    assert recorder.decisions == []
+    assert not recorder.finished

@@ -331,3 +331,18 @@ def test_a_long_log_comes_in_pieces(
     assert [row[1] for row in changes] == list(range(10, 17))
     assert len(after.what) == 3
     stream.close()
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_large_table(
+    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.reading.postgres.client._ROWS", 10)
+    postgres.run(f"INSERT INTO {table} SELECT n, 'more', NULL FROM generate_series(10, 99) AS n")
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    answers = iter([False, False, True])
+    taken, rows = polled(stream, is_stopping=lambda: next(answers))
+    assert (taken.position, rows) == (None, [])
+    # The run that continues reads the table from its start.
+    taken, rows = polled(stream)
+    assert (len(rows), taken.notes) == (92, ())
+    stream.close()
