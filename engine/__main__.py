@@ -38,6 +38,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from engine.command_line.arguments import count, time_ms
+from engine.command_line.edges import chosen_edge
 from engine.command_line.export import add_export, export
 from engine.command_line.interrupts import Interrupted, cancelling, ending
 from engine.command_line.live import resume_live, start_live
@@ -50,7 +51,6 @@ from engine.errors import (
     RunFailed,
     StudioError,
     shortened,
-    unknown_name,
 )
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
@@ -341,7 +341,11 @@ def _job(args: argparse.Namespace) -> _Job:
 
 
 def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:
-    return lambda planned: _edge(planned, args.edge, job)
+    def edge(planned: Plan) -> tuple[str, str]:
+        outputs = {node.id: (OUT, *planned.node(node.id).second) for node in planned.pipeline.nodes}
+        return chosen_edge(args.edge, outputs, [node.id for node in planned.sinks] if job is None else [job])
+
+    return edge
 
 
 def _text_of(path: Path) -> str:
@@ -359,25 +363,6 @@ def _text_of(path: Path) -> str:
         reason = "this is no file name"
     message = f"{shortened(str(path))} cannot be read: {reason}."
     raise PipelineError(message)
-
-
-def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]:
-    """The node and port of `NODE` or `NODE.PORT`; by default of the only sink."""
-    if wanted is not None:
-        name, _, port = wanted.partition(".")
-        node = planned.node(name)
-        known = (OUT, *node.second)
-        if (port or OUT) not in known:
-            message = f"{name}: {unknown_name('output', port, known)}."
-            raise PipelineError(message)
-        return node.id, port or OUT
-    if job is not None:
-        return job, OUT
-    sinks = [node.id for node in planned.sinks]
-    if len(sinks) > 1:
-        message = f"the pipeline ends in {', '.join(sinks)}; choose one with --edge."
-        raise PipelineError(message)
-    return sinks[0], OUT
 
 
 def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:

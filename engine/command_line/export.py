@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.command_line.arguments import count
-from engine.errors import PipelineError, unknown_name
+from engine.command_line.edges import chosen_edge
+from engine.errors import PipelineError
 
 # The longer ending first, since it also ends in the shorter one.
 _FORMATS: Final = {
@@ -46,12 +47,12 @@ def export(args: Namespace, store: Any) -> str:
         raise PipelineError(message)
     format_ = args.format or _format_of(path)
     store.runs.get(args.run)
-    edge = _edge(args.edge, store.runs.edges(args.run))
+    node, port = _edge(args.edge, store.runs.edges(args.run))
     if args.as_of is None:
-        written = store.changelog.export(args.run, edge.node, path, edge.port, format=format_)
-        return f"{written} record{'s' * (written != 1)} of {edge.node} in {path}."
-    written = store.changelog.export_table(args.run, edge.node, args.as_of, path, edge.port, format=format_)
-    return f"{written} row{'s' * (written != 1)} of {edge.node} after event {args.as_of} in {path}."
+        written = store.changelog.export(args.run, node, path, port, format=format_)
+        return f"{written} record{'s' * (written != 1)} of {node} in {path}."
+    written = store.changelog.export_table(args.run, node, args.as_of, path, port, format=format_)
+    return f"{written} row{'s' * (written != 1)} of {node} after event {args.as_of} in {path}."
 
 
 def _format_of(path: Path) -> str:
@@ -63,16 +64,8 @@ def _format_of(path: Path) -> str:
     return found
 
 
-def _edge(wanted: str | None, edges: Any) -> Any:
-    """The edge of `NODE` or `NODE.PORT`; by default of the only sink."""
-    named = {edge.node if edge.port == "out" else f"{edge.node}.{edge.port}": edge for edge in edges}
-    if wanted is not None:
-        if wanted not in named:
-            message = f"{unknown_name('output', wanted, tuple(named))}."
-            raise PipelineError(message)
-        return named[wanted]
-    sinks = [edge for edge in edges if edge.role == "sink"]
-    if len(sinks) != 1:
-        message = f"the run has {len(sinks)} sinks; choose an output with --edge: {', '.join(named)}."
-        raise PipelineError(message)
-    return sinks[0]
+def _edge(wanted: str | None, edges: Any) -> tuple[str, str]:
+    outputs: dict[str, list[str]] = {}
+    for edge in edges:
+        outputs.setdefault(edge.node, []).append(edge.port)
+    return chosen_edge(wanted, outputs, [edge.node for edge in edges if edge.role == "sink"])
