@@ -143,7 +143,12 @@ class Fetching:
 
     @property
     def trouble(self) -> str:
-        """The reason why no messages arrive; "" if there is no trouble."""
+        """The reason why no messages arrive, for a run that waits; "" if there is no trouble."""
+        return f"{silence}. The run waits, and continues once one does." if (silence := self.silence) else ""
+
+    @property
+    def silence(self) -> str:
+        """The brokers that do not answer, and why, without a full stop; "" if one answers."""
         heard = self._client.heard
         if heard.trouble and time.monotonic() - self._probed_s > _LONGEST_S:
             if self._client.answers():
@@ -151,8 +156,7 @@ class Fetching:
             self._probed_s = time.monotonic()
         if not heard.trouble:
             return ""
-        waiting = "The run waits, and continues once one does."
-        return f"no broker at {self._client.servers} answers: {heard.trouble}. {waiting}"
+        return f"no broker at {self._client.servers} answers: {heard.trouble}"
 
     def fetch(self, limit: Limit) -> list[Received]:
         """The available messages, in order: within the limit, but at least one if there is any."""

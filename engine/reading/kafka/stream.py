@@ -63,11 +63,9 @@ class KafkaStream:
             if rows := fetching.fetch(limit):
                 what.append(keeping.keep(messages_of(rows, fetching.logs)))
         else:
-            if trouble := fetching.trouble:
+            if silence := fetching.silence:
                 # A finished run must not lack available messages.
-                message = (
-                    f"{trouble.partition('. The run')[0]}. The source cannot end before it does; resume the run then."
-                )
+                message = f"{silence}. The source cannot end before it does; resume the run then."
                 raise SourceError(message, self.node)
             fetching.end_now()
             for rows in fetching.all():
