@@ -26,7 +26,7 @@ from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
 from engine.contract.derived import Monotonicity
 from engine.model.row_types import is_row
-from engine.model.schema import FLOATS, decimal_scale, is_numeric
+from engine.model.schema import FLOATS, decimal_scale, is_nested, is_numeric
 
 _HAS_MANY: Final = re.compile(r"\b(array|map)<")
 _HAS_FLOATS: Final = re.compile(r"\b(float|double)\b")
@@ -223,7 +223,7 @@ class NumericFunction(AggregateFunction):
 
 def comparable_needed(type_: str) -> str | None:
     """The error of a type whose values must be comparable, in words; None if they are."""
-    if not type_.startswith(("array", "map", "struct")):
+    if not is_nested(type_):
         return None
     return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
+from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import Field, model_validator
 
@@ -51,7 +51,7 @@ from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
-from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit, is_nested, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -352,7 +352,7 @@ class Deduplicate(RoutesLate):
                 return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
             case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
                 on_changelog = function is Function.CHANGELOG_LAST
-                nested = [column.type for column in schema if column.type.startswith(_NESTED)]
+                nested = [column.type for column in schema if is_nested(column.type)]
                 if nested and (tell_insert or on_changelog) and not repeat:
                     return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
                 by_arrival = partial(
@@ -370,9 +370,6 @@ class Deduplicate(RoutesLate):
                 return Columnar(waits, "columnar: the first row by event time, when complete")
             case _:
                 assert_never(function)
-
-
-_NESTED: Final = ("array", "map", "struct")
 
 
 def _tells_insert(context: StepContext) -> bool:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from engine.columnar.columns import longs, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
+from engine.model.schema import is_nested
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 PAST_ALL: Final = np.iinfo(np.int64).max
@@ -28,7 +29,7 @@ _ROOM: Final = 1 << 62
 
 def is_ordered(type_: str) -> bool:
     """Whether rows can be ordered by columns of this type."""
-    return not type_.startswith(("array", "map", "struct", "binary"))
+    return not (is_nested(type_) or type_ == "binary")
 
 
 def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: int) -> Longs:
