@@ -1,1 +1,16 @@
-"""Pipelines, options, schemas and changelogs: the values that all other parts exchange."""
+"""Pipelines, options, schemas and changelogs: the values that all other parts exchange.
+
+pipeline     the document: nodes, edges, order of arrival
+options      Flink's options that change a changelog
+schema       the columns of an edge, and their types
+row_types    ROW types as text
+changelog    row kinds, and changelog modes
+position     where in a run a record was emitted
+origin       the input records of an output record
+timeline     the watermark of an operator
+combining    the watermark over several sources
+row_order    the order of an operator's rows
+binary_row   rows as Flink's bytes
+printing     a changelog as text
+guesses      which column of a table is the key, the time or the measure
+"""

@@ -3,6 +3,7 @@
 arrivals      the events: sources read once, numbered, with their watermarks; bounded, or live
 edges         the data between steps: files of records, views of them, and the stateless steps computed on the way
 keyed         stateful steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state
+mini_batch    bundles of records for stateful steps
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
