@@ -167,11 +167,11 @@ def _check_place(
         message = f"{name} is for all rows so far, in their order: use it in an over aggregate."
         raise PlanRejected(message, node, f"{field}.function")
     if not aggregate.function.can_retract and (leaving or not input_.is_insert_only):
-        why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} takes rows back"
+        why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} retracts rows"
         advice = "Write its method retract" if aggregate.function.is_python else "Choose another function"
-        message = f"{name} cannot take a value back, but {why}. {advice}."
+        message = f"{name} cannot retract a value, but {why}. {advice}."
         raise PlanRejected(message, node, f"{field}.function")
     if not aggregate.function.can_merge and merging:
         other = "write its method merge" if aggregate.function.is_python else "another function"
-        message = f"{name} cannot be put together of slices or sessions. Use tumbling windows, or {other}."
+        message = f"{name} cannot be merged across slices or sessions. Use tumbling windows, or {other}."
         raise PlanRejected(message, node, f"{field}.function")

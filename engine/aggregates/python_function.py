@@ -48,7 +48,8 @@ class PythonFunction(AggregateFunction):
         """Raise PipelineError for code that cannot be read, or a wrong number of arguments."""
         if self.declared is None or self.declared.type is None:
             why = self.problem or (
-                f"nothing says what {self.name} gives. Write udaf(..., result_type='BIGINT'), or get_result_type."
+                f"the result type of {self.name} is not declared. Write udaf(..., result_type='BIGINT'), or "
+                "get_result_type."
             )
             message = f"code: {why}"
             raise PipelineError(message, node, "code")

@@ -135,7 +135,10 @@ def _judged_words(words: Sequence[Any], schema: Schema) -> Iterator[str]:
                     f"{after[0].text!r} has to be quoted with backticks."
                 )
         if name in _MOMENTS and follows in VALUES and not _MOMENT.fullmatch(after[0].text):
-            yield f"{name.upper()} {after[0].text!r} is no fixed moment. Write one, as in {name.upper()} '2024-01-31'."
+            yield (
+                f"{name.upper()} {after[0].text!r} is not a fixed date or time. Write, for example, "
+                f"{name.upper()} '2024-01-31'."
+            )
 
 
 def _called(words: Sequence[Any], at: int) -> str | None:
@@ -181,7 +184,7 @@ def _judged_tree(text: str) -> Iterator[str]:
         if isinstance(node, exp.Dot) and not isinstance(node.expression, (exp.Identifier, exp.Star)):
             yield f"{node.sql(dialect=_Named)!r} names a schema, but an expression calls functions by their own names."
         if type(node) not in _NODES:
-            yield f"it has {node.sql(dialect=_Named)!r}, which is nothing that expressions can have."
+            yield f"{node.sql(dialect=_Named)!r} is not allowed in an expression."
 
 
 def _tree(text: str) -> exp.Expr | None:
@@ -200,7 +203,7 @@ def _refused(name: str, why: str) -> str:
 
 def _nearest(name: str) -> str:
     nearest = difflib.get_close_matches(name, sorted(ALLOWED), 1, 0.75)
-    return f" The nearest that it may call is {nearest[0]}()." if nearest else ""
+    return f" Did you mean {nearest[0]}()?" if nearest else ""
 
 
 def _plain(token: Any) -> str:

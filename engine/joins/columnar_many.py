@@ -25,7 +25,8 @@ from engine.model.timeline import Timeline
 
 
 class Side(NamedTuple):
-    """The rows of one side. rows: by number. since, until: the first place where each is there, and is not any more.
+    """The rows of one side. rows: by number. since, until: the first place where each row is present, and the first
+    where it is absent again.
 
     groups: the key of each. entries: those that are the same row, in order of arrival. stays: which are there in the
     end.

@@ -319,7 +319,7 @@ def _both(one: Stretches, other: Stretches) -> Stretches:
 
 
 def shifted(line: Timeline, by_ms: int) -> Timeline:
-    """So many ms later; MIN and MAX stay what they are."""
+    """The line, shifted by `by_ms`; MIN and MAX watermarks are unchanged."""
     if by_ms == 0:
         return line
     marks = np.where(line.marks == MAX_WATERMARK, MAX_WATERMARK, line.marks + by_ms)

@@ -87,7 +87,7 @@ class LookupJoin(KeyedJoin):
 
     operator: ClassVar[str] = "lookup_join"
     title: ClassVar[str] = "Lookup join"
-    summary: ClassVar[str] = "Adds to each row what a table holds for it when the row arrives."
+    summary: ClassVar[str] = "Joins each row with the rows that a table has when the row arrives."
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT)
     tables: ClassVar[tuple[str, ...]] = ("right",)
 
@@ -120,8 +120,8 @@ class LookupJoin(KeyedJoin):
         """There is only one strategy."""
         return Strategy(
             f"{self.kind.value} lookup join",
-            f"a row finds what {inputs[TABLE].node} holds for it when it arrives; what the table becomes later changes "
-            "nothing that was emitted",
+            f"a row is joined with the rows that {inputs[TABLE].node} has when it arrives; later changes of the table "
+            "do not update emitted rows",
             "per key: the rows of the table",
         )
 

@@ -57,7 +57,7 @@ class Define(Parameters):
     condition: str = Field(
         min_length=1,
         title="Condition",
-        description="What a row of it has to meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100.",
+        description="The condition that its rows must meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100.",
         json_schema_extra={"expression": True},
     )
 
@@ -79,7 +79,7 @@ class MatchRecognize(RoutesLate):
 
     operator: ClassVar[str] = "match_recognize"
     title: ClassVar[str] = "Match pattern"
-    summary: ClassVar[str] = "Finds rows in a row that match a pattern, such as a price that falls and rises again."
+    summary: ClassVar[str] = "Finds sequences of rows that match a pattern, such as a price that falls and rises again."
     group: ClassVar[str] = "patterns"
 
     partition_by: PartitionBy = Field(
@@ -88,7 +88,7 @@ class MatchRecognize(RoutesLate):
     order: RowOrder = Field(
         RowOrder.EVENT_TIME,
         title="Order by",
-        description="event_time: a row waits until the watermark reaches it. arrival: it is looked at right away.",
+        description="event_time: a row waits until the watermark reaches it. arrival: it is processed at once.",
     )
     then_by: OrderColumns = Field(
         (), title="Then by", description="The order of rows of one time; empty: as they arrive."
@@ -101,10 +101,12 @@ class MatchRecognize(RoutesLate):
         json_schema_extra={"start": "A B+ C"},
     )
     define: tuple[Define, ...] = Field(
-        (), title="Define", description="Which rows a variable stands for; one without a condition stands for any row."
+        (),
+        title="Define",
+        description="The condition of each variable; a variable without one matches any row.",
     )
     measures: tuple[Measure, ...] = Field(
-        min_length=1, title="Measures", description="What comes out of a match, behind the columns of the partition."
+        min_length=1, title="Measures", description="The output of a match, after the partition columns."
     )
     after_match: Skip = Field(
         Skip.PAST_LAST_ROW,
@@ -123,7 +125,7 @@ class MatchRecognize(RoutesLate):
         ge=0,
         title="Within",
         description="A match takes less time than this, from its first row to its last; 0: any time. Without it a "
-        "match in the making may be kept for ever.",
+        "partial match may be kept for ever.",
         json_schema_extra={"duration": True},
     )
 
@@ -216,8 +218,8 @@ class MatchRecognize(RoutesLate):
         waiting = "the rows that wait for the watermark, and " if self._by_time else ""
         return Strategy(
             f"Match[{' '.join(map(str, variables_of(self.pattern)))}]",
-            f"rows are looked at in order, {when}; a match is emitted once and never taken back",
-            f"per partition: {waiting}the rows of matches in the making{limit}",
+            f"rows are processed in order, {when}; a match is emitted once and never retracted",
+            f"per partition: {waiting}the rows of partial matches{limit}",
         )
 
     def step(self, context: StepContext) -> Keyed:

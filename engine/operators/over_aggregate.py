@@ -126,7 +126,10 @@ class OverAggregate(RoutesLate):
         """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
         (input_,) = inputs
         if self.order_column is None:
-            advice = "Order by a column, aggregate with a group instead, or put it before."
+            advice = (
+                "Order by a column instead, use a group aggregate, or move this operator before the one that updates "
+                "rows."
+            )
             require_insert_only(node, "an over aggregate by time", input_, advice)
         elif is_nested(input_.schema.column(self.order_column, node, "order_column").type):
             message = f"order_column: {self.order_column} has no order. Choose another column."
@@ -164,14 +167,15 @@ class OverAggregate(RoutesLate):
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """No updates in an insert-only input; otherwise -U, since a removed row is found by its content."""
         if not inputs[0].is_insert_only:
-            return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("a row that goes has to be found among those in order",)),)
+            return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("a retracted row is found by its content",)),)
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """By time, arrival or value; with a bounded or an unbounded frame."""
         calls = described(self.aggregates, retracting=self._is_bounded)
         if self.order_column is not None:
-            reason = f"in the order of {self.order_column}: rows behind one that comes or goes are updated"
+            order = f"in the order of {self.order_column}"
+            reason = f"{order}: when a row is added or retracted, the rows after it are updated"
             return Strategy(f"Over[{self.frame.value}, by value]", reason, f"per partition: all rows with {calls}")
         by = (
             ("by event time: rows are emitted in order of time")

@@ -41,15 +41,15 @@ class Python(Operator):
     code: str = Field(
         min_length=1,
         title="Code",
-        description="Python that defines the function. It runs in Spark's workers and must give the same for the same "
-        "values. PyFlink's @udf and @udtf are read as well.",
+        description="Python that defines the function. It runs in Spark's workers and must be deterministic. "
+        "PyFlink's @udf and @udtf are read as well.",
         json_schema_extra={"code": True, "start": "def f(value):\n    return value\n"},
     )
     function: str = Field(
         "", title="Function", description="The function of the code that is called. Empty: the last one."
     )
     arguments: tuple[Argument, ...] = Field(
-        title="Arguments", description="What the function is given, in order; NULL is None."
+        title="Arguments", description="The arguments, in order; NULL is passed as None."
     )
     name: str = Field("result", min_length=1, title="Name", description="What the column of the results is called.")
     type: str = Field(
@@ -144,7 +144,7 @@ class Python(Operator):
     def _type(self, node: str, function: Declared) -> str:
         """The type of the results. Raises PipelineError."""
         if not self.type and function.type is None:
-            message = f"type: nothing says what {function.name} gives. Choose a type, such as STRING."
+            message = f"type: the result type of {function.name} is not declared. Choose a type, such as STRING."
             raise PipelineError(message, node, "type")
         try:
             return type_from(self.type) if self.type else str(function.type)

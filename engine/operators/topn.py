@@ -184,7 +184,7 @@ class TopN(Operator):
                 return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
             return Strategy("Limit", f"{reason}, and the next row moves up when one is retracted", "all rows, in order")
         if input_.mode.is_insert_only:
-            reason = "its input is insert-only, so what falls past the last rank never comes back"
+            reason = "its input is insert-only, so a row that drops out of the ranks never returns"
             return Strategy("AppendFast", reason, f"{kept} rows of each partition")
         row_key = self._fast_row_key(input_)
         if row_key is None:
@@ -192,7 +192,7 @@ class TopN(Operator):
         order = ", ".join(f"{item.column} {'descending' if item.descending else 'ascending'}" for item in self.order_by)
         reason = (
             f"rows are replaced by the key {', '.join(row_key)} and only ever by better ones in the order "
-            f"{order}, so what falls past the last rank comes back only by its own update{self._why_deleted(input_)}"
+            f"{order}, so a row that drops out of the ranks returns only by its own update{self._why_deleted(input_)}"
         )
         return Strategy(f"UpdateFast[{', '.join(row_key)}]", reason, f"{kept} rows of each partition, by that key")
 
@@ -283,7 +283,7 @@ class TopN(Operator):
             "share a rank"
         )
         if input_.mode.is_insert_only:
-            reason = f"{own}. Its input is insert-only, so what falls past the last rank never comes back"
+            reason = f"{own}. Its input is insert-only, so a row that drops out of the ranks never returns"
             return Strategy(f"AppendOnly{self.ranking.name}", reason, "the rows of each partition up to the last rank")
         reason = f"{own}. Its input has retractions, after which rows past the last rank move up"
         return Strategy(f"Retract{self.ranking.name}", reason, "all rows of each partition, in order")
@@ -371,7 +371,7 @@ class TopN(Operator):
 
     def _why_retract(self, input_: Derived) -> str:
         if self._has_ties:
-            return "rows that are equally good share a rank, so the old row must leave its own"
+            return "rows that are equally good share a rank, so an update needs the old row, to remove it from its rank"
         if not self.order_by:
             return "the first rows to arrive are kept, and when one is retracted the next one moves up"
         if not self._row_keys(input_):

@@ -105,10 +105,10 @@ class MatchKernel(Kernel):
                 for time_ms, waiting in sorted(self.waiting.items())
                 for row in waiting
             )
-            note = "They are looked at in order of event time, when the watermark reaches them."
+            note = "They are processed in order of event time, when the watermark reaches them."
             tables.append(state_table("Waiting rows", ("waits for", *columns), rows, note))
         for title, partials in (
-            ("Matches in the making", self.matching.partial),
+            ("Partial matches", self.matching.partial),
             ("Complete matches that wait for older ones", self.matching.complete),
         ):
             if rows_of_them := [

@@ -88,7 +88,7 @@ class _Reader:
         while self.at < len(self.text):
             word = _WORD.match(self.text, self.at)
             if word is None:
-                message = f"{self.text[self.at :].split()[0]!r} is no part of a pattern. Write variables: A B+ C"
+                message = f"{self.text[self.at :].split()[0]!r} is not allowed in a pattern. Write variables: A B+ C"
                 raise ValueError(message)
             mark, count = word["mark"], word["quantifier"]
             if count is not None:
@@ -120,7 +120,7 @@ class _Reader:
             raise ValueError(message)
         plain = name[1:-1].replace("``", "`") if name.startswith("`") else name
         if any(variable.name == plain for variable in self.variables):
-            message = f"the variable {plain} comes twice. Give the second one another name, with the same condition"
+            message = f"the variable {plain} is used twice. Give the second one another name, with the same condition"
             raise ValueError(message)
         self.variables.append(Variable(plain))
         self.is_quantified = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.python_functions.aggregates import PythonAggregate
     from engine.python_functions.calls import PythonCall
 
-    # The results of so many records, of columns of what they are given.
+    # (argument columns, number of records) -> results
     Call = Callable[[Sequence[pa.Array], int], pa.Array]
 
 _ARGUMENT: Final = "__argument"

@@ -190,12 +190,12 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
 
     def _check_upserts(self, node: str) -> None:
         if not self.primary_key:
-            message = "primary_key: there is none, by which changes could go. Name its columns, or choose all changes."
+            message = "primary_key: upsert changes need a primary key. Name its columns, or choose all changes."
             raise PipelineError(message, node, "primary_key")
         if self.event_time is not None and self.event_time not in self.primary_key:
             message = (
-                f"event_time: of a deleted row only the key is known, and so no {self.event_time}. Choose all changes, "
-                "or an event time in the key."
+                f"event_time: deleted rows carry the key only, so {self.event_time} is missing. Choose all changes, or "
+                " an event time in the key."
             )
             raise PipelineError(message, node, "event_time")
 

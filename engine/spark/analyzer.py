@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SparkAnalyzer:
     """Asks Spark for the type of an expression, and caches the answers. Starts Spark for the first question.
 
-    A column in backticks is no question: its type is in the schema.
+    A plain column in backticks is not sent to Spark: its type is in the schema.
     """
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
@@ -67,11 +67,11 @@ class SparkAnalyzer:
                 self._frames[ddl] = _without_rows(spark, schema)
             judged = self._typed(expression, ddl)
             if not parsed.is_read:
-                return ("its parts cannot be told apart. Write it with fewer signs, or quote names with backticks.",)
+                return ("it cannot be parsed here. Simplify it, or quote names with backticks.",)
             # If the studio and Spark could tokenise the text differently, Spark must plan the checked text equally.
             same = parsed.same_words
             if same is not None and not (same and judged.sameSemantics(self._typed(same, ddl))):
-                return ("Spark reads it in another way than it is checked. Leave out comments and special characters.",)
+                return ("Spark would parse it differently from this check. Leave out comments and special characters.",)
         except PySparkException as error:
             if self._asked is not None and loss_of(self._asked, error) is not None:
                 raise

@@ -97,10 +97,10 @@ class EngineStorage:
         try:
             [row] = self.spark().range(0, 1, 1, 1).mapInArrow(sent(task), _ANSWER_DDL).collect()
         except EngineUnavailable as error:
-            message = f"{self.title} was to look for it, and {error}"
+            message = f"{self.title} could not look for it: {error}"
             raise OSError(message) from error
         except PySparkException as error:
-            message = f"{self.title} was to look for it, and did not answer: {str(error).splitlines()[0][:300]}"
+            message = f"{self.title} could not look for it: {str(error).splitlines()[0][:300]}"
             raise OSError(message) from error
         if row.error is not None:
             raise OSError(row.error)

@@ -53,7 +53,7 @@ def test_two_people_work_behind_a_proxy_with_tokens(new_person: NewPerson, tmp_p
         theirs = logged_in(grace, port, GRACE)
         run_again(theirs)
         expect(
-            theirs.get_by_text("this studio allows 1 runs at once, and 1 are running or waiting").first
+            theirs.get_by_text("this studio allows 1 run at once, and 1 is running or waiting").first
         ).to_be_visible()
         theirs.goto(f"https://{NAME}:{port}/run?run=2")
         cancel = theirs.get_by_role("button", name="Cancel the run")

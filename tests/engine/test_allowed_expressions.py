@@ -36,10 +36,10 @@ REFUSALS = [
     ("n > unix_timestamp()", "unix_timestamp() without arguments"),
     ("`current_timestamp`", "current_timestamp() gives another result each time"),
     ("session_user = k", "session_user() tells of the engine"),
-    ("k = timestamp'now'", "no fixed moment"),
-    ("timestamp_ntz ' NOW UTC'", "no fixed moment"),
-    ("date r'today'", "no fixed moment"),
-    ("date'\\u0074oday'", "no fixed moment"),
+    ("k = timestamp'now'", "not a fixed date or time"),
+    ("timestamp_ntz ' NOW UTC'", "not a fixed date or time"),
+    ("date r'today'", "not a fixed date or time"),
+    ("date'\\u0074oday'", "not a fixed date or time"),
     ("n = (/**/select max(value) from text.`/etc/passwd`)", "a subquery"),
     ("n in (from text.`/etc/passwd`)", "a subquery"),
     ("n = (values 1)", "a subquery"),
@@ -53,7 +53,7 @@ REFUSALS = [
     ("explode(array(1))", "explode() makes several rows"),
     ("posexplode_outer (array(1))", "posexplode_outer() makes several rows"),
     ("n = :limit", "a parameter"),
-    ("uper(k)", "there is no function `uper`. The nearest that it may call is upper()."),
+    ("uper(k)", "there is no function `uper`. Did you mean upper()?"),
     ("k = 'open", "cannot be split into words"),
 ]
 

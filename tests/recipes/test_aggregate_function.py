@@ -239,9 +239,9 @@ def test_what_cannot_be_taken_back_is_rejected_where_rows_are(bit_or: AggregateF
     table = rows("v int, rt bigint", event_time="rt")
     plan_of("t -> a", t=table, a=("aggregate", calls))
     plan_of("t -> o", t=table, o=("over_aggregate", calls))
-    with pytest.raises(PlanRejected, match="BIT_OR cannot take a value back, but t takes rows back"):
+    with pytest.raises(PlanRejected, match="BIT_OR cannot retract a value, but t retracts rows"):
         plan_of("t -> a", t=rows("v int", changelog=True), a=("aggregate", calls))
-    with pytest.raises(PlanRejected, match="BIT_OR cannot take a value back, but rows leave their frame again"):
+    with pytest.raises(PlanRejected, match="BIT_OR cannot retract a value, but rows leave their frame again"):
         plan_of("t -> o", t=table, o=("over_aggregate", {"preceding_ms": 5, **calls}))
 
 
@@ -252,5 +252,5 @@ def test_what_cannot_be_merged_is_rejected_where_windows_are(
     table = rows("v int, rt bigint", event_time="rt")
     plan_of("t -> w", t=table, w=("window_aggregate", {"size_ms": 5, "aggregates": [of("BIT_OR")]}))
     sessions = {"kind": "session", "gap_ms": 5, "aggregates": [of("BIT_OR")]}
-    with pytest.raises(PlanRejected, match="BIT_OR cannot be put together of slices or sessions"):
+    with pytest.raises(PlanRejected, match="BIT_OR cannot be merged across slices or sessions"):
         plan_of("t -> w", t=table, w=("window_aggregate", sessions))

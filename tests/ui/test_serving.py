@@ -279,7 +279,7 @@ def test_no_live_run_is_resumed_beyond_the_limits_of_a_shared_studio(
     assert manager.wait(live, 10)
     manager.start(PIPELINE)
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
-    with pytest.raises(PipelineError, match="this studio allows 1 runs at once"):
+    with pytest.raises(PipelineError, match="this studio allows 1 run at once, and 1 is running or waiting"):
         manager.resume(live)
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
     with pytest.raises(PipelineError, match="Delete runs that nobody needs"):

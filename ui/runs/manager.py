@@ -31,7 +31,7 @@ from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders, work_folder
 from ui.runs.watching import watch
-from ui.shell import workspace
+from ui.shell import words, workspace
 
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
@@ -106,8 +106,8 @@ class RunManager:
             going_on = sum(job.ended is None for job in self._jobs.values())
         if how.most_runs is not None and going_on >= how.most_runs:
             message = (
-                f"this studio allows {how.most_runs} runs at once, and {going_on} are running or waiting. Wait until "
-                "one ends, or cancel one."
+                f"this studio allows {words.count(how.most_runs, 'run')} at once, and {going_on} "
+                f"{'is' if going_on == 1 else 'are'} running or waiting. Wait until one ends, or cancel one."
             )
             raise PipelineError(message)
         size = self._store.size()

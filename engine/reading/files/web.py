@@ -92,8 +92,8 @@ def fetched(address: str, node: str) -> Path:
     into = _FETCHED.get()
     if into is None:
         message = (
-            f"its file is on {host_of(address)}, which is contacted only when you ask for it, or when the pipeline "
-            "runs. Take its columns from there, or declare them."
+            f"its file is on {host_of(address)}, which is contacted only when you press a button that reads from it, "
+            "or when the pipeline runs. Take its columns from there, or declare them."
         )
         raise NotFetched(message, node, "path")
     if address not in into.files:

@@ -302,8 +302,8 @@ class Fetching:
                 )
             else:
                 self.said.append(
-                    f"{log.name}: it ends at {high:,}, though it had been read up to {log.read:,}: it was made anew. "
-                    f"It is read from its start, at {low:,}."
+                    f"{log.name}: it ends at {high:,}, though it had been read up to {log.read:,}, so the topic "
+                    f"was recreated. It is read from its start, at {low:,}."
                 )
             log.read = log.at = low
 

@@ -90,7 +90,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Ingested:
-    """Events that were ingested together, as so many epochs, the first of which is the run's epoch `first_epoch`.
+    """Events that were ingested together, in `epochs` epochs, starting at the run's epoch `first_epoch`.
 
     lines: the watermark of every source. rejected: files. after: the state after them. turns: the sources that
     become idle or active.

@@ -30,7 +30,10 @@ MERGED: Final = 8
 
 @dataclass(frozen=True)
 class StateFile:
-    """The changes of some epochs, the last of them `epoch`, for the keys of a bucket of so many. level: of merging."""
+    """The changes of some epochs, the last of them `epoch`, for the keys of bucket `bucket` of `buckets`.
+
+    level: of merging.
+    """
 
     path: str
     epoch: int

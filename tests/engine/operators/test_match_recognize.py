@@ -283,7 +283,7 @@ def _at(marks: Sequence[tuple[int, int]], seq: int) -> int:
         ("^ A B", "the anchor ^"),
         ("A B $", "the anchor $"),
         ("(A B)+ C", "a quantifier of a group"),
-        ("A B A", "the variable A comes twice"),
+        ("A B A", "the variable A is used twice"),
         ("A{3,2} B", "ends before it starts"),
         ("A{,2} B", "Write {0,2}"),
         ("A{0} B", "lets no row match"),

@@ -82,7 +82,11 @@ def test_it_is_written_as_flink_has_it() -> None:
         ({"code": "class Total(:"}, "code: line 1: it is no Python: ", "code"),
         ({"code": "x = 1"}, "code: it defines no aggregate function. Write class F(AggregateFunction)", "code"),
         ({"code": CODE.replace("Total", "SUM")}, "code: line 2: there is an aggregate function SUM already.", "code"),
-        ({"code": CODE.replace("get_result", "x")}, "code: nothing says what Total gives. Write udaf(", "code"),
+        (
+            {"code": CODE.replace("get_result", "x")},
+            "code: the result type of Total is not declared. Write udaf(",
+            "code",
+        ),
         (
             {"aggregates": [{"function": "Total", "name": "n"}]},
             "aggregates.0: the function Total takes 1 to 2 arguments, but 0 are given.",
@@ -107,11 +111,11 @@ def test_what_cannot_be_called_is_refused(parameters: dict[str, Any], sentence: 
 def test_rows_are_taken_back_and_windows_merged_only_where_there_is_a_method_for_it() -> None:
     assert planned(code=APPENDS).strategy.name == "without retraction"
     changelog = rows("k string, v bigint", changelog=True, primary_key=["k"])
-    with pytest.raises(StudioError, match="Total cannot take a value back, but t takes rows back. Write its method"):
+    with pytest.raises(StudioError, match="Total cannot retract a value, but t retracts rows. Write its method"):
         planned(source=changelog, code=APPENDS)
     timed = rows("k string, v bigint, ts timestamp", event_time="ts")
     windows = {"kind": "hop", "size_ms": 10_000, "slide_ms": 5_000}
-    with pytest.raises(StudioError, match="Total cannot be put together .* Use tumbling windows, or write its method"):
+    with pytest.raises(StudioError, match="Total cannot be merged across .* Use tumbling windows, or write its method"):
         planned("window_aggregate", timed, **windows)
     with pytest.raises(StudioError, match="Flink calls functions in Python in tumbling, hopping and session windows"):
         planned("window_aggregate", timed, kind="cumulate", size_ms=10_000, step_ms=5_000)

@@ -53,7 +53,7 @@ def test_the_code_may_say_the_type_and_the_last_function_is_called() -> None:
         ({"code": "def f(:"}, "code: line 1: it is no Python: invalid syntax.", "code"),
         ({"code": "x = 1"}, "code: it defines no function. Write def f(a): return a.", "code"),
         ({"function": "g"}, "function: unknown function 'g'. Available: f.", "function"),
-        ({"type": ""}, "type: nothing says what f gives. Choose a type, such as STRING.", "type"),
+        ({"type": ""}, "type: the result type of f is not declared. Choose a type, such as STRING.", "type"),
         ({"type": "WORD"}, "type: unknown type 'WORD'.", "type"),
         ({"name": "K"}, "name: the input has a column 'K' already. Give the results another name.", "name"),
         ({"arguments": []}, "arguments: the function f takes 1 to 2, but 0 are given.", "arguments"),

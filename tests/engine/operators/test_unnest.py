@@ -48,10 +48,13 @@ def test_the_fields_of_rows_become_columns() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"collection": "k", "names": ["x"]}, "collection: k is of type string, but values are those of an array."),
-        ({"collection": "a", "names": ["x", "y"]}, "names: 1 for each element of array<int>, but x, y are given."),
+        ({"collection": "k", "names": ["x"]}, "collection: k is of type string, but unnesting values needs an array."),
+        (
+            {"collection": "a", "names": ["x", "y"]},
+            "names: an element of array<int> has 1 column, but the names are: x, y.",
+        ),
         ({"collection": "a", "names": ["K"]}, "names: two columns are called 'K'. Give the element another name."),
-        ({"collection": "a", "names": ["x"], "elements": "copies"}, "copies are those of a map of counts."),
+        ({"collection": "a", "names": ["x"], "elements": "copies"}, "unnesting copies needs a map of counts."),
     ],
 )
 def test_what_has_no_elements_is_refused(parameters: dict[str, Any], sentence: str) -> None:

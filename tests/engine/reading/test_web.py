@@ -111,7 +111,7 @@ def test_a_run_asks_once_and_reads_what_came(site: Site, tmp_path: Path) -> None
 
 def test_outside_of_a_run_nobody_is_asked(site: Site, tmp_path: Path) -> None:
     url = site.url("/rows.csv")
-    with pytest.raises(NotFetched, match=f"localhost:{site.port}, which is contacted only when you ask for it"):
+    with pytest.raises(NotFetched, match=f"localhost:{site.port}, which is contacted only when you press a button"):
         Csv(path=url).derive("n", tmp_path)
     declared = Csv.model_validate({"path": url, **FIXED})
     assert declared.derive("n", tmp_path).schema.names == ("id", "name")
@@ -250,7 +250,7 @@ def workbook(folder: Path) -> bytes:
 def test_a_workbook_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path) -> None:
     site.answers["/book.xlsx"] = (200, {}, workbook(tmp_path))
     url = site.url("/book.xlsx")
-    with pytest.raises(NotFetched, match="which is contacted only when you ask for it"):
+    with pytest.raises(NotFetched, match="which is contacted only when you press a button"):
         Excel(path=url).derive("n", tmp_path)
     source = Excel.model_validate({"path": url, **FIXED})
     assert source.offered("table", "n", tmp_path) == ()
@@ -267,7 +267,7 @@ def test_a_workbook_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path) -> N
 def test_a_parquet_file_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path, spark: SparkSession) -> None:
     site.answers["/rows.parquet"] = (200, {}, parquet())
     url = site.url("/rows.parquet")
-    with pytest.raises(NotFetched, match="which is contacted only when you ask for it"):
+    with pytest.raises(NotFetched, match="which is contacted only when you press a button"):
         Parquet(path=url).derive("n", tmp_path)
     source = Parquet.model_validate({"path": url, **FIXED})
     declared = source.derive("n", tmp_path).schema

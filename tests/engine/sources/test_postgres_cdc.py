@@ -223,7 +223,7 @@ def test_what_is_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for parameters, sentence in (
         ({"password": "hunter2"}, "password: it would be kept"),
         ({"slot": "My-Slot"}, "slot: 'My-Slot' is no name"),
-        ({"changelog_mode": "upsert"}, "primary_key: there is none"),
+        ({"changelog_mode": "upsert"}, "primary_key: upsert changes need a primary key"),
         ({"columns": [{"name": "b", "type": "bytes"}]}, "Declare it as STRING"),
     ):
         with pytest.raises(PipelineError, match=sentence) as error:

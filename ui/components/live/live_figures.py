@@ -101,4 +101,4 @@ def _behind(mark: int | None) -> str | None:
     if mark is None or mark == MAX_WATERMARK:
         return None
     distance = int(time.time() * 1000) - mark
-    return f"{words.elapsed(distance / 1000)} behind now" if 0 <= distance < _NEAR_MS else None
+    return f"{words.elapsed(distance / 1000)} behind the current time" if 0 <= distance < _NEAR_MS else None
