@@ -12,7 +12,7 @@ from typing import Any, Final
 from engine.contract.source import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.guesses import group_column, key_column, time_column
-from engine.model.pipeline import Edge, Node, Pipeline, free_id
+from engine.model.pipeline import Edge, Node, Pipeline, free_node_id
 from engine.model.schema import Schema
 from engine.reading.files.source import FileSource
 from engine.reading.typed.profile import TimeProposal
@@ -44,7 +44,7 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     if time is not None:
         parameters.setdefault("event_time", time)
     name = Path(path).stem
-    source = Node(id=free_id(Pipeline(), name), operator=cls.operator, parameters=parameters)
+    source = Node(id=free_node_id(Pipeline(), name), operator=cls.operator, parameters=parameters)
     step = _step(schema, time)
     nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
     edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))

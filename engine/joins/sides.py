@@ -9,6 +9,7 @@ from typing import Final
 
 from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
+from engine.model.free_names import free_name
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
 
@@ -91,18 +92,9 @@ def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
     if kind.is_left_only:
         return tuple(columns)
     for column in right:
-        name = free_name(column.name, columns)
+        name = free_name(column.name, [each.name for each in columns])
         columns.append(replace(column.without_time(), name=name, nullable=column.nullable or kind.keeps_left))
     return tuple(columns)
-
-
-def free_name(name: str, taken: Sequence[Column]) -> str:
-    """The name, or where it is taken the name with the first free number: k, k0, k1, as Flink does."""
-    used = {column.name.lower() for column in taken}
-    candidate, number = name, 0
-    while candidate.lower() in used:
-        candidate, number = f"{name}{number}", number + 1
-    return candidate
 
 
 def pair_origins(

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import PipelineError, unknown_name
+from engine.model.free_names import LONGEST_ID, free_id
 
 VERSION: Final = 1
 
@@ -29,8 +30,6 @@ class Place(_Document):
     y: float = 0.0
 
 
-LONGEST_ID: Final = 100
-"""Files, tables and schemas are named after nodes, and a file name has at most 255 bytes."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -205,18 +204,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
 
 
-def free_id(pipeline: Pipeline, wanted: str) -> str:
-    """The wanted id, or the first of wanted_2, wanted_3, ... that is not taken."""
-    taken = {node.id.lower() for node in pipeline.nodes}
+def free_node_id(pipeline: Pipeline, wanted: str) -> str:
+    """The wanted text as an id, or the first of wanted_2, wanted_3, ... that is not taken."""
     base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
-    base = (base if base[0].isalpha() else f"n_{base}")[:LONGEST_ID]
-    number, candidate = 1, base
-    while candidate.lower() in taken:
-        number += 1
-        candidate = with_suffix(base, f"_{number}")
-    return candidate
-
-
-def with_suffix(node_id: str, suffix: str) -> str:
-    """An id with a suffix. A long id is cut off before the suffix."""
-    return f"{node_id[: LONGEST_ID - len(suffix)]}{suffix}"
+    return free_id(base if base[0].isalpha() else f"n_{base}", [node.id for node in pipeline.nodes])

@@ -43,10 +43,10 @@ from engine.deduplication.kernels import (
     RowTimeKernel,
 )
 from engine.errors import PipelineError
-from engine.joins.sides import free_name
 from engine.mini_batch.bundling import bundling
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
+from engine.model.free_names import free_name
 from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
@@ -263,10 +263,10 @@ class Deduplicate(RoutesLate):
             if self.keep is Keep.FIRST and self.first_row is FirstRow.AT_ONCE:
                 note = "/* at once: with 'table.exec.mini-batch.enabled' = 'true' */ "
         else:
-            order = quote(free_name("proctime", schema.columns))
+            order = quote(free_name("proctime", schema.names))
             source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
         direction = "ASC" if self.keep is Keep.FIRST else "DESC"
-        number = quote(free_name("rownum", schema.columns))
+        number = quote(free_name("rownum", schema.names))
         keys = f"PARTITION BY {', '.join(map(quote, self.keys))} " if self.keys else ""
         return (
             f"SELECT {note}{columns} FROM (\n"

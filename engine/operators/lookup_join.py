@@ -23,8 +23,9 @@ from engine.contract.step import Keyed
 from engine.errors import PlanRejected
 from engine.joins.batch_versions import as_it_stood
 from engine.joins.equal_keys import KeyedJoin, Matches
-from engine.joins.sides import JoinKind, free_name, joined, left_keys_of
+from engine.joins.sides import JoinKind, joined, left_keys_of
 from engine.model.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.free_names import free_name
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class LookupJoin(KeyedJoin):
         (left_table, left), (right_table, _) = inputs
         table, rows = quote(left_table), quote(f"rows of {right_table}")
         other, tests = self.sql_parts(inputs)
-        time = quote(free_name("proctime", left.columns))
+        time = quote(free_name("proctime", left.names))
         columns = ", ".join(quote(column.name) for column in joined(left, inputs[TABLE][1], JoinKind.INNER))
         return (
             f"WITH {rows} AS {other}\nSELECT {columns}\nFROM (SELECT *, PROCTIME() AS {time} FROM {table}) AS {table}\n"

@@ -38,8 +38,8 @@ from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
-from engine.joins.sides import free_name
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
+from engine.model.free_names import free_name
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
 from engine.model.schema import FLOATS, Schema, TimeUnit, is_nested, quote
@@ -269,7 +269,7 @@ class OverAggregate(RoutesLate):
             assert schema.event_time is not None, "derive refuses an input without an event time"
             order = quote(schema.event_time.name)
         else:
-            order = quote(free_name("proctime", schema.columns))
+            order = quote(free_name("proctime", schema.names))
             source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
         back = "UNBOUNDED"
         if self.preceding_rows is not None:

@@ -11,15 +11,15 @@ FlinkMarkChangelogNormalizeProgram.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, count
 
 from engine.aggregates.parameters import key_expressions
 from engine.contract.operator import OUT, Operator
 from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.model.changelog import UpdateKind
+from engine.model.free_names import free_id, with_suffix
 from engine.model.options import DUPLICATES, is_on
-from engine.model.pipeline import Edge, Node, Pipeline, with_suffix
+from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema, quote
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
@@ -92,17 +92,17 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
         if condition is None and (reader.source, read) in made:
             pipeline = _moved(pipeline, reader, made[reader.source, read])
             continue
-        below = reader
+        below, ids = reader, [node.id for node in pipeline.nodes]
         if used != whole:
             columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]
-            name = _free_id(pipeline, with_suffix(source, " used"))
+            name = free_id(with_suffix(source, " used"), ids, " ")
             pipeline, below = _inserted(
                 pipeline, reader, Node(id=name, operator=Project.operator, parameters={"columns": columns})
             )
         if condition is not None:
             pipeline = _merged(pipeline, reader.target, keys, condition)
             continue
-        name = made[reader.source, read] = _free_id(pipeline, with_suffix(source, " normalised"))
+        name = made[reader.source, read] = free_id(with_suffix(source, " normalised"), ids, " ")
         normaliser = Node(id=name, operator=ChangelogNormalize.operator, parameters={"keys": keys})
         pipeline, _ = _inserted(pipeline, below, normaliser)
     return pipeline
@@ -167,9 +167,3 @@ def _moved(pipeline: Pipeline, edge: Edge, source: str) -> Pipeline:
     """The pipeline with an edge that starts at another node."""
     moved = edge.model_copy(update={"source": source})
     return pipeline.model_copy(update={"edges": tuple(moved if other is edge else other for other in pipeline.edges)})
-
-
-def _free_id(pipeline: Pipeline, wanted: str) -> str:
-    taken = {node.id for node in pipeline.nodes}
-    names = chain([wanted], (with_suffix(wanted, f" {number}") for number in count(2)))
-    return next(name for name in names if name not in taken)

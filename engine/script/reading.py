@@ -21,7 +21,8 @@ from sqlglot import exp
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
-from engine.model.pipeline import LONGEST_ID, Arrival, Node, Pipeline, with_suffix
+from engine.model.free_names import LONGEST_ID, free_id
+from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote, spark_text
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
@@ -329,12 +330,7 @@ class Tables(Mapping[str, Table]):
 
 def node_id(name: str, emitter: Emitter) -> str:
     """A name as a free node id: characters other than letters, digits, blanks, _ and - become _."""
-    wanted = node_id_of(name)
-    taken = {node.id.lower() for node in emitter.nodes}
-    candidate, number = wanted, 2
-    while candidate.lower() in taken:
-        candidate, number = with_suffix(wanted, f"_{number}"), number + 1
-    return candidate
+    return free_id(node_id_of(name), [node.id for node in emitter.nodes])
 
 
 def node_id_of(name: str) -> str:

@@ -21,8 +21,8 @@ from engine.contract.frames import KIND, WATERMARK
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.contract.source import Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
-from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
+from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.model.timeline import MAX_WATERMARK
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
@@ -134,7 +134,7 @@ class Rows(Source):
         if not self.changelog:
             table = create_table(node, schema, self, options, self.primary_key)
             return f"{note}{table}" + (f";\n\nINSERT INTO {quote(node)} VALUES\n{values}" if values else "")
-        kind = free_name("kind", schema.columns)
+        kind = free_name("kind", schema.names)
         keys = self.primary_key if self.updates_by_key else ()
         table, _, view = from_changelog(node, schema, self, options, kind, keys).partition(";\n\n")
         insert = f"INSERT INTO {quote(f'{node} rows')} VALUES\n{values};\n\n" if values else ""

@@ -7,7 +7,7 @@ of its right side (k, k0), as Flink does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.model.free_names import free_name
 from engine.model.pipeline import Node
 from engine.patterns.matching import Skip
 from engine.windows.assigners import Windowing
@@ -318,15 +319,6 @@ class Called:
     parameters: Mapping[str, Any]
     columns: tuple[str, ...]
     at: Expr
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, or if it is taken, the name with the first free number."""
-    used = {other.lower() for other in taken}
-    candidate, number = name, 0
-    while candidate.lower() in used:
-        candidate, number = f"{name}{number}", number + 1
-    return candidate
 
 
 def renamed(left: Sequence[str], right: Sequence[str]) -> Mapping[str, str]:

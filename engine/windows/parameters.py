@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.errors import PipelineError, PlanRejected
-from engine.joins.sides import free_name
+from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.windows.assigners import Windowing, WindowKind, interval
 
@@ -225,7 +225,7 @@ def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple
     columns = list(taken)
     for name in BOUNDS if window_time else BOUNDS[:2]:
         time = TimeUnit.TIMESTAMP if name == "window_time" else None
-        columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
+        columns.append(Column(free_name(name, [each.name for each in columns]), "timestamp", nullable=False, time=time))
     return tuple(columns[len(taken) :])
 
 

@@ -13,7 +13,7 @@ from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import PipelineError, UnknownOperator
 from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
-from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place, free_id
+from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place, free_node_id
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()
@@ -82,7 +82,7 @@ def add_node(
     after_port: str = OUT,
 ) -> tuple[Pipeline, str]:
     """Add a node, connected to `after` if it has an input. Also returns its id, the wanted one if that is free."""
-    node = Node(id=free_id(pipeline, wanted or operator), operator=operator, parameters=dict(parameters or {}))
+    node = Node(id=free_node_id(pipeline, wanted or operator), operator=operator, parameters=dict(parameters or {}))
     grown = pipeline.model_copy(update={"nodes": (*pipeline.nodes, node)})
     port = free_port(grown, node)
     if after is not None and port is not None:
@@ -184,7 +184,7 @@ def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
 def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
     """Add a second node with the same parameters and inputs. Also returns its id."""
     node = pipeline.node(node_id)
-    twin = node.model_copy(update={"id": free_id(pipeline, re.sub(r"_\d+$", "", node_id))})
+    twin = node.model_copy(update={"id": free_node_id(pipeline, re.sub(r"_\d+$", "", node_id))})
     at = pipeline.nodes.index(node) + 1
     edges = tuple(edge.model_copy(update={"target": twin.id}) for edge in pipeline.inputs(node_id))
     nodes = (*pipeline.nodes[:at], twin, *pipeline.nodes[at:])

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from engine.contract.operator import OUT
 from engine.errors import PlanRejected
-from engine.model.pipeline import Edge, Node, Pipeline, Place, free_id
+from engine.model.pipeline import Edge, Node, Pipeline, Place, free_node_id
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -236,7 +236,7 @@ def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
     """The document with the pasted nodes; a name that is taken is replaced by a free one."""
     grown, names = pipeline, dict[str, str]()
     for each in message.nodes:
-        names[each.id] = free_id(grown, each.id)
+        names[each.id] = free_node_id(grown, each.id)
         node = Node(id=names[each.id], operator=each.operator, parameters=each.parameters)
         node = _placed(node, {node.id: each.place})
         grown = grown.model_copy(update={"nodes": (*grown.nodes, node)})

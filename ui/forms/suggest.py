@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from engine.model.free_names import free_id
 from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.schema import Schema
 from engine.windows.parameters import BOUNDS, GivenWindows, MadeWindows
@@ -100,7 +101,7 @@ def suggested_item(model: type[BaseModel], form: FormContext, others: Sequence[A
     item: dict[str, Any] = {}
     for field in fields_of(model):
         if field.name == "name" and field.kind is FieldKind.TEXT and field.is_required:
-            item["name"] = _free("column", taken)
+            item["name"] = free_id("column", taken)
         elif (guess := _guess(field, form.columns(field.port))) is not None:
             item[field.name] = guess
     return item
@@ -147,11 +148,3 @@ def _first_item(model: type[BaseModel], schema: Schema | None) -> dict[str, Any]
         elif (guess := _guess(field, schema)) is not None:
             item[field.name] = guess
     return item
-
-
-def _free(base: str, taken: set[str]) -> str:
-    number, name = 1, base
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    return name

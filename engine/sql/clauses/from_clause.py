@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.joins.sides import JoinKind
+from engine.model.free_names import free_name
 from engine.sql.algebra import (
     Expr,
     Filter,
@@ -22,7 +23,6 @@ from engine.sql.algebra import (
     Unnested,
     Values,
     conjuncts,
-    free_name,
     ref,
     renamed,
 )

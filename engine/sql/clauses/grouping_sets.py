@@ -11,7 +11,8 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from engine.sql.algebra import Aggregate, Expr, Filter, Named, Relation, Select, Union, Unnested, free_name, plain, ref
+from engine.model.free_names import free_name
+from engine.sql.algebra import Aggregate, Expr, Filter, Named, Relation, Select, Union, Unnested, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 

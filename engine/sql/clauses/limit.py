@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from engine.model.free_names import free_name
 from engine.sql.algebra import (
     Aggregate,
     Expr,
@@ -17,7 +18,6 @@ from engine.sql.algebra import (
     Sorted,
     SortKey,
     Union,
-    free_name,
     is_free,
     mentioned,
     plain,

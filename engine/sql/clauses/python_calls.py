@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from engine.aggregates.python_function import functions_of
 from engine.joins.sides import JoinKind
+from engine.model.free_names import free_name
 from engine.python_functions.declared import Rejected, functions_in
 from engine.sql.algebra import (
     Aggregate,
@@ -25,7 +26,6 @@ from engine.sql.algebra import (
     Select,
     Unnested,
     Windowed,
-    free_name,
     mentioned,
     ref,
     together,

@@ -11,7 +11,8 @@ from functools import partial
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
+from engine.model.free_names import free_name
+from engine.sql.algebra import Expr, Named, Relation, plain, ref
 from engine.sql.clauses.from_clause import from_clause, values
 from engine.sql.clauses.grouping import distinct, grouped, mark_aggregates
 from engine.sql.clauses.limit import limited

@@ -7,19 +7,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
-from engine.sql.algebra import (
-    Expr,
-    Named,
-    Numbered,
-    Over,
-    Relation,
-    SortKey,
-    free_name,
-    is_free,
-    mentioned,
-    plain,
-    ref,
-)
+from engine.model.free_names import free_name
+from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, is_free, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.functions.refused import REFUSED
 from engine.sql.pushdown import selected

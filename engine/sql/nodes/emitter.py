@@ -17,12 +17,13 @@ from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.combining import NOTHING
+from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Schema, quote
 from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
-from engine.sql.algebra import Expr, Relation, SortKey, free_name, plain
+from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
@@ -125,7 +126,7 @@ class Emitter:
 
     def constants(self, parameters: Mapping[str, Any]) -> str:
         """Add a source for rows that are written in the query, before all other sources."""
-        node = Node(id=self._free_id("values"), operator="rows", parameters=dict(parameters))
+        node = Node(id=free_id("values", self._ids), operator="rows", parameters=dict(parameters))
         self.source(node)
         self.nodes.insert(0, self.nodes.pop())
         return node.id
@@ -142,7 +143,7 @@ class Emitter:
 
     def add(self, operator: str, parameters: Mapping[str, Any], inputs: Sequence[str], at: Expr | None) -> str:
         """Add an operator over its inputs, in the order of its ports. Raises SqlRejected if it rejects them."""
-        node = Node(id=self._free_id(operator), operator=operator, parameters=dict(parameters))
+        node = Node(id=free_id(operator, self._ids), operator=operator, parameters=dict(parameters))
         if operator not in operators():
             message = f"{operator.replace('_', ' ')} is not among the operators: {', '.join(operators())}."
             raise SqlRejected(message, at)
@@ -195,16 +196,13 @@ class Emitter:
         items = [{"name": name, "expression": expression} for name, expression in columns]
         return self.add("project", {"columns": items}, [node], at)
 
+    @property
+    def _ids(self) -> list[str]:
+        return [node.id for node in self.nodes]
+
     def free_name(self, wanted: str, emitted: Emitted) -> str:
         """A name that no column of a node has."""
         return free_name(wanted, self.schema(emitted).names)
-
-    def _free_id(self, operator: str) -> str:
-        taken = {node.id.lower() for node in self.nodes}
-        candidate, number = operator, 2
-        while candidate.lower() in taken:
-            candidate, number = f"{operator}_{number}", number + 1
-        return candidate
 
 
 def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:

@@ -8,16 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import (
-    Aggregate,
-    Expr,
-    Named,
-    Windowed,
-    free_name,
-    mentioned,
-    plain,
-    ref,
-)
+from engine.model.free_names import free_name
+from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer

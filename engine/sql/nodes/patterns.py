@@ -9,11 +9,12 @@ from typing import Any
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
+from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, quote
 from engine.patterns.matching import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
-from engine.sql.algebra import Expr, Matched, free_name, mentioned, ref
+from engine.sql.algebra import Expr, Matched, mentioned, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by

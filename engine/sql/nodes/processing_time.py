@@ -11,8 +11,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.contract.source import Source
+from engine.model.free_names import free_name
 from engine.registry import configured
-from engine.sql.algebra import Expr, Filter, Over, Relation, Scan, Select, Windowed, free_name, plain, ref
+from engine.sql.algebra import Expr, Filter, Over, Relation, Scan, Select, Windowed, plain, ref
 from engine.sql.rejected import SqlRejected
 
 

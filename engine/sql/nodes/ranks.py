@@ -10,20 +10,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from engine.model.free_names import free_name
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import (
-    Aggregate,
-    Rank,
-    Relation,
-    Select,
-    free_name,
-    is_free,
-    mentioned,
-    plain,
-    ref,
-    substituted,
-)
+from engine.sql.algebra import Aggregate, Rank, Relation, Select, is_free, mentioned, plain, ref, substituted
 from engine.sql.clauses.grouping_sets import NUMBER
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.window_ranks import window_rank

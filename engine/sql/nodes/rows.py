@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.model.free_names import free_name
 from engine.model.row_types import fields_of
 from engine.model.schema import FLOATS, INTEGERS, quote, spark_text
 from engine.registry import operators
@@ -18,7 +19,6 @@ from engine.sql.algebra import (
     Union,
     Unnested,
     Values,
-    free_name,
     mentioned,
     plain,
     ref,

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, free_name, mentioned
+from engine.model.free_names import free_name
+from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, mentioned
 from engine.sql.clauses.row_number import row_count
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
