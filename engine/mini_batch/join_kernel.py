@@ -14,7 +14,7 @@ from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.kernels import held_back
 from engine.model.changelog import INSERT, UPDATE_AFTER
-from engine.ranking.ordered_rows import identity
+from engine.model.row_identity import identity
 
 Change = tuple[int, Row]
 

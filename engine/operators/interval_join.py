@@ -34,10 +34,10 @@ from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, bes
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.combining import meeting
+from engine.model.durations import duration, interval
 from engine.model.options import CLEAN_UP, time_ms
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import MAX_WATERMARK
-from engine.windows.assigners import duration, interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -32,8 +32,8 @@ from engine.mini_batch.bundling import bundling
 from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
 from engine.model.binary_row import row_encoder
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.row_identity import identity
 from engine.model.schema import Schema, quote
-from engine.ranking.ordered_rows import identity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

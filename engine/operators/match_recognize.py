@@ -28,6 +28,7 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError, PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.durations import duration, interval
 from engine.model.free_names import free_name
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
@@ -40,7 +41,6 @@ from engine.patterns.planned import MatchPlan, TypeOf
 from engine.patterns.references import ROWTIME, without_variables
 from engine.patterns.values import MatchTime, Value
 from engine.ranking.parameters import OrderColumns, check_order, sort_columns
-from engine.windows.assigners import duration, interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

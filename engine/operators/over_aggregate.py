@@ -39,12 +39,12 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
+from engine.model.durations import interval
 from engine.model.free_names import free_name
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
 from engine.model.schema import FLOATS, Schema, TimeUnit, is_nested, quote
 from engine.ranking.sort_keys import SortColumn
-from engine.windows.assigners import interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -45,9 +45,10 @@ from engine.model.changelog import (
     RowKind,
     UpdateKind,
 )
+from engine.model.durations import duration
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows.assigners import Windowing, WindowKind, duration
+from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.windows.columnar import columnar_windows

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
+from engine.model.row_identity import identity
 from engine.ranking.sort_keys import SortKey
 
 Row = tuple[Any, ...]
@@ -117,20 +118,3 @@ class OrderedRows:
         """The bucket of an entry, and the number of rows before that bucket."""
         at = min(bisect_left(self._lasts, entry), len(self._lasts) - 1)
         return at, sum(map(len, self._entries[:at]))
-
-
-def identity(row: Row) -> Any:
-    """A hashable value that is equal for equal rows: NaN equals NaN, lists and maps compare by content."""
-    try:
-        hash(row)
-    except TypeError:
-        return _frozen(row)
-    return _frozen(row) if any(value != value for value in row) else row
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_frozen, value))
-    if isinstance(value, dict):
-        return frozenset((_frozen(key), _frozen(inner)) for key, inner in value.items())
-    return "NaN" if value != value else value

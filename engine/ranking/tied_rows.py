@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from engine.ranking.ordered_rows import identity
+from engine.model.row_identity import identity
 from engine.ranking.sort_keys import SortKey
 
 Row = tuple[Any, ...]

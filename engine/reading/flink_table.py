@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from engine.contract.source import Source
 from engine.model.changelog import RowKind
+from engine.model.durations import interval
 from engine.model.row_types import fields_of, is_row
 from engine.model.schema import FLOATS, INTEGERS, Column, Schema, TimeUnit, flink_type, quote
 from engine.reading.typed.kinds import WORDS
-from engine.windows.assigners import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")

@@ -14,9 +14,10 @@ from pydantic import Field, model_validator
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.errors import PipelineError, PlanRejected
+from engine.model.durations import interval
 from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
-from engine.windows.assigners import Windowing, WindowKind, interval
+from engine.windows.assigners import Windowing, WindowKind
 
 LENGTHS: Final = {
     WindowKind.TUMBLE: ("size_ms",),

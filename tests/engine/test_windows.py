@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.windows.assigners import (
-    Windowing,
-    WindowKind,
-    cumulating,
-    duration,
-    hopping,
-    interval,
-    tumbling,
-    window_start,
-)
+from engine.model.durations import duration, interval
+from engine.windows.assigners import Windowing, WindowKind, cumulating, hopping, tumbling, window_start
 
 SECOND = 1000
 
