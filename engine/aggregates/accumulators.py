@@ -30,7 +30,7 @@ from engine.aggregates.accumulator_parts import (
 )
 from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, has_floats
 from engine.aggregates.state import VALUES_SEEN, Kept
-from engine.contract.kernel import Row
+from engine.model.row import Row
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]

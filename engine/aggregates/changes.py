@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from engine.contract.kernel import Row
+from engine.model.row import Row
 
 _ODD: Final = re.compile(r"\b(array|float|double)\b")
 

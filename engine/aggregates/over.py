@@ -20,8 +20,9 @@ from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.state import accumulator
 from engine.contract.described import Description, Names, instant, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import INSERT
+from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK
 
 LATE_WATERMARK = "the watermark had reached its time"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.contract.described import Description, Names, Row, state_table
+from engine.contract.described import Description, Names, state_table
+from engine.model.row import Row
 
 Acc = Sequence[Any]
 _SHOWN: Final = 50

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
+from engine.model.row import Row
+
 SHOWN: Final = 200
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from engine.contract.described import Description, Names
 from engine.model.position import ORDINALS, ordinal, timer
+from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
 
-Row = tuple[Any, ...]
 Key = tuple[Any, ...]
 
 

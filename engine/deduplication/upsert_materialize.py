@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.model.row import Row
 
 
 class UpsertMaterializeKernel(Kernel):

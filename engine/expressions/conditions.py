@@ -23,9 +23,9 @@ from sqlglot.errors import SqlglotError
 from engine.contract.operator import Analyzer
 from engine.errors import ExpressionError, unknown_name
 from engine.expressions.parsing import tree_of
+from engine.model.row import Row
 from engine.model.schema import Schema
 
-Row = tuple[Any, ...]
 Function = Callable[[Row], Any]
 
 _COMPARISONS: Final[dict[type[exp.Expr], Callable[[Any, Any], Any]]] = {

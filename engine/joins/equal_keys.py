@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.contract.derived import Derived
-from engine.contract.kernel import Row
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Operator, StepContext
 from engine.contract.step import KeyedInput
@@ -19,6 +18,7 @@ from engine.expressions.conditions import require_condition
 from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin
+from engine.model.row import Row
 from engine.model.schema import Column, Schema, quote
 
 Matches = Callable[[Row], Any]

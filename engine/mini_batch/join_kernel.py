@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.contract.described import Description, Names
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.kernels import held_back
 from engine.model.changelog import INSERT, UPDATE_AFTER
-from engine.model.row_identity import identity
+from engine.model.row import Row, identity
 
 Change = tuple[int, Row]
 

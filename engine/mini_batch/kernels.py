@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import SYMBOLS
+from engine.model.row import Row
 
 Records = Sequence[tuple[int, Row]]
 Fold = Callable[[Records], Records]

@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Context
 from typing import Any, Final
 
-from engine.contract.kernel import Row
+from engine.model.row import Row
 from engine.model.schema import decimal_scale
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]

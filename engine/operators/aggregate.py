@@ -34,7 +34,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
@@ -52,6 +52,7 @@ from engine.model.changelog import (
 )
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
+from engine.model.row import Row
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.requirements import Offer
@@ -45,6 +45,7 @@ from engine.model.changelog import (
 )
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
+from engine.model.row import Row
 from engine.model.schema import Schema, is_nested, quote
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, constant
 from engine.contract.described import Description, Names, instant, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -36,6 +36,7 @@ from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.combining import meeting
 from engine.model.durations import duration, interval
 from engine.model.options import CLEAN_UP, time_ms
+from engine.model.row import Row
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import MAX_WATERMARK
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
@@ -32,7 +32,7 @@ from engine.mini_batch.bundling import bundling
 from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
 from engine.model.binary_row import row_encoder
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.model.row_identity import identity
+from engine.model.row import Row, identity
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
@@ -26,6 +26,7 @@ from engine.joins.equal_keys import KeyedJoin, Matches
 from engine.joins.sides import JoinKind, joined, left_keys_of
 from engine.model.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.free_names import free_name
+from engine.model.row import Row
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, instant, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
@@ -29,6 +29,7 @@ from engine.joins.batch_versions import at_their_time
 from engine.joins.equal_keys import KeyedJoin, Matches, event_time, require_event_times
 from engine.joins.sides import JoinKind, join_keys, join_moves, joined
 from engine.model.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.row import Row
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.described import Description, Names, instant, state_table
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -32,6 +32,7 @@ from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, bes
 from engine.joins.sides import PORTS, JoinKind, joined, pair_origins
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
+from engine.model.row import Row
 from engine.model.schema import Column, Schema, quote
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import bounds, in_their_windows, in_windows

@@ -22,7 +22,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK, SEQ
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
@@ -30,6 +30,7 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
+from engine.model.row import Row
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
 from engine.ranking.meaning import of_ranking

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.expressions.conditions import condition_of
+from engine.model.row import Row
 from engine.model.schema import Column, Schema
-from engine.patterns.matching import Condition, Match, Row
+from engine.patterns.matching import Condition, Match
 from engine.patterns.values import MatchTime, RowValue, Value, reader, rows_of
 
 

@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 from engine.contract.described import Description, Names, instant, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import INSERT
+from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK
 from engine.patterns.automaton import automaton_of
 from engine.patterns.conditions import MatchCondition

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from engine.model.row import Row
 from engine.patterns.automaton import FINAL, Automaton, Transition
 from engine.patterns.queue import Queue, Rank
 
-Row = tuple[Any, ...]
 _LAST: Final[Rank] = ((1 << 63) - 1, (1 << 31) - 1)
 
 

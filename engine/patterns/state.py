@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.patterns.matching import Event, Partial, Row, Step
+from engine.model.row import Row
+from engine.patterns.matching import Event, Partial, Step
 
 Numbers = tuple[int, int, int]
 Kept = tuple[list[tuple[int, int, Row]], list[Numbers], list[Numbers], list[Numbers]]

@@ -12,7 +12,8 @@ from typing import Any
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
-from engine.patterns.matching import Match, Row
+from engine.model.row import Row
+from engine.patterns.matching import Match
 
 Rows = Sequence[Row]
 

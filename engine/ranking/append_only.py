@@ -12,8 +12,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE, INSERT
+from engine.model.row import Row
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn, SortKey
 

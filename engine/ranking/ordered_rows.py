@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from engine.model.row_identity import identity
+from engine.model.row import Row, identity
 from engine.ranking.sort_keys import SortKey
 
-Row = tuple[Any, ...]
 Entry = tuple[SortKey, int]
 
 BUCKET: Final = 512

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Output, Row
+from engine.contract.kernel import Kernel, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.row import Row
 from engine.ranking.sort_keys import SortColumn, sort_key_of
 
 

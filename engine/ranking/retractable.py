@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.model.row import Row
 from engine.ranking.ordered_rows import OrderedRows
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn

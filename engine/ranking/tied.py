@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.row import Row
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn, SortKey
 from engine.ranking.tied_rows import TiedRows

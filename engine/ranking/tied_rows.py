@@ -12,10 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from engine.model.row_identity import identity
+from engine.model.row import Row, identity
 from engine.ranking.sort_keys import SortKey
-
-Row = tuple[Any, ...]
 
 BLOCK: Final = 256
 

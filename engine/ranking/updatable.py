@@ -15,8 +15,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.row import Row
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn, SortKey
 

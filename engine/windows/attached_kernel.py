@@ -11,7 +11,8 @@ from typing import Any
 
 from engine.aggregates.function import AggregateCall
 from engine.contract.described import Description, Names
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
+from engine.model.row import Row
 from engine.windows.assigners import Window
 from engine.windows.state import results, windows
 from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel

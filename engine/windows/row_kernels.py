@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from engine.contract.kernel import Kernel, Output, Row
+from engine.contract.kernel import Kernel, Output
+from engine.model.row import Row
 from engine.windows.assigners import Window, Windowing
 from engine.windows.window_kernel import LATE
 

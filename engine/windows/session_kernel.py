@@ -13,8 +13,9 @@ from typing import Any
 
 from engine.aggregates.function import AggregateCall
 from engine.contract.described import Description, Names
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE
+from engine.model.row import Row
 from engine.windows.assigners import Windowing
 from engine.windows.state import results, windows
 from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel

@@ -11,8 +11,9 @@ from typing import Any
 
 from engine.aggregates.function import AggregateCall
 from engine.contract.described import Description, Names
-from engine.contract.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output
 from engine.model.changelog import INSERT
+from engine.model.row import Row
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.slices import Slices, slicing
 from engine.windows.state import results, windows

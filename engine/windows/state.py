@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.aggregates.state import Kept
-from engine.contract.described import Description, Names, Row, instant, state_table
+from engine.contract.described import Description, Names, instant, state_table
+from engine.model.row import Row
 
 
 def windows(

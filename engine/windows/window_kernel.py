@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.row import Row
 from engine.windows.assigners import Window
 
 LATE: Final = "the window had closed before the record arrived"

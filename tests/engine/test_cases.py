@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import INSERT
+from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK
 from tests.engine.cases import Case, check, check_cases, parse
 

@@ -25,8 +25,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Advanced, Chunk, ColumnarKernel, Layout, Records, no_state
-from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
+from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
 from engine.model.position import ordinal
+from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 INSERTS = (0,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.model.row_identity import identity
+from engine.model.row import identity
 from engine.ranking.ordered_rows import BUCKET, OrderedRows
 
 NAN = float("nan")

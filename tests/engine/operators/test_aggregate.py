@@ -15,9 +15,10 @@ from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
 from engine.contract.derived import Derived, Monotonicity, constant
-from engine.contract.kernel import Input, Row, run
+from engine.contract.kernel import Input, run
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.model.row import Row
 from engine.model.schema import Column, Schema
 from engine.operators.aggregate import AggregateKernel, GroupAggregate
 from tests.engine.cases import Case, check_cases

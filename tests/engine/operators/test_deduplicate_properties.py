@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
+from engine.contract.kernel import Emitted, Input, Kernel, Output, Saved, run
 from engine.deduplication.kernels import (
     KeepFirstKernel,
     KeepLastKernel,
@@ -18,6 +18,7 @@ from engine.deduplication.kernels import (
     RowTimeKernel,
 )
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK, Timeline
 
 # A row is (v, time): few values, so that ties and repeats are common.

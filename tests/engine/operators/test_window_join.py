@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.derived import Derived
-from engine.contract.kernel import Input, Kernel, Row, run
+from engine.contract.kernel import Input, Kernel, run
 from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
 from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
+from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.window_join import WindowJoin, WindowJoinKernel

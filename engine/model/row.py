@@ -1,10 +1,11 @@
-"""When two rows are the same."""
+"""A row as kernels have it, and when two rows are the same."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Row = tuple[Any, ...]
+"""The values of the columns, in order."""
 
 
 def identity(row: Row) -> Any:
