@@ -45,6 +45,8 @@ INSERT: Final = 0
 UPDATE_BEFORE: Final = 1
 UPDATE_AFTER: Final = 2
 DELETE: Final = 3
+RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
+"""The kinds that take a row back."""
 
 
 class ModifyKind(Enum):

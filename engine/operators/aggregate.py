@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -45,6 +45,7 @@ from engine.model.changelog import (
     DELETE,
     INSERT,
     INSERT_UPDATE,
+    RETRACTIONS,
     UPDATE_AFTER,
     UPDATE_BEFORE,
     ChangelogMode,
@@ -57,8 +58,6 @@ from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
 
 
 class AggregateKernel(Kernel):
@@ -101,7 +100,7 @@ class AggregateKernel(Kernel):
             self._clock[0] = (out.seq, out.step)
         acc = self._acc
         is_first = acc is None
-        if kind in _RETRACTIONS:
+        if kind in RETRACTIONS:
             if acc is None:
                 # An unknown group has no row to retract.
                 return
@@ -151,7 +150,7 @@ class MiniBatchAggregateKernel(AggregateKernel):
         if not self._in_bundle:
             self._in_bundle = True
             self._before = None if acc is None else self._result
-        if kind in _RETRACTIONS:
+        if kind in RETRACTIONS:
             if acc is not None:
                 self._retract(acc, row)
             return

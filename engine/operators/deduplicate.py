@@ -50,6 +50,7 @@ from engine.model.free_names import free_name
 from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
+from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
 from engine.model.schema import Column, Schema, TimeUnit, is_nested, quote
 
@@ -263,8 +264,7 @@ class Deduplicate(RoutesLate):
             if self.keep is Keep.FIRST and self.first_row is FirstRow.AT_ONCE:
                 note = "/* at once: with 'table.exec.mini-batch.enabled' = 'true' */ "
         else:
-            order = quote(free_name("proctime", schema.names))
-            source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
+            source, order = with_processing_time(table, schema)
         direction = "ASC" if self.keep is Keep.FIRST else "DESC"
         number = quote(free_name("rownum", schema.names))
         keys = f"PARTITION BY {', '.join(map(quote, self.keys))} " if self.keys else ""

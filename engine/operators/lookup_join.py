@@ -25,7 +25,7 @@ from engine.joins.batch_versions import as_it_stood
 from engine.joins.equal_keys import KeyedJoin, Matches
 from engine.joins.sides import JoinKind, joined, left_keys_of
 from engine.model.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.model.free_names import free_name
+from engine.model.processing_time import with_processing_time
 from engine.model.row import Row
 from engine.model.schema import Schema, quote
 
@@ -147,10 +147,10 @@ class LookupJoin(KeyedJoin):
         (left_table, left), (right_table, _) = inputs
         table, rows = quote(left_table), quote(f"rows of {right_table}")
         other, tests = self.sql_parts(inputs)
-        time = quote(free_name("proctime", left.names))
+        source, time = with_processing_time(left_table, left)
         columns = ", ".join(quote(column.name) for column in joined(left, inputs[TABLE][1], JoinKind.INNER))
         return (
-            f"WITH {rows} AS {other}\nSELECT {columns}\nFROM (SELECT *, PROCTIME() AS {time} FROM {table}) AS {table}\n"
+            f"WITH {rows} AS {other}\nSELECT {columns}\nFROM {source} AS {table}\n"
             f"{self.kind.sql} {rows} FOR SYSTEM_TIME AS OF {table}.{time}\n"
             f"ON {' AND '.join(tests)}"
         )

@@ -29,8 +29,8 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError, PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.durations import duration, interval
-from engine.model.free_names import free_name
 from engine.model.origin import Origin
+from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
 from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.patterns.conditions import MatchCondition
@@ -264,8 +264,7 @@ class MatchRecognize(RoutesLate):
             assert schema.event_time is not None, "derive refuses an input without an event time"
             time = quote(schema.event_time.name)
         else:
-            time = quote(free_name("proctime", schema.names))
-            source = f"(SELECT *, PROCTIME() AS {time} FROM {source})"
+            source, time = with_processing_time(table, schema)
         names = [*self.partition_by, *(one.name for one in self.measures)]
         keys = [f"PARTITION BY {', '.join(map(quote, self.partition_by))}"] if self.partition_by else []
         measures = ", ".join(f"{one.expression} AS {quote(one.name)}" for one in self.measures)

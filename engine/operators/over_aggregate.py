@@ -40,8 +40,8 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
 from engine.model.durations import interval
-from engine.model.free_names import free_name
 from engine.model.origin import Origin
+from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
 from engine.model.schema import FLOATS, Schema, TimeUnit, is_nested, quote
 from engine.ranking.sort_keys import SortColumn
@@ -269,8 +269,7 @@ class OverAggregate(RoutesLate):
             assert schema.event_time is not None, "derive refuses an input without an event time"
             order = quote(schema.event_time.name)
         else:
-            order = quote(free_name("proctime", schema.names))
-            source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
+            source, order = with_processing_time(table, schema)
         back = "UNBOUNDED"
         if self.preceding_rows is not None:
             back = str(self.preceding_rows)

@@ -23,8 +23,8 @@ from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, RowKind, UpdateKind
-from engine.model.free_names import free_name
 from engine.model.origin import Origin
+from engine.model.processing_time import with_processing_time
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.columnar import columnar_topn
@@ -252,8 +252,8 @@ class TopN(Operator):
             return limit_sql(table, schema, self.order_by, self.rank_start, self.rank_end or 0)
         source, order = quote(table), ", ".join(item.sql for item in self.order_by)
         if self.by_arrival:
-            time = quote(free_name("proctime", schema.names))
-            source, order = f"(SELECT *, PROCTIME() AS {time} FROM {source})", f"{time} ASC"
+            source, time = with_processing_time(table, schema)
+            order = f"{time} ASC"
         rank, name = quote(self.rank_column), self.ranking.name
         columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)

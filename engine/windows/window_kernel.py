@@ -18,13 +18,12 @@ from typing import Any, Final
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
 from engine.contract.kernel import Kernel, Key, Output
-from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.changelog import DELETE, INSERT, RETRACTIONS, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
 from engine.windows.assigners import Window
 
 LATE: Final = "the window had closed before the record arrived"
 
-_RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
 FIRE, CLOSE, EARLY = 0, 1, 2
 
 
@@ -82,7 +81,7 @@ class WindowKernel(Kernel):
     def _add(self, kind: int, acc: list[Any], row: Row, out: Output) -> None:
         if self._clock is not None:
             self._clock[0] = (out.seq, out.step)
-        if kind in _RETRACTIONS:
+        if kind in RETRACTIONS:
             self._accumulators.retract(acc, row)
         else:
             self._accumulators.accumulate(acc, row)
