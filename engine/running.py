@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.batch.checking import Recorded
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.operator import OUT
-from engine.contract.recorder import EpochOutput, HandingOn, Recorder, stretches
+from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Collected(HandingOn):
+class Collected(ForwardingRecorder):
     """A recorder that remembers the output's files in the workspace, and forwards it to a store, if there is one."""
 
     def __init__(self, files: RunFiles, store: Recorder | None = None) -> None:

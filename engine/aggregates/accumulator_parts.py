@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from engine.aggregates.sorted_blocks import insert, remove
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.model.schema import decimal_scale
 
 Acc = list[Any]
@@ -30,7 +30,7 @@ _NAN_INSIDE: Final = ...
 _EXACT: Final = Context(prec=100)
 
 
-class Part(NamedTuple):
+class AccumulatorPart(NamedTuple):
     """accumulate and retract take a value, merge takes another accumulator."""
 
     accumulate: Step
@@ -49,8 +49,8 @@ class Slots:
 
     name: str
     initial: tuple[Any, ...]
-    part: Callable[[int], Part]
-    words: tuple[Word, ...]
+    part: Callable[[int], AccumulatorPart]
+    words: tuple[SlotWords, ...]
     holds: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ def never_retracted(acc: Acc, value: Any) -> None:
     raise AssertionError(value)
 
 
-def _counting(slot: int) -> Part:
+def _counting(slot: int) -> AccumulatorPart:
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot] += 1
 
@@ -69,16 +69,16 @@ def _counting(slot: int) -> Part:
     def merge(acc: Acc, other: Acc) -> None:
         acc[slot] += other[slot]
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
-NUMBER: Final = Slots("number", (0,), _counting, (Word("number"),))
+NUMBER: Final = Slots("number", (0,), _counting, (SlotWords("number"),))
 """The number of values."""
 
 
 def sum_and_number(type_: str) -> Slots:
     """The sum of the values; the next slot holds their number."""
-    words = (Word("sum"), Word("number", 1))
+    words = (SlotWords("sum"), SlotWords("number", 1))
     if decimal_scale(type_) is not None:
         exact = partial(_summing_with, add=_EXACT.add, subtract=_EXACT.subtract)
         return Slots("decimal sum", (0, 0), exact, words, {NUMBER.name: 1})
@@ -90,7 +90,7 @@ def sum_and_number(type_: str) -> Slots:
     return Slots("sum", (0, 0), _summing, words, {NUMBER.name: 1})
 
 
-def _summing(slot: int) -> Part:
+def _summing(slot: int) -> AccumulatorPart:
     count = slot + 1
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -105,10 +105,10 @@ def _summing(slot: int) -> Part:
         acc[slot] += other[slot]
         acc[count] += other[count]
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
-def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[[Any, Any], Any]) -> Part:
+def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[[Any, Any], Any]) -> AccumulatorPart:
     count = slot + 1
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -123,12 +123,12 @@ def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[
         acc[slot] = add(acc[slot], other[slot])
         acc[count] += other[count]
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 def sorted_values(*, is_float: bool) -> Slots:
     """The count of each value; the next slot holds the distinct values in order."""
-    words = (Word("values and how often", is_value=True, read=partial(_in_order, is_float=is_float)),)
+    words = (SlotWords("values and how often", is_value=True, read=partial(_in_order, is_float=is_float)),)
     return Slots("multiset", (dict, list), partial(_multiset, is_float=is_float), words)
 
 
@@ -136,7 +136,7 @@ def _in_order(counts: Mapping[Any, int], *, is_float: bool) -> Mapping[Any, int]
     return {unordered(key) if is_float else key: times for key, times in sorted(counts.items(), key=itemgetter(0))}
 
 
-def _multiset(slot: int, is_float: bool) -> Part:
+def _multiset(slot: int, is_float: bool) -> AccumulatorPart:
     blocks = slot + 1
 
     def add(acc: Acc, value: Any, times: int) -> None:
@@ -157,7 +157,7 @@ def _multiset(slot: int, is_float: bool) -> Part:
         for key, times in other[slot].items():
             add(acc, unordered(key) if is_float else key, times)
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 def _counted(counts: dict[Any, int], key: Any, times: int) -> int:
@@ -190,10 +190,10 @@ def unordered(key: tuple[bool, float]) -> float:
 
 def listed(*, has_floats: bool) -> Slots:
     """All values in order of arrival."""
-    return Slots("values", (list,), partial(_listing, has_floats=has_floats), (Word("values", is_value=True),))
+    return Slots("values", (list,), partial(_listing, has_floats=has_floats), (SlotWords("values", is_value=True),))
 
 
-def _listing(slot: int, has_floats: bool) -> Part:
+def _listing(slot: int, has_floats: bool) -> AccumulatorPart:
     """A retraction removes the first copy of a value; of an unknown value it does nothing."""
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -212,10 +212,10 @@ def _listing(slot: int, has_floats: bool) -> Part:
     def merge(acc: Acc, other: Acc) -> None:
         acc[slot].extend(other[slot])
 
-    return Part(accumulate, retract_by_key if has_floats else retract, merge)
+    return AccumulatorPart(accumulate, retract_by_key if has_floats else retract, merge)
 
 
-def distinct_once(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> Part:
+def distinct_once(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> AccumulatorPart:
     """Passes each value on once, for an input that never retracts. The slot holds the values seen."""
 
     def once(acc: Acc, value: Any) -> None:
@@ -228,10 +228,10 @@ def distinct_once(slot: int, accumulate: Step, retract: Step, has_floats: bool) 
         for key in other[slot]:
             once(acc, distinct_value(key) if has_floats else key)
 
-    return Part(once, never_retracted, merge)
+    return AccumulatorPart(once, never_retracted, merge)
 
 
-def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> Part:
+def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> AccumulatorPart:
     """Accumulates a value with its first copy, and retracts it with its last one. The slot holds the counts."""
 
     def add(acc: Acc, value: Any, times: int) -> None:
@@ -246,7 +246,7 @@ def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: boo
         for key, times in other[slot].items():
             add(acc, distinct_value(key) if has_floats else key, times)
 
-    return Part(lambda acc, value: add(acc, value, 1), lambda acc, value: add(acc, value, -1), merge)
+    return AccumulatorPart(lambda acc, value: add(acc, value, 1), lambda acc, value: add(acc, value, -1), merge)
 
 
 def distinct_key(value: Any) -> Any:

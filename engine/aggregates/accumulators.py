@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from engine.aggregates.accumulator_parts import (
     NUMBER,
     Acc,
-    Part,
+    AccumulatorPart,
     Read,
     Slots,
     Step,
@@ -29,7 +29,7 @@ from engine.aggregates.accumulator_parts import (
     distinct_once,
 )
 from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, has_floats
-from engine.aggregates.state import VALUES_SEEN, Kept
+from engine.aggregates.state import VALUES_SEEN, AccumulatorSlot
 from engine.model.row import Row
 
 RowStep = Callable[[Acc, Row], None]
@@ -57,7 +57,7 @@ class Accumulators:
     rows: int | None
     clock: list[Any]
     uses_clock: bool
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[AccumulatorSlot, ...] = ()
 
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
@@ -176,19 +176,19 @@ class _Scope:
         self.wanted = wanted
         self.has_floats = has_floats
         self.retracting = retracting
-        self.parts: dict[str, tuple[int, Part, Slots]] = {}
+        self.parts: dict[str, tuple[int, AccumulatorPart, Slots]] = {}
         self.seen: int | None = None
 
     @property
-    def described(self) -> tuple[Kept, ...]:
+    def described(self) -> tuple[AccumulatorSlot, ...]:
         """The contents of its slots, in words."""
         argument, condition = self.key.argument, self.key.filter
         kept = [
-            Kept(word, slot + word.at, argument, condition, self.key.distinct)
+            AccumulatorSlot(word, slot + word.at, argument, condition, self.key.distinct)
             for slot, _, slots in self.parts.values()
             for word in slots.words
         ]
-        return (*kept, *(() if self.seen is None else (Kept(VALUES_SEEN, self.seen, argument, condition),)))
+        return (*kept, *(() if self.seen is None else (AccumulatorSlot(VALUES_SEEN, self.seen, argument, condition),)))
 
     def keep(self, slots: Slots) -> int:
         """The index of these slots: their own, or that of another call's slots with the same contents."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.aggregates.columnar_parts import TIMES, Number, Part, Parts, Read, Reads
+from engine.aggregates.columnar_parts import TIMES, ColumnarPart, Number, Parts, Read, Reads
 from engine.aggregates.function import AggregateCall, functions_beside
 
 
@@ -33,9 +33,9 @@ def in_words(calls: Sequence[AggregateCall]) -> str:
 
 def parts_of(calls: Sequence[AggregateCall], *, retracting: bool) -> tuple[Parts, Reads]:
     """The columns of the state, each once, and a reader per call. With retraction the first one counts the rows."""
-    places: dict[Part, int] = {}
+    places: dict[ColumnarPart, int] = {}
 
-    def keep(part: Part) -> int:
+    def keep(part: ColumnarPart) -> int:
         return places.setdefault(part, len(places))
 
     if retracting:

@@ -26,7 +26,7 @@ TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 
 
 @dataclass(frozen=True)
-class Part(ABC):
+class ColumnarPart(ABC):
     """A column of the state, over the values of one argument that pass one filter."""
 
     argument: int | None
@@ -46,7 +46,7 @@ class Part(ABC):
 
 
 @dataclass(frozen=True)
-class Number(Part):
+class Number(ColumnarPart):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         counted = self.taking_part(columns)
         if signs is None:
@@ -57,7 +57,7 @@ class Number(Part):
 
 
 @dataclass(frozen=True)
-class Sum(Part):
+class Sum(ColumnarPart):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         assert self.argument is not None
         # NULLs are 0 already.
@@ -70,7 +70,7 @@ class Sum(Part):
 
 
 @dataclass(frozen=True)
-class Extreme(Part):
+class Extreme(ColumnarPart):
     """The smallest or largest value that ever existed: no retraction changes it."""
 
     largest: bool
@@ -110,8 +110,8 @@ def _initial(known: Found, row_of_life: Longs) -> Longs:
     return values
 
 
-Parts = tuple[Part, ...]
-Keep = Callable[[Part], int]
+Parts = tuple[ColumnarPart, ...]
+Keep = Callable[[ColumnarPart], int]
 """Requests a column of the state and returns its index; calls share equal columns."""
 Read = Callable[[Sequence[Found], Flags | None], Found]
 """A result after each record, from the columns of the state; dead: the records whose results are never read."""

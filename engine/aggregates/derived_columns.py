@@ -16,7 +16,7 @@ from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
 
 
 @dataclass(frozen=True)
-class Columns:
+class GroupedColumns:
     """The output columns of a grouping: the group columns, then the results."""
 
     groups: tuple[Column, ...]
@@ -34,7 +34,7 @@ def derive_columns(
     leaving: bool = False,
     merging: bool = False,
     ordered: bool = False,
-) -> Columns:
+) -> GroupedColumns:
     """Derive all types. always_grouped: a group is never empty, even without group columns (windows).
 
     leaving: rows leave their frame again. merging: accumulators are merged. ordered: the rows arrive in an order, one
@@ -69,7 +69,7 @@ def derive_columns(
         type_ = aggregate.result_type("bigint" if column is None else column.type)
         results.append(Column(aggregate.output_name, type_, nullable))
     check_names(node, [*groups, *results])
-    return Columns(tuple(groups), tuple(results))
+    return GroupedColumns(tuple(groups), tuple(results))
 
 
 def check_names(node: str, columns: Iterable[Column]) -> None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.aggregates.registry import functions
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.contract.operator import Operator
 from engine.errors import PipelineError
 from engine.python_functions.aggregates import PythonAggregate, taken_up
@@ -72,7 +72,7 @@ class PythonFunction(AggregateFunction):
             f"python {self.name}",
             (None,),
             partial(_keeping, called=called),
-            (Word(f"accumulator of {self.name}", read=taken_up),),
+            (SlotWords(f"accumulator of {self.name}", read=taken_up),),
         )
 
     def reader(self, values: Values, slot: int) -> Reader:
@@ -89,7 +89,7 @@ class PythonFunction(AggregateFunction):
         return PythonAggregate(self.code, self.name, self.result_type(""), tuple(arguments))
 
 
-def _keeping(slot: int, called: PythonAggregate) -> Part:
+def _keeping(slot: int, called: PythonAggregate) -> AccumulatorPart:
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot] = called.accumulate(acc[slot], value)
 
@@ -99,7 +99,7 @@ def _keeping(slot: int, called: PythonAggregate) -> Part:
     def merge(acc: Acc, other: Acc) -> None:
         acc[slot] = called.merge(acc[slot], other[slot])
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 def functions_of(code: str) -> Mapping[str, PythonFunction]:

@@ -23,7 +23,7 @@ def _seen(values: Mapping[Any, int | None]) -> Any:
 
 
 @dataclass(frozen=True)
-class Word:
+class SlotWords:
     """A slot of a part, in words. at: its index in the part. is_value: it holds values of the argument."""
 
     what: str
@@ -32,15 +32,15 @@ class Word:
     read: Callable[[Any], Any] = _as_it_is
 
 
-VALUES_SEEN: Final = Word("values seen", is_value=True, read=_seen)
+VALUES_SEEN: Final = SlotWords("values seen", is_value=True, read=_seen)
 """The slot of DISTINCT."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class AccumulatorSlot:
     """One slot of an accumulator: its contents, with the argument and the condition at these indexes."""
 
-    word: Word
+    word: SlotWords
     slot: int
     argument: int | None
     condition: int | None
@@ -64,7 +64,7 @@ class Kept:
                 return show(held)
 
 
-def accumulator(acc: Acc | None, kept: Sequence[Kept], names: Names) -> Description:
+def accumulator(acc: Acc | None, kept: Sequence[AccumulatorSlot], names: Names) -> Description:
     """One accumulator as a table; empty without an accumulator."""
     if acc is None:
         return ()

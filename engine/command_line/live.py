@@ -15,7 +15,7 @@ from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
-from engine.live_runs.following import Following
+from engine.live_runs.following import PrintingRecorder
 from engine.live_runs.planning import plan_live
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
@@ -105,7 +105,7 @@ def _follow(
     from engine.runtime import run
 
     files = live_files(engine_called(args.engine), spark, state, live.name)
-    shown = Following(files.workspace, edge, args.format, _print, store)
+    shown = PrintingRecorder(files.workspace, edge, args.format, _print, store)
     live.say = lambda node, sentence: _say(f"{node}: {sentence}")
     cancel = Event()
     with _stopping(live.control, cancel):

@@ -250,7 +250,7 @@ class Nobody:
         """Do nothing."""
 
 
-class HandingOn:
+class ForwardingRecorder:
     """A recorder that remembers the edges and forwards every call to another recorder, if there is one."""
 
     def __init__(self, to: Recorder | None) -> None:

@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from engine.expressions.parts import (
     ORDERED,
+    CompiledPart,
     OnlySpark,
-    Part,
     alike,
     as_boolean,
     common,
@@ -90,7 +90,7 @@ def compiled(sql: str, tree: exp.Expr, schema: Schema) -> ArrowFunction | None:
 def cast_to(function: ArrowFunction, type_: str) -> ArrowFunction | None:
     """A compiled expression cast to a type, or None."""
     try:
-        part = converted(Part(function.value, function.type), type_)
+        part = converted(CompiledPart(function.value, function.type), type_)
     except (OnlySpark, ValueError):
         return None
     return ArrowFunction(function.sql, part.type, part.value)
@@ -104,7 +104,7 @@ class _Compiler:
         # The meaning of a backslash within quotes depends on the parser.
         self.has_escapes = "\\" in sql
 
-    def part(self, node: exp.Expr) -> Part:
+    def part(self, node: exp.Expr) -> CompiledPart:
         match node:
             case exp.Paren():
                 return self.part(node.this)
@@ -151,13 +151,13 @@ class _Compiler:
                 return self._function(str(node.this).lower(), node.expressions)
         raise OnlySpark
 
-    def _column(self, name: str) -> Part:
+    def _column(self, name: str) -> CompiledPart:
         column = self.columns.get(name.lower())
         if column is None:
             raise OnlySpark
-        return Part(InputColumn(column.name, _read_as(column)), column.type, needs=frozenset({column.name}))
+        return CompiledPart(InputColumn(column.name, _read_as(column)), column.type, needs=frozenset({column.name}))
 
-    def _literal(self, node: exp.Literal) -> Part:
+    def _literal(self, node: exp.Literal) -> CompiledPart:
         text = str(node.this)
         if node.is_string:
             if self.has_escapes:
@@ -167,13 +167,13 @@ class _Compiler:
             raise OnlySpark
         return whole(int(text))
 
-    def _operand(self, node: exp.Expr) -> Part:
+    def _operand(self, node: exp.Expr) -> CompiledPart:
         """A side of a comparison. Raises OnlySpark for predicates, AND, OR and NOT, which bind less tightly."""
         if isinstance(node, exp.Predicate | exp.Connector | exp.Not):
             raise OnlySpark
         return self.part(node)
 
-    def _negated(self, node: exp.Neg) -> Part:
+    def _negated(self, node: exp.Neg) -> CompiledPart:
         if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
             # -2147483648 is an INT, but 2147483648 is not.
             return whole(-int(str(node.this.this)))
@@ -182,16 +182,16 @@ class _Compiler:
             return fitting(-positive.constant.value, positive.type)
         return failing(replace(positive, value=Call("negate_checked", (positive.value,))))
 
-    def _arithmetic(self, node: exp.Expr) -> Part:
+    def _arithmetic(self, node: exp.Expr) -> CompiledPart:
         function, of_constants = _ARITHMETIC[type(node)]
         one, other, type_ = alike(number(self._operand(node.this)), number(self._operand(node.expression)))
         if one.constant is not None and other.constant is not None:
             return fitting(of_constants(one.constant.value, other.constant.value), type_)
         needs = None if one.needs is None or other.needs is None else one.needs | other.needs
         other = where_not_null(one, other)
-        return failing(Part(Call(function, (one.value, other.value)), type_, *risks(one, other), needs))
+        return failing(CompiledPart(Call(function, (one.value, other.value)), type_, *risks(one, other), needs))
 
-    def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> Part:
+    def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> CompiledPart:
         one, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
         by = 0 if other.constant is None else int(other.constant.value)
         # The sign of the divisor only matters for PMOD.
@@ -199,7 +199,7 @@ class _Compiler:
             raise OnlySpark
         return replace(one, value=Remainder(one.value, abs(by), is_positive), type=type_)
 
-    def _same(self, node: exp.Expr) -> Part:
+    def _same(self, node: exp.Expr) -> CompiledPart:
         """IS NOT DISTINCT FROM, or IS DISTINCT FROM: NULL is equal to NULL."""
         one, other, type_ = alike(self._operand(node.this), self._operand(node.expression))
         if type_ not in (*ORDERED, "boolean"):
@@ -208,24 +208,24 @@ class _Compiler:
         same: Vector = Call("coalesce", (Call("equal", (one.value, other.value)), both_null))
         if isinstance(node, exp.NullSafeNEQ):
             same = Call("invert", (same,))
-        return Part(same, "boolean", *risks(one, other))
+        return CompiledPart(same, "boolean", *risks(one, other))
 
-    def _logic(self, node: exp.Expr) -> Part:
+    def _logic(self, node: exp.Expr) -> CompiledPart:
         parts = [as_boolean(self.part(part)) for part in node.flatten()]
         return reduce(_both if isinstance(node, exp.And) else _either, parts)
 
-    def _is(self, node: exp.Is) -> Part:
+    def _is(self, node: exp.Is) -> CompiledPart:
         inner = self._operand(node.this)
         match node.expression:
             case exp.Null():
-                return Part(Call("is_null", (inner.value,)), "boolean", *risks(inner))
+                return CompiledPart(Call("is_null", (inner.value,)), "boolean", *risks(inner))
             case exp.Boolean():
                 truth = as_boolean(inner)
                 wanted = truth.value if node.expression.this else Call("invert", (truth.value,))
-                return Part(Call("coalesce", (wanted, _FALSE)), "boolean", *risks(inner))
+                return CompiledPart(Call("coalesce", (wanted, _FALSE)), "boolean", *risks(inner))
         raise OnlySpark
 
-    def _between(self, node: exp.Between) -> Part:
+    def _between(self, node: exp.Between) -> CompiledPart:
         value = self._operand(node.this)
         above = compared("greater_equal", value, self._operand(node.args["low"]))
         high = self._operand(node.args["high"])
@@ -233,7 +233,7 @@ class _Compiler:
         # The tested value was already computed for the lower bound.
         return _both(above, replace(below, can_fail=high.can_fail, fails_on_null=high.fails_on_null))
 
-    def _in(self, node: exp.In) -> Part:
+    def _in(self, node: exp.In) -> CompiledPart:
         value, *items = (self._operand(each) for each in (node.this, *node.expressions))
         if any(item.constant is None for item in items) or value.type == "void":
             raise OnlySpark
@@ -243,21 +243,21 @@ class _Compiler:
         values = [item.constant.value for item in items if item.constant is not None]
         known = tuple(each for each in values if each is not None)
         one_of = OneOf(converted(value, type_).value, known, type_, len(known) < len(values))
-        return Part(one_of, "boolean", *risks(value))
+        return CompiledPart(one_of, "boolean", *risks(value))
 
-    def _coalesce(self, nodes: Sequence[exp.Expr]) -> Part:
+    def _coalesce(self, nodes: Sequence[exp.Expr]) -> CompiledPart:
         parts = [self.part(node) for node in nodes]
         type_ = common(parts)
         if type_ == "void":
             raise OnlySpark
 
-        def first(one: Part, other: Part) -> Part:
+        def first(one: CompiledPart, other: CompiledPart) -> CompiledPart:
             other = only_where(other, Call("is_null", (one.value,)))
-            return Part(Call("coalesce", (one.value, other.value)), type_, *risks(one, other))
+            return CompiledPart(Call("coalesce", (one.value, other.value)), type_, *risks(one, other))
 
         return reduce(first, (converted(part, type_) for part in parts))
 
-    def _case(self, node: exp.Case | exp.If) -> Part:
+    def _case(self, node: exp.Case | exp.If) -> CompiledPart:
         if isinstance(node, exp.Case) and node.this is not None:
             raise OnlySpark
         branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
@@ -272,10 +272,10 @@ class _Compiler:
             holds = Call("coalesce", (test.value, _FALSE))
             one = only_where(converted(result, type_), holds)
             made = only_where(made, Call("invert", (holds,)))
-            made = Part(Call("if_else", (holds, one.value, made.value)), type_, *risks(test, one, made))
+            made = CompiledPart(Call("if_else", (holds, one.value, made.value)), type_, *risks(test, one, made))
         return made
 
-    def _cast(self, node: exp.Cast) -> Part:
+    def _cast(self, node: exp.Cast) -> CompiledPart:
         type_ = None if node.to.expressions else _TYPES.get(node.to.this)
         if type_ is None:
             raise OnlySpark
@@ -283,7 +283,7 @@ class _Compiler:
             return moment(str(node.this.this), type_)
         return converted(self.part(node.this), type_)
 
-    def _function(self, name: str, arguments: Sequence[exp.Expr]) -> Part:
+    def _function(self, name: str, arguments: Sequence[exp.Expr]) -> CompiledPart:
         match name, len(arguments):
             case "pmod", 2:
                 return self._remainder(arguments[0], arguments[1], is_positive=True)
@@ -303,13 +303,13 @@ def _read_as(column: Column) -> str | None:
     return None if "<" in column.type else column.type
 
 
-def _both(one: Part, other: Part) -> Part:
+def _both(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """AND; its right side is skipped where the left side is FALSE."""
     other = only_where(other, Call("coalesce", (one.value, _TRUE)))
-    return Part(Call("and_kleene", (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call("and_kleene", (one.value, other.value)), "boolean", *risks(one, other))
 
 
-def _either(one: Part, other: Part) -> Part:
+def _either(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """OR; its right side is skipped where the left side is TRUE."""
     other = only_where(other, Call("invert", (Call("coalesce", (one.value, _FALSE)),)))
-    return Part(Call("or_kleene", (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call("or_kleene", (one.value, other.value)), "boolean", *risks(one, other))

@@ -14,7 +14,7 @@ ORDERED: Final = (*INTEGERS, "string", "date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
-class Part:
+class CompiledPart:
     """A compiled part of an expression. can_fail: some values are an error. fails_on_null: it can fail even for NULLs.
 
     needs: the columns such that it is NULL exactly if one of them is NULL; None if there are no such columns.
@@ -36,17 +36,17 @@ class OnlySpark(Exception):
     """A part that is left to Spark."""
 
 
-def constant(value: Any, type_: str) -> Part:
+def constant(value: Any, type_: str) -> CompiledPart:
     """A literal."""
-    return Part(Constant(value, type_), type_, needs=None if value is None else frozenset())
+    return CompiledPart(Constant(value, type_), type_, needs=None if value is None else frozenset())
 
 
-def whole(value: int) -> Part:
+def whole(value: int) -> CompiledPart:
     """An integer literal: an INT, or a BIGINT if it is too large for an INT."""
     return fitting(value, "int" if fits(value, "int") else "bigint")
 
 
-def fitting(value: int, type_: str) -> Part:
+def fitting(value: int, type_: str) -> CompiledPart:
     """An integer literal of a type. Raises OnlySpark if it does not fit: Spark then raises the error."""
     if not fits(value, type_):
         raise OnlySpark
@@ -59,7 +59,7 @@ def fits(value: int, type_: str) -> bool:
     return -half <= value < half
 
 
-def moment(text: str, type_: str) -> Part:
+def moment(text: str, type_: str) -> CompiledPart:
     """A literal date or timestamp in full format; the session's zone is UTC."""
     pattern = "%Y-%m-%d" if type_ == "date" else "%Y-%m-%d %H:%M:%S"
     try:
@@ -73,26 +73,26 @@ def moment(text: str, type_: str) -> Part:
     return constant(days if type_ == "date" else (days * 86_400 + seconds) * 1_000_000, type_)
 
 
-def of_type(part: Part, *types: str) -> Part:
+def of_type(part: CompiledPart, *types: str) -> CompiledPart:
     """The part, which must have one of these types. Raises OnlySpark."""
     if part.type not in types:
         raise OnlySpark
     return part
 
 
-def number(part: Part) -> Part:
+def number(part: CompiledPart) -> CompiledPart:
     """The part, which must be an integer and not a NULL literal. Raises OnlySpark."""
     if part.constant is not None and part.constant.value is None:
         raise OnlySpark
     return of_type(part, *INTEGERS)
 
 
-def as_boolean(part: Part) -> Part:
+def as_boolean(part: CompiledPart) -> CompiledPart:
     """The part as a condition."""
     return converted(part, "boolean") if part.type == "void" else of_type(part, "boolean")
 
 
-def common(parts: Sequence[Part]) -> str:
+def common(parts: Sequence[CompiledPart]) -> str:
     """The common type of parts: the widest integer; NULL fits any type. Raises OnlySpark for other conversions."""
     types = {part.type for part in parts} - {"void"}
     if types and types <= set(INTEGERS):
@@ -102,7 +102,7 @@ def common(parts: Sequence[Part]) -> str:
     return next(iter(types), "void")
 
 
-def alike(one: Part, other: Part) -> tuple[Part, Part, str]:
+def alike(one: CompiledPart, other: CompiledPart) -> tuple[CompiledPart, CompiledPart, str]:
     """Two parts converted to their common type."""
     type_ = common([one, other])
     if type_ == "void":
@@ -110,26 +110,26 @@ def alike(one: Part, other: Part) -> tuple[Part, Part, str]:
     return converted(one, type_), converted(other, type_), type_
 
 
-def compared(function: str, one: Part, other: Part) -> Part:
+def compared(function: str, one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """A comparison, by the name of Arrow's function."""
     one, other, type_ = alike(one, other)
     if type_ not in ORDERED and not (type_ == "boolean" and function in ("equal", "not_equal")):
         raise OnlySpark
     other = where_not_null(one, other)
-    return Part(Call(function, (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call(function, (one.value, other.value)), "boolean", *risks(one, other))
 
 
-def risks(*parts: Part) -> tuple[bool, bool]:
+def risks(*parts: CompiledPart) -> tuple[bool, bool]:
     """can_fail and fails_on_null of a part that consists of these parts."""
     return any(part.can_fail for part in parts), any(part.fails_on_null for part in parts)
 
 
-def failing(part: Part) -> Part:
+def failing(part: CompiledPart) -> CompiledPart:
     """A part whose last operation can fail. It can fail for NULL unless a NULL in its columns makes it NULL."""
     return replace(part, can_fail=True, fails_on_null=part.fails_on_null or not part.needs)
 
 
-def only_where(part: Part, test: Vector) -> Part:
+def only_where(part: CompiledPart, test: Vector) -> CompiledPart:
     """The part, restricted to fail only where a test is true; elsewhere its value does not matter."""
     if not part.can_fail:
         return part
@@ -138,14 +138,14 @@ def only_where(part: Part, test: Vector) -> Part:
     return replace(part, value=OnlyWhere(part.value, test))
 
 
-def where_not_null(one: Part, other: Part) -> Part:
+def where_not_null(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """The right side of an operation, which Spark skips where the left side is NULL."""
     is_never_null = one.constant is not None and one.constant.value is not None
     is_null_alike = one.needs is not None and one.needs == other.needs and len(one.needs) == 1
     return other if is_never_null or is_null_alike else only_where(other, Call("is_valid", (one.value,)))
 
 
-def converted(part: Part, type_: str) -> Part:
+def converted(part: CompiledPart, type_: str) -> CompiledPart:
     """A part cast to a type, if the cast is exact or an error. Raises OnlySpark for other casts."""
     if part.type == type_:
         return part

@@ -19,7 +19,16 @@ from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import Advanced, Chunk, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
 from engine.joins.columnar_lives import Lives, identities, lives, lives_of_inserts
-from engine.joins.columnar_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
+from engine.joins.columnar_rows import (
+    NOBODY,
+    NumberedRows,
+    accumulating,
+    can_match,
+    emitted,
+    pair_kinds,
+    side_fields,
+    turned,
+)
 from engine.joins.sides import JoinKind, JoinSide
 from engine.model.timeline import Timeline
 
@@ -48,13 +57,13 @@ class Pairs(NamedTuple):
     ordinals: Longs
 
 
-class Meeting:
+class ManyPartners:
     """The rows of both sides when a record arrives. is_void: it retracts a row that does not exist.
 
     turns: it adds its side's first row, or removes the last one. met: the number of rows on the other side.
     """
 
-    def __init__(self, chunk: Chunk, rows: Rows, specs: tuple[JoinSide, JoinSide]) -> None:
+    def __init__(self, chunk: Chunk, rows: NumberedRows, specs: tuple[JoinSide, JoinSide]) -> None:
         self.chunk, self.rows, self.specs = chunk, rows, specs
         records = chunk.records
         self.accumulates = accumulating(records)
@@ -147,20 +156,20 @@ class ManyJoin:
         """The side of a row, and the columns of both sides; those of the other one are NULL."""
         return self._schema
 
-    def state(self, meeting: Meeting) -> pa.RecordBatch:
+    def state(self, partners: ManyPartners) -> pa.RecordBatch:
         """The rows left after the last record, in order of arrival."""
         kept = []
-        for side in meeting.sides:
+        for side in partners.sides:
             stays = np.flatnonzero(side.stays)
             kept.append(stays[np.lexsort((side.entries[stays], side.groups[stays]))])
-        groups = np.concatenate([side.groups[rows] for side, rows in zip(meeting.sides, kept, strict=True)])
+        groups = np.concatenate([side.groups[rows] for side, rows in zip(partners.sides, kept, strict=True)])
         ports = np.repeat(np.arange(2, dtype=np.int8), list(map(len, kept)))
         by_group = np.argsort(groups, kind="stable")
         columns: list[pa.Array] = [pa.array(ports[by_group])]
-        for port, (side, rows) in enumerate(zip(meeting.sides, kept, strict=True)):
+        for port, (side, rows) in enumerate(zip(partners.sides, kept, strict=True)):
             numbers = np.full(len(groups), NOBODY, np.int64)
             numbers[ports == port] = side.rows[rows]
-            columns += meeting.rows.take(port, numbers[by_group])
+            columns += partners.rows.take(port, numbers[by_group])
         return state_batch(self._schema, groups[by_group], columns)
 
 
@@ -169,13 +178,13 @@ class ManyPairingJoin(ManyJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the rows of the other side; their padding is removed before it, or added after it."""
-        records, meeting = chunk.records, Meeting(chunk, Rows(chunk), self.specs)
-        is_right, accumulates = meeting.is_right, meeting.accumulates
+        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs)
+        is_right, accumulates = partners.is_right, partners.accumulates
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
-        pads_other = meeting.turns & np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
+        pads_other = partners.turns & np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
         kinds = pair_kinds(self.kind, records.kinds, accumulates, keeps)
-        alone = np.flatnonzero(~meeting.is_void & keeps & (meeting.met == 0))
-        left, right = (meeting.pairs(port, ~meeting.is_void) for port in (0, 1))
+        alone = np.flatnonzero(~partners.is_void & keeps & (partners.met == 0))
+        left, right = (partners.pairs(port, ~partners.is_void) for port in (0, 1))
         pairs = Pairs(*(np.concatenate(both) for both in zip(left, right, strict=True)))
         padded = np.flatnonzero(pads_other[pairs.places])
         ordinals = np.where(pads_other[pairs.places], 2 * pairs.ordinals, pairs.ordinals)
@@ -191,9 +200,9 @@ class ManyPairingJoin(ManyJoin):
             places,
             np.concatenate((np.zeros(len(alone), np.int64), ordinals, padding)),
             (kinds[alone], kinds[pairs.places], turned(accumulates[pairs.places[padded]])),
-            (*meeting.rows.take(0, lefts), *meeting.rows.take(1, rights)),
+            (*partners.rows.take(0, lefts), *partners.rows.take(1, rights)),
         )
-        return Advanced(out, self.state(meeting))
+        return Advanced(out, self.state(partners))
 
 
 class ManySemiAntiJoin(ManyJoin):
@@ -201,16 +210,16 @@ class ManySemiAntiJoin(ManyJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """The partners of a left row decide; the first right row, or the end of the last, affects all left rows."""
-        records, meeting = chunk.records, Meeting(chunk, Rows(chunk), self.specs)
+        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs)
         is_anti = self.kind is JoinKind.ANTI
-        own = np.flatnonzero(~meeting.is_void & ~meeting.is_right & ((meeting.met > 0) != is_anti))
-        pairs = meeting.pairs(1, meeting.turns)
-        kinds = turned(meeting.accumulates[pairs.places]) if is_anti else records.kinds[pairs.places]
+        own = np.flatnonzero(~partners.is_void & ~partners.is_right & ((partners.met > 0) != is_anti))
+        pairs = partners.pairs(1, partners.turns)
+        kinds = turned(partners.accumulates[pairs.places]) if is_anti else records.kinds[pairs.places]
         out = emitted(
             records,
             np.concatenate((own, pairs.places)),
             np.concatenate((np.zeros(len(own), np.int64), pairs.ordinals)),
             (records.kinds[own], kinds),
-            meeting.rows.take(0, np.concatenate((own, pairs.rows))),
+            partners.rows.take(0, np.concatenate((own, pairs.rows))),
         )
-        return Advanced(out, self.state(meeting))
+        return Advanced(out, self.state(partners))

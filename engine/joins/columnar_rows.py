@@ -23,7 +23,7 @@ NOBODY: Final = -1
 """The number that stands for no row."""
 
 
-class Rows:
+class NumberedRows:
     """The rows of both sides by their number."""
 
     def __init__(self, chunk: Chunk) -> None:
@@ -39,7 +39,7 @@ class Rows:
 
 
 def side_fields(layout: Layout, port: int) -> list[pa.Field]:
-    """The columns of a side in the state, where `Rows` finds them."""
+    """The columns of a side in the state, where `NumberedRows` finds them."""
     return [pa.field(_name(PORTS[port], at), type_) for at, type_ in enumerate(layout.values[port])]
 
 

@@ -18,12 +18,21 @@ from engine.columnar.columns import flags
 from engine.columnar.runs import Flags, Runs, last_place, shifted
 from engine.contract.columnar_kernel import Advanced, Chunk, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
-from engine.joins.columnar_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
+from engine.joins.columnar_rows import (
+    NOBODY,
+    NumberedRows,
+    accumulating,
+    can_match,
+    emitted,
+    pair_kinds,
+    side_fields,
+    turned,
+)
 from engine.joins.sides import PORTS, JoinKind
 from engine.model.timeline import Timeline
 
 
-class Meeting(NamedTuple):
+class UniquePartners(NamedTuple):
     """The rows of both sides before each record of a chunk, by number: records by index, then the rows of the state.
 
     has_own: its own side has a row. partner: the other side's row. is_void: it retracts a row that does not exist.
@@ -39,7 +48,7 @@ class Meeting(NamedTuple):
     right: Longs
 
 
-def meet(chunk: Chunk) -> Meeting:
+def unique_partners(chunk: Chunk) -> UniquePartners:
     """Find the rows of both sides for all records of a chunk."""
     records = chunk.records
     runs = Runs.of(records.groups)
@@ -62,7 +71,7 @@ def meet(chunk: Chunk) -> Meeting:
     has_own = np.where(is_right, before[1], before[0]) != NOBODY
     # A record does not change the other side: its row is the same before and after the record.
     partner = np.where(is_right, after[0], after[1])
-    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
+    return UniquePartners(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
 
 
 def _kept(chunk: Chunk, port: int) -> Longs:
@@ -89,11 +98,11 @@ class UniqueJoin:
         """Of each side whether its row is there, and the row."""
         return self._schema
 
-    def state(self, meeting: Meeting, rows: Rows) -> pa.RecordBatch:
+    def state(self, partners: UniquePartners, rows: NumberedRows) -> pa.RecordBatch:
         """The rows after the last record."""
-        groups = np.flatnonzero((meeting.left != NOBODY) | (meeting.right != NOBODY))
+        groups = np.flatnonzero((partners.left != NOBODY) | (partners.right != NOBODY))
         columns: list[pa.Array] = []
-        for port, in_the_end in enumerate((meeting.left[groups], meeting.right[groups])):
+        for port, in_the_end in enumerate((partners.left[groups], partners.right[groups])):
             columns += [pa.array(in_the_end != NOBODY), *rows.take(port, in_the_end)]
         return state_batch(self._schema, groups, columns)
 
@@ -103,21 +112,21 @@ class UniquePairingJoin(UniqueJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the row of the other side, whose padding is removed before it or added after it."""
-        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
-        accumulates, is_right = meeting.accumulates, meeting.is_right
+        records, partners, rows = chunk.records, unique_partners(chunk), NumberedRows(chunk)
+        accumulates, is_right = partners.accumulates, partners.is_right
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
         keeps_other = np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
-        is_met = meeting.partner != NOBODY
-        goes_out = ~meeting.is_void & (is_met | keeps)
-        pads_other = ~meeting.is_void & is_met & keeps_other & ~(accumulates & meeting.has_own)
+        is_met = partners.partner != NOBODY
+        goes_out = ~partners.is_void & (is_met | keeps)
+        pads_other = ~partners.is_void & is_met & keeps_other & ~(accumulates & partners.has_own)
         kinds = pair_kinds(self.kind, records.kinds, accumulates, keeps)
         own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
         # An added row follows the removal of its partner's padded row; a retracted row precedes its return.
         ordinals = np.concatenate(((pads_other & accumulates)[own], ~accumulates[other])).astype(np.int8)
         places = np.concatenate((own, other))
         mine = np.concatenate((own, np.full(len(other), NOBODY)))
-        lefts = np.where(is_right[places], meeting.partner[places], mine)
-        rights = np.where(is_right[places], mine, meeting.partner[places])
+        lefts = np.where(is_right[places], partners.partner[places], mine)
+        rights = np.where(is_right[places], mine, partners.partner[places])
         out = emitted(
             records,
             places,
@@ -125,7 +134,7 @@ class UniquePairingJoin(UniqueJoin):
             (kinds[own], turned(accumulates[other])),
             (*rows.take(0, lefts), *rows.take(1, rights)),
         )
-        return Advanced(out, self.state(meeting, rows))
+        return Advanced(out, self.state(partners, rows))
 
 
 class UniqueSemiAntiJoin(UniqueJoin):
@@ -133,15 +142,15 @@ class UniqueSemiAntiJoin(UniqueJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """The partner of a left row decides; adding or removing a right row affects the left row."""
-        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
+        records, partners, rows = chunk.records, unique_partners(chunk), NumberedRows(chunk)
         is_anti = self.kind is JoinKind.ANTI
-        is_met = meeting.partner != NOBODY
-        turns = is_met & ~(meeting.accumulates & meeting.has_own)
-        places = np.flatnonzero(~meeting.is_void & np.where(meeting.is_right, turns, is_met != is_anti))
-        is_right = meeting.is_right[places]
+        is_met = partners.partner != NOBODY
+        turns = is_met & ~(partners.accumulates & partners.has_own)
+        places = np.flatnonzero(~partners.is_void & np.where(partners.is_right, turns, is_met != is_anti))
+        is_right = partners.is_right[places]
         kinds = records.kinds[places]
         if is_anti:
-            kinds = np.where(is_right, turned(meeting.accumulates[places]), kinds)
-        row = np.where(is_right, meeting.partner[places], places)
+            kinds = np.where(is_right, turned(partners.accumulates[places]), kinds)
+        row = np.where(is_right, partners.partner[places], places)
         out = emitted(records, places, 0, (kinds,), rows.take(0, row))
-        return Advanced(out, self.state(meeting, rows))
+        return Advanced(out, self.state(partners, rows))

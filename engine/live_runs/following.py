@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION, SEQ, STEP
-from engine.contract.recorder import EdgeInfo, EpochOutput, HandingOn, Recorder
+from engine.contract.recorder import EdgeInfo, EpochOutput, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
@@ -18,7 +18,7 @@ from engine.spark.workspace import Workspace
 _SHOWN_AT_ONCE: Final = 10_000
 
 
-class Following(HandingOn):
+class PrintingRecorder(ForwardingRecorder):
     """A recorder that shows an edge's records of each epoch as soon as they are stored.
 
     form: "jsonl", or "table", with the column widths of the first records that are shown at once.

@@ -30,7 +30,7 @@ _UNITS_MS: Final = {
 _TOO_LONG_MS: Final = 1 << 60
 
 
-class Value(Enum):
+class ValueKind(Enum):
     """The kind of an option's value, as error messages name it."""
 
     SWITCH = "true or false"
@@ -46,7 +46,7 @@ class Option:
     name: str
     title: str
     description: str
-    value: Value
+    value: ValueKind
     default: str
 
 
@@ -54,59 +54,63 @@ MINI_BATCH: Final = Option(
     "table.exec.mini-batch.enabled",
     "Mini-batch",
     "Fold the records of a bundle first, so that each key emits once per bundle.",
-    Value.SWITCH,
+    ValueKind.SWITCH,
     "false",
 )
 BUNDLE_SIZE: Final = Option(
-    "table.exec.mini-batch.size", "Bundle size", "The number of records after which a bundle ends.", Value.NUMBER, "-1"
+    "table.exec.mini-batch.size",
+    "Bundle size",
+    "The number of records after which a bundle ends.",
+    ValueKind.NUMBER,
+    "-1",
 )
 LATENCY: Final = Option(
     "table.exec.mini-batch.allow-latency",
     "Allowed latency",
     "Flink also ends a bundle after this time. Here no real time passes; watermarks advance in steps of this length.",
-    Value.TIME,
+    ValueKind.TIME,
     "0 ms",
 )
 COMPACT: Final = Option(
     "table.exec.deduplicate.mini-batch.compact-changes-enabled",
     "Compact the changes of a bundle",
     "Deduplication by event time emits only the last change of a key in a bundle.",
-    Value.SWITCH,
+    ValueKind.SWITCH,
     "false",
 )
 PHASES: Final = Option(
     "table.optimizer.agg-phase-strategy",
     "Aggregation in phases",
     "Whether a bundle is first folded per key, before the bundles that emit are counted.",
-    Value.PHASES,
+    ValueKind.PHASES,
     "AUTO",
 )
 STATE_TTL: Final = Option(
     "table.exec.state.ttl",
     "State TTL",
     "Above zero, state may have expired, so operators also emit results that did not change.",
-    Value.TIME,
+    ValueKind.TIME,
     "0 ms",
 )
 SENSITIVE: Final = Option(
     "table.exec.deduplicate.insert-update-after-sensitive-enabled",
     "Tell +I from +U",
     "Off: deduplication emits the first row of a key as +U where no consumer needs -U.",
-    Value.SWITCH,
+    ValueKind.SWITCH,
     "true",
 )
 DUPLICATES: Final = Option(
     "table.exec.source.cdc-events-duplicate",
     "The source may repeat events",
     "A changelog with a primary key is normalised, so that an event that arrives twice counts once.",
-    Value.SWITCH,
+    ValueKind.SWITCH,
     "false",
 )
 CLEAN_UP: Final = Option(
     "table.exec.interval-join.min-cleanup-interval",
     "Clean-up of interval joins",
     "Interval joins keep rows for this much longer in event time, so they also pad them later.",
-    Value.TIME,
+    ValueKind.TIME,
     "0 ms",
 )
 IDLE_TIMEOUT: Final = Option(
@@ -114,14 +118,14 @@ IDLE_TIMEOUT: Final = Option(
     "Idle timeout",
     "In a live run, a source without records for this long no longer holds back the watermark, until its next record. "
     "0: it always does.",
-    Value.TIME,
+    ValueKind.TIME,
     "0 ms",
 )
 RETRACTION: Final = Option(
     "changelog-studio.retraction",
     "Retraction",
     "Off: nothing is ever retracted, which gives wrong results. Shows what retraction is for. Not an option of Flink.",
-    Value.SWITCH,
+    ValueKind.SWITCH,
     "true",
 )
 OPTIONS: Final = {
@@ -254,16 +258,16 @@ def _text(options: Mapping[str, str], option: Option) -> str:
     return options.get(option.name, option.default).strip().lower()
 
 
-def _is_right(value: Value, text: str) -> bool:
+def _is_right(value: ValueKind, text: str) -> bool:
     text = text.strip().lower()
     match value:
-        case Value.SWITCH:
+        case ValueKind.SWITCH:
             return text in ("true", "false")
-        case Value.NUMBER:
+        case ValueKind.NUMBER:
             return re.fullmatch(r"-1|[1-9]\d{0,17}", text) is not None
-        case Value.TIME:
+        case ValueKind.TIME:
             return milliseconds(text) is not None
-        case Value.PHASES:
+        case ValueKind.PHASES:
             return text in ("auto", "one_phase", "two_phase")
 
 

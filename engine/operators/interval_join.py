@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LATE = "no row could match it any more when it arrived"
 
 
-class Kept:
+class WaitingRows:
     """The rows of one side that may still match.
 
     wait_ms: by how much a partner's time may be later than the row's. clean_up_ms: how much longer rows are kept.
@@ -90,8 +90,8 @@ class IntervalJoinKernel(Kernel):
         clean_up_ms: int = 0,
     ) -> None:
         self.sides = (
-            Kept(-lower_ms, kind.keeps_left, clean_up_ms),
-            Kept(upper_ms, kind.keeps_right, clean_up_ms),
+            WaitingRows(-lower_ms, kind.keeps_left, clean_up_ms),
+            WaitingRows(upper_ms, kind.keeps_right, clean_up_ms),
         )
         self.nulls = tuple((None,) * width for width in widths)
         self.matches = matches() if matches is not None else None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Held:
+class SideRow:
     """A row of one side: its number of copies and of partners. code: its sort code, once computed."""
 
     __slots__ = ("code", "count", "partners", "row")
@@ -68,10 +68,10 @@ class SideRows:
 
     def begin(self, held: Iterable[tuple[Any, tuple[Row, int, int]]]) -> None:
         """Restore the rows of a key."""
-        self.held = {place: Held(*row) for place, row in held}
-        self.ordered: list[Held] | None = None
+        self.held = {place: SideRow(*row) for place, row in held}
+        self.ordered: list[SideRow] | None = None
 
-    def in_order(self) -> Iterable[Held]:
+    def in_order(self) -> Iterable[SideRow]:
         """The rows in the order in which they are joined. The order is computed once there are two rows."""
         if self.encode is None or len(self.held) < 2:
             return self.held.values()
@@ -86,7 +86,7 @@ class SideRows:
         place = self._place(row)
         held = self.held.get(place)
         if held is None:
-            held = self.held[place] = Held(row, 1, partners)
+            held = self.held[place] = SideRow(row, 1, partners)
             if self.ordered is not None:
                 held.code = self._encoded(row)
                 insort(self.ordered, held, key=_code)
@@ -156,7 +156,7 @@ class JoinKernel(Kernel):
             tables.append(state_table(f"{PORTS[port].capitalize()} rows", columns, rows, note))
         return tuple(tables)
 
-    def partners(self, row: Row, port: int) -> Iterator[Held]:
+    def partners(self, row: Row, port: int) -> Iterator[SideRow]:
         """The rows of the other side that match this row."""
         if not self.can_match:
             return
@@ -262,7 +262,7 @@ class SemiAntiJoin(JoinKernel):
                 if held.partners == 0:
                     self._emit(INSERT if self.is_anti else kind, held, out)
 
-    def _emit(self, kind: int, held: Held, out: Output) -> None:
+    def _emit(self, kind: int, held: SideRow, out: Output) -> None:
         for _ in range(held.count):
             out.emit(kind, held.row)
 

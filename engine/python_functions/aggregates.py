@@ -12,12 +12,12 @@ from typing import Any
 
 from engine.model.schema import arrow_type
 from engine.python_functions.containers import Unkept, as_plain, from_plain
-from engine.python_functions.loading import FunctionFailed, Kept, fail, loaded, raised, unfitting
+from engine.python_functions.loading import FunctionFailed, LoadedCode, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import opened
 from engine.python_functions.values import WRONG, argument_in, result_in
 
 
-class Held:
+class LiveAccumulator:
     """An accumulator that is pickled as plain values."""
 
     __slots__ = ("value",)
@@ -33,13 +33,13 @@ class Held:
             raise FunctionFailed(message) from error
 
 
-Slot = Held | tuple[Any] | None
+Slot = LiveAccumulator | tuple[Any] | None
 """The state of a group: an accumulator, an accumulator as plain values, or none yet."""
 
 
 def taken_up(slot: Slot) -> Any:
     """The accumulator in a slot; None if there is none."""
-    return slot.value if isinstance(slot, Held) else None if slot is None else from_plain(slot[0])
+    return slot.value if isinstance(slot, LiveAccumulator) else None if slot is None else from_plain(slot[0])
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class PythonAggregate:
     function: str
     type: str
     arguments: tuple[str, ...]
-    _kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+    _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False)
 
-    def accumulate(self, slot: Slot, value: Any) -> Held:
+    def accumulate(self, slot: Slot, value: Any) -> LiveAccumulator:
         """The slot with one more value. For several arguments the value is a tuple. Raises FunctionFailed."""
         held = self._held(slot)
         self._call("accumulate", held, value)
         return held
 
-    def retract(self, slot: Slot, value: Any) -> Held:
+    def retract(self, slot: Slot, value: Any) -> LiveAccumulator:
         """The slot with a value retracted. Raises FunctionFailed."""
         held = self._held(slot)
         self._call("retract", held, value)
@@ -97,14 +97,14 @@ class PythonAggregate:
         made: _Loaded = self._kept.once(lambda: _Loaded.of(self))
         return made
 
-    def _held(self, slot: Slot) -> Held:
-        if isinstance(slot, Held):
+    def _held(self, slot: Slot) -> LiveAccumulator:
+        if isinstance(slot, LiveAccumulator):
             return slot
         if slot is None:
-            return Held(self._run("create_accumulator", (), lambda made: made.create_accumulator()))
-        return Held(from_plain(slot[0]))
+            return LiveAccumulator(self._run("create_accumulator", (), lambda made: made.create_accumulator()))
+        return LiveAccumulator(from_plain(slot[0]))
 
-    def _call(self, method: str, held: Held, value: Any) -> None:
+    def _call(self, method: str, held: LiveAccumulator, value: Any) -> None:
         loaded_ = self._loaded
         given = loaded_.given(value)
         try:

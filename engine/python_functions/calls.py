@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.model.schema import arrow_type
-from engine.python_functions.loading import Kept, fail, loaded, raised, unfitting
+from engine.python_functions.loading import LoadedCode, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import evaluated
 from engine.python_functions.values import WRONG, arguments_of, results_of
 
@@ -27,7 +27,7 @@ class PythonCall:
     arguments: tuple[str, ...]
     type: str
     is_table: bool = False
-    _kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+    _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False)
 
     def on(self, arguments: Sequence[pa.Array], rows: int) -> pa.Array:
         """The results, one per record. arguments: columns with `rows` values. Raises FunctionFailed."""

@@ -18,14 +18,14 @@ class FunctionFailed(Exception):
     """A function raised an error or returned an invalid value; the message is one line."""
 
 
-class Kept:
+class LoadedCode:
     """The loaded code of a call in this process; it is not pickled."""
 
     def __init__(self) -> None:
         self.made: Any = None
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
+    def __reduce__(self) -> tuple[type[LoadedCode], tuple[()]]:
+        return LoadedCode, ()
 
     def once(self, make: Callable[[], Any]) -> Any:
         """The value, made on first access."""

@@ -18,7 +18,7 @@ from engine.ranking.sort_keys import SortKey
 BLOCK: Final = 256
 
 
-class Change(NamedTuple):
+class RankChange(NamedTuple):
     """An added or removed row. shift: by how many the ranks of all later groups change."""
 
     rank: int
@@ -68,7 +68,7 @@ class TiedRows:
                     yield rank, row
                 rank += 1 if self._dense else len(group)
 
-    def add(self, key: SortKey, row: Row) -> Change:
+    def add(self, key: SortKey, row: Row) -> RankChange:
         """Insert a row after those of the same key."""
         arrival = self._next
         self._next += 1
@@ -88,9 +88,9 @@ class TiedRows:
         rank = self._rank(at, place)
         if len(block.keys) > 2 * BLOCK:
             self._split(at)
-        return Change(rank, shift, row)
+        return RankChange(rank, shift, row)
 
-    def remove(self, row: Row) -> Change | None:
+    def remove(self, row: Row) -> RankChange | None:
         """Remove the first row with this content. Returns None if there is none."""
         arrivals = self._arrivals.get(identity(row))
         if arrivals is None:
@@ -110,7 +110,7 @@ class TiedRows:
             del block.keys[place], block.groups[place]
             if not block.keys:
                 del self._blocks[at]
-        return Change(rank, shift, stored)
+        return RankChange(rank, shift, stored)
 
     def behind(self, key: SortKey) -> Iterator[tuple[int, Collection[Row]]]:
         """The groups after a key, each with its rank."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.aggregates.columnar_calls import parts_of
-from engine.aggregates.columnar_parts import Extreme, Found, Number, Part, Sum
+from engine.aggregates.columnar_parts import ColumnarPart, Extreme, Found, Number, Sum
 from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import from_longs, longs
 from engine.columnar.runs import Flags, Runs, running_least, running_most, running_sum
@@ -86,19 +86,21 @@ class WindowParts:
         return tuple(from_longs(values, type_, there) for (values, there), type_ in read)
 
 
-def _merge(part: Part) -> np.ufunc:
+def _merge(part: ColumnarPart) -> np.ufunc:
     if isinstance(part, Extreme):
         return np.maximum if part.largest else np.minimum
     return np.add
 
 
-def _running(part: Part) -> Callable[[Runs, Longs], Longs]:
+def _running(part: ColumnarPart) -> Callable[[Runs, Longs], Longs]:
     if isinstance(part, Extreme):
         return running_most if part.largest else running_least
     return running_sum
 
 
-def _of_runs(part: Part, runs: Runs, row: Sequence[pa.Array], counted: Flags | None, signs: Longs | None) -> Longs:
+def _of_runs(
+    part: ColumnarPart, runs: Runs, row: Sequence[pa.Array], counted: Flags | None, signs: Longs | None
+) -> Longs:
     """counted: the records that count; None: all."""
     if not len(runs):
         return np.zeros(0, np.int64)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.aggregates.state import Kept
+from engine.aggregates.state import AccumulatorSlot
 from engine.contract.described import Description, Names, instant, state_table
 from engine.model.row import Row
 
 
 def windows(
-    open_: Sequence[tuple[int, int, Sequence[Any]]], kept: Sequence[Kept], names: Names, what: str
+    open_: Sequence[tuple[int, int, Sequence[Any]]], kept: Sequence[AccumulatorSlot], names: Names, what: str
 ) -> Description:
     """A line per (start ms, end ms, accumulator). what: window, slice or session."""
     if not open_:

@@ -28,7 +28,7 @@ from typing import Any
 from engine.contract.live import Begun, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
 from engine.contract.stream import Taken
-from engine.live_runs.following import Following
+from engine.live_runs.following import PrintingRecorder
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.reading.paced import Paced
@@ -61,7 +61,7 @@ class Epochs:
         self.kept.append((time.monotonic() - self.began, output.last_seq, self.due))
 
 
-class Timed(Following):
+class Timed(PrintingRecorder):
     """A recorder that notes the commits of epochs, and prints nothing."""
 
     epochs: Epochs

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, held, never_retracted
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, held, never_retracted
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.model.schema import INTEGER_BITS
 
 
-def _bits(slot: int) -> Part:
+def _bits(slot: int) -> AccumulatorPart:
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot] = value if acc[slot] is None else acc[slot] | value
 
@@ -19,10 +19,10 @@ def _bits(slot: int) -> Part:
         if other[slot] is not None:
             accumulate(acc, other[slot])
 
-    return Part(accumulate, never_retracted, merge)
+    return AccumulatorPart(accumulate, never_retracted, merge)
 
 
-_BITS: Final = Slots("bits", (None,), _bits, (Word("bits that are set"),))
+_BITS: Final = Slots("bits", (None,), _bits, (SlotWords("bits that are set"),))
 
 
 class BitOr(AggregateFunction):

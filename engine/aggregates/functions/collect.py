@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, distinct_key, distinct_value
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, distinct_key, distinct_value
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 
 
-def _tallying(slot: int, has_floats: bool) -> Part:
+def _tallying(slot: int, has_floats: bool) -> AccumulatorPart:
     def add(counts: dict[Any, int], key: Any, times: int) -> None:
         after = counts.get(key, 0) + times
         if after:
@@ -30,7 +30,7 @@ def _tallying(slot: int, has_floats: bool) -> Part:
         for key, times in other[slot].items():
             add(acc[slot], key, times)
 
-    return Part(
+    return AccumulatorPart(
         lambda acc, value: add(acc[slot], key_of(value), 1),
         lambda acc, value: add(acc[slot], key_of(value), -1),
         merge,
@@ -58,7 +58,7 @@ class Collect(AggregateFunction):
         return argument
 
     def keeps(self, values: Values) -> Slots:
-        words = (Word("values and how often", is_value=True, read=_by_value if values.has_floats else dict),)
+        words = (SlotWords("values and how often", is_value=True, read=_by_value if values.has_floats else dict),)
         return Slots("counts", (dict,), partial(_tallying, has_floats=values.has_floats), words)
 
     def reader(self, values: Values, slot: int) -> Reader:

@@ -9,14 +9,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, distinct_key, distinct_value, held, never_retracted
+from engine.aggregates.accumulator_parts import (
+    Acc,
+    AccumulatorPart,
+    Slots,
+    distinct_key,
+    distinct_value,
+    held,
+    never_retracted,
+)
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.sorted_blocks import insert, remove
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 
 
-def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
+def _first_or_last(slot: int, clock: list[Any], last: bool) -> AccumulatorPart:
     """The first or last value of an input that never retracts; the next slot holds its position."""
     when = slot + 1
 
@@ -29,10 +37,10 @@ def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
         if other[slot] is not None and (acc[slot] is None or (other[when] > acc[when]) == last):
             acc[slot], acc[when] = other[slot], other[when]
 
-    return Part(accumulate, never_retracted, merge)
+    return AccumulatorPart(accumulate, never_retracted, merge)
 
 
-def _arrivals(slot: int, clock: list[Any], has_floats: bool) -> Part:
+def _arrivals(slot: int, clock: list[Any], has_floats: bool) -> AccumulatorPart:
     """The positions of each value; the next slot holds sorted (position, value). The oldest copy is retracted first.
 
     Values are held as keys that equal themselves.
@@ -62,7 +70,7 @@ def _arrivals(slot: int, clock: list[Any], has_floats: bool) -> Part:
             for when in times:
                 insert(acc[blocks], (when, key))
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]], has_floats: bool) -> list[Any]:
@@ -84,12 +92,12 @@ class _ByArrival(AggregateFunction):
     def keeps(self, values: Values) -> Slots:
         if values.retracting:
             floats = values.has_floats
-            words = (Word("values by arrival", 1, is_value=True, read=partial(_in_order, has_floats=floats)),)
+            words = (SlotWords("values by arrival", 1, is_value=True, read=partial(_in_order, has_floats=floats)),)
             part = partial(_arrivals, clock=values.clock, has_floats=floats)
             return Slots("arrivals", (dict, list), part, words)
         which = "last" if self.last else "first"
         part = partial(_first_or_last, clock=values.clock, last=self.last)
-        return Slots(which, (None, None), part, (Word(which, is_value=True),))
+        return Slots(which, (None, None), part, (SlotWords(which, is_value=True),))
 
     def reader(self, values: Values, slot: int) -> Reader:
         if not values.retracting:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, never_retracted
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, never_retracted
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 
 
-def _last(slot: int, many: int) -> Part:
+def _last(slot: int, many: int) -> AccumulatorPart:
     """The last `many` values, the oldest first."""
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -24,7 +24,7 @@ def _last(slot: int, many: int) -> Part:
     def merge(acc: Acc, other: Acc) -> None:
         raise AssertionError(other)
 
-    return Part(accumulate, never_retracted, merge)
+    return AccumulatorPart(accumulate, never_retracted, merge)
 
 
 class Lag(AggregateFunction):
@@ -40,7 +40,9 @@ class Lag(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         many = values.offset + 1
-        return Slots(f"last {many}", (list,), partial(_last, many=many), (Word(f"last {many} values", is_value=True),))
+        return Slots(
+            f"last {many}", (list,), partial(_last, many=many), (SlotWords(f"last {many} values", is_value=True),)
+        )
 
     def reader(self, values: Values, slot: int) -> Reader:
         many = values.offset + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, end_of, held, sorted_values
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, end_of, held, sorted_values
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import TIMES, Extreme, Keep, Read, column
 from engine.aggregates.function import (
@@ -20,7 +20,7 @@ from engine.aggregates.function import (
     Values,
     comparable_needed,
 )
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.contract.derived import Monotonicity
 from engine.model.schema import INTEGER_BITS
 
@@ -29,7 +29,7 @@ def _ignore(acc: Acc, value: Any) -> None:
     """The retraction for a monotonic argument: a better value replaces the retracted one."""
 
 
-def _smallest(slot: int) -> Part:
+def _smallest(slot: int) -> AccumulatorPart:
     def accumulate(acc: Acc, value: Any) -> None:
         least = acc[slot]
         if least is None or value < least:
@@ -39,10 +39,10 @@ def _smallest(slot: int) -> Part:
         if other[slot] is not None:
             accumulate(acc, other[slot])
 
-    return Part(accumulate, _ignore, merge)
+    return AccumulatorPart(accumulate, _ignore, merge)
 
 
-def _largest(slot: int) -> Part:
+def _largest(slot: int) -> AccumulatorPart:
     def accumulate(acc: Acc, value: Any) -> None:
         most = acc[slot]
         if most is None or value > most:
@@ -52,11 +52,11 @@ def _largest(slot: int) -> Part:
         if other[slot] is not None:
             accumulate(acc, other[slot])
 
-    return Part(accumulate, _ignore, merge)
+    return AccumulatorPart(accumulate, _ignore, merge)
 
 
-_SMALLEST: Final = Slots("smallest", (None,), _smallest, (Word("smallest", is_value=True),))
-_LARGEST: Final = Slots("largest", (None,), _largest, (Word("largest", is_value=True),))
+_SMALLEST: Final = Slots("smallest", (None,), _smallest, (SlotWords("smallest", is_value=True),))
+_LARGEST: Final = Slots("largest", (None,), _largest, (SlotWords("largest", is_value=True),))
 
 
 class _Columns(ColumnarFunction):

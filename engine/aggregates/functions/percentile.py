@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots, ordered, unordered
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, ordered, unordered
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.model.row_types import is_row
 from engine.model.schema import is_numeric
 
 _Counts = Mapping[tuple[bool, float], int]
 
 
-def _counting(slot: int, *, with_frequency: bool) -> Part:
+def _counting(slot: int, *, with_frequency: bool) -> AccumulatorPart:
     """The count of each value, as a DOUBLE. With a frequency, a value is a pair of both."""
 
     def add(acc: Acc, key: tuple[bool, float], times: int) -> None:
@@ -43,7 +43,7 @@ def _counting(slot: int, *, with_frequency: bool) -> Part:
         for key, times in other[slot].items():
             add(acc, key, times)
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 def _in_order(counts: _Counts) -> Mapping[float, int]:
@@ -88,7 +88,7 @@ class Percentile(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         with_frequency = is_row(values.type)
-        words = (Word("values and how often", read=_in_order),)
+        words = (SlotWords("values and how often", read=_in_order),)
         name = "weighted values" if with_frequency else "counted values"
         return Slots(name, (dict,), partial(_counting, with_frequency=with_frequency), words)
 

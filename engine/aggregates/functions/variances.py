@@ -12,15 +12,15 @@ from ctypes import c_float
 from decimal import Decimal
 from typing import Any, ClassVar, Final
 
-from engine.aggregates.accumulator_parts import Acc, Part, Slots
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import NumericFunction, Reader, Values
 from engine.aggregates.rounding import rounded
-from engine.aggregates.state import Word
+from engine.aggregates.state import SlotWords
 from engine.model.schema import INTEGER_BITS, decimal_scale
 
 
-def _welford(slot: int) -> Part:
+def _welford(slot: int) -> AccumulatorPart:
     """Number, mean and sum of squared differences from the mean."""
     mean, m2 = slot + 1, slot + 2
 
@@ -59,14 +59,14 @@ def _welford(slot: int) -> Part:
         acc[mean] = acc[mean] + more / number * delta
         acc[slot] = number
 
-    return Part(accumulate, retract, merge)
+    return AccumulatorPart(accumulate, retract, merge)
 
 
 _WELFORD: Final = Slots(
     "welford",
     (0, 0.0, 0.0),
     _welford,
-    (Word("number"), Word("mean", 1), Word("squared differences", 2)),
+    (SlotWords("number"), SlotWords("mean", 1), SlotWords("squared differences", 2)),
 )
 
 

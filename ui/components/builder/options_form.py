@@ -16,7 +16,7 @@ from engine.model.options import (
     SENSITIVE,
     STATE_TTL,
     Option,
-    Value,
+    ValueKind,
     is_on,
 )
 from ui.builder.drafting import Drafting
@@ -51,11 +51,11 @@ def _field(drafting: Drafting, option: Option) -> None:
             drafting.edit(set_option(drafting.pipeline, option, new_text), redraw=option is MINI_BATCH)
 
     match option.value:
-        case Value.SWITCH:
+        case ValueKind.SWITCH:
             is_on = text.strip().lower() == "true"
             pending().draw(key, is_on, take)
             st.toggle(option.title, is_on, key=key, help=f"{option.description} Option: {option.name}.")
-        case Value.PHASES:
+        case ValueKind.PHASES:
             shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
             pending().draw(key, shown, take)
             st.selectbox(
@@ -65,6 +65,6 @@ def _field(drafting: Drafting, option: Option) -> None:
                 key=key,
                 help=f"{option.description} Option: {option.name}.",
             )
-        case Value.NUMBER | Value.TIME:
+        case ValueKind.NUMBER | ValueKind.TIME:
             pending().draw(key, text, take)
             st.text_input(option.title, text, key=key, help=f"{option.description} Option: {option.name}.")
