@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION, SEQ, STEP
-from engine.contract.recorder import EdgeInfo, EpochOutput, Recorder
+from engine.contract.recorder import EdgeInfo, EpochOutput, ForwardingRecorder, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace

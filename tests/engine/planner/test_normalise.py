@@ -43,6 +43,12 @@ def test_the_ids_above_a_source_with_the_longest_id_are_no_longer() -> None:
     assert [node.id for node in found.nodes][1:3] == ["t" * 95 + " used", "t" * 89 + " normalised"]
 
 
+def test_a_normaliser_is_called_like_no_other_node_in_any_case() -> None:
+    nodes = {"t": UPSERTS, "total": TOTAL, "T Normalised": CHANGELOG}
+    found = planned(pipeline_of("t -> total -> T Normalised", **nodes))
+    assert [node.id for node in found.nodes] == ["t", "t normalised 2", "total", "T Normalised"]
+
+
 def test_a_condition_above_the_source_becomes_the_normalisers_own() -> None:
     document = pipeline_of("t -> big -> out", t=UPSERTS, big=("filter", {"condition": "v > 10"}), out=UPSERT)
     found = planned(document)
