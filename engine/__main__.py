@@ -271,7 +271,7 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
 
 def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
     """Print the batch check of every sink and of every node that differs. Returns 1 if something differs."""
-    from engine.batch.checking import check
+    from engine.batch_check.check import check
 
     checked = check(planned, spark, output.recorded(planned))
     for node in checked.nodes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.batch.checking import Recorded
+from engine.batch_check.check import Recorded
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.operator import OUT
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches

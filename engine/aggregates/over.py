@@ -19,8 +19,8 @@ from typing import Any
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.state import accumulator
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.changelog import INSERT
 from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK

@@ -15,8 +15,8 @@ from typing import Any
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
 from engine.ranking.sort_keys import SortColumn, SortKey, sort_key_of

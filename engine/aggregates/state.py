@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.contract.described import Description, Names, state_table
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.row import Row
 
 Acc = Sequence[Any]

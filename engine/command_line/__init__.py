@@ -1,8 +1,9 @@
 """Parts of `python -m engine`, whose commands `engine/__main__.py` lists.
 
-live          the commands `run --live` and `resume`
-export        the command `export`
-edges         the edge that a command shows or writes
-interrupts    SIGINT and SIGTERM
-arguments     numbers and durations
+live                the commands `run --live` and `resume`
+export              the command `export`
+printing_recorder   the changelog of a live run, while it runs
+edges               the edge that a command shows or writes
+interrupts          SIGINT and SIGTERM
+arguments           numbers and durations
 """

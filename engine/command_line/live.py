@@ -11,11 +11,11 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.command_line.interrupts import heard
+from engine.command_line.printing_recorder import PrintingRecorder
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
-from engine.live_runs.following import PrintingRecorder
 from engine.live_runs.planning import plan_live
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan

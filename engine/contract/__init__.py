@@ -18,6 +18,6 @@ late_port         the second output for late records
 late_rule         when a record is late for an operator
 table_call        the call of a table function in SQL
 explanation       an explained plan
-described         the state of a key, for users
+state_in_words    the state of a key, for users
 meaning           why a record was emitted, in words
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from engine.model.changelog import INSERT_ONLY, ModifyKind, ModifyKinds
-from engine.model.combining import NOTHING, Above, holdbacks_of
+from engine.model.combined_watermark import NOTHING, Above, holdbacks_of
 from engine.model.schema import Schema
 
 Keys = frozenset[frozenset[str]]

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from engine.contract.late_rule import LateRule
 from engine.model.changelog import APPEND, UpdateKind
-from engine.model.combining import Above
+from engine.model.combined_watermark import Above
 from engine.model.schema import TimeUnit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from engine.contract.described import Description, Names
+from engine.contract.state_in_words import Description, Names
 from engine.model.position import ORDINALS, ordinal, timer
 from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK, Clock, Timeline

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.contract.described import Description, Names, instant, kept_row, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, instant, kept_row, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
 

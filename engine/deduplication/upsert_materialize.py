@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.model.row import Row
 

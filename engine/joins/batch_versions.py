@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.batch.rows import PUTS, comparable, first_of
+from engine.batch_check.rows import PUTS, comparable, first_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins.sides import JoinKind, joined

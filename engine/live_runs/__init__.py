@@ -1,6 +1,5 @@
 """Live runs as programs use them; how their records arrive is `engine/runtime/arrivals`, and `LIVE.md` explains both.
 
 planning              the plan of a live run, with types that later rows cannot change
-following             the changelog of a live run, while it runs
 external_resources    what a live run keeps outside of its files
 """

@@ -27,8 +27,8 @@ from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
-from engine.mini_batch.local import Bundles, flushes
-from engine.model.combining import combined_watermark
+from engine.mini_batch.bundles import Bundles, flushes
+from engine.model.combined_watermark import combined_watermark
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema, arrow_type

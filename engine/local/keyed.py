@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from engine.contract.described import Label
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
+from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
 from engine.local.values import Spark, plain_values, select
-from engine.mini_batch.local import KeyedRecord, unordered
+from engine.mini_batch.bundles import KeyedRecord, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema

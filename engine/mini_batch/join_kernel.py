@@ -9,8 +9,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.kernels import held_back
 from engine.model.changelog import INSERT, UPDATE_AFTER

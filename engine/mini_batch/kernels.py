@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import SYMBOLS
 from engine.model.row import Row
 

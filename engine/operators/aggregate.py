@@ -18,26 +18,26 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
-from engine.aggregates.changes import comparison
 from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.derived_columns import derive_columns
+from engine.aggregates.equality import comparison
+from engine.aggregates.flink_sql import call_sql, group_sql
 from engine.aggregates.function import AggregateCall
-from engine.aggregates.moves import monotonicity, never_retracts, non_negative
+from engine.aggregates.monotonicity import monotonicity, never_retracts, non_negative
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import accumulator
-from engine.aggregates.written import call_sql, group_sql
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.mini_batch.bundling import Bundling, bundling
 from engine.model.changelog import (

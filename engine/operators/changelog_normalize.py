@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from engine.batch.rows import PUTS, by_key
+from engine.batch_check.rows import PUTS, by_key
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.requirements import Offer
+from engine.contract.state_in_words import Description, Names, kept_row
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition

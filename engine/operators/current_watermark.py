@@ -16,11 +16,11 @@ from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.described import Description, Names
 from engine.contract.frames import SEQ, WATERMARK_MS
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import Field, model_validator
 
-from engine.batch.rows import PUTS, first_of
+from engine.batch_check.rows import PUTS, first_of
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar

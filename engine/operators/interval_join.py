@@ -22,18 +22,18 @@ from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, constant
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.model.combining import meeting
+from engine.model.combined_watermark import meeting
 from engine.model.durations import duration, interval
 from engine.model.options import CLEAN_UP, time_ms
 from engine.model.row import Row

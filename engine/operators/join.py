@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected
 from engine.joins.batch_versions import as_it_stood

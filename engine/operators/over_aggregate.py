@@ -20,12 +20,12 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.batch import over_frames
 from engine.aggregates.derived_columns import check_names, derive_columns
+from engine.aggregates.flink_sql import call_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.over_values import OverValuesKernel
 from engine.aggregates.parameters import Aggregate, described
 from engine.aggregates.planned_calls import plan_calls
-from engine.aggregates.written import call_sql
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, constant
 from engine.contract.frames import PLACED

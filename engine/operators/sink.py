@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.batch.rows import first_of
+from engine.batch_check.rows import first_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import PLACED

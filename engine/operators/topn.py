@@ -28,6 +28,7 @@ from engine.model.processing_time import with_processing_time
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.columnar import columnar_topn
+from engine.ranking.flink_sql import limit_sql, numbered_sql
 from engine.ranking.kernels import tied_kernel, topn_kernel
 from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.meaning import of_ranking
@@ -41,7 +42,6 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.ranks import Ranks
-from engine.ranking.written import limit_sql, numbered_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -21,12 +21,12 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.batch import grouped
 from engine.aggregates.derived_columns import check_names, derive_columns
+from engine.aggregates.flink_sql import call_sql, group_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
-from engine.aggregates.written import call_sql, group_sql
-from engine.batch.rows import by_whole_row
+from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.batch.rows import by_whole_row
+from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived, Keys
 from engine.contract.frames import EACH

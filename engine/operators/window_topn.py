@@ -20,19 +20,20 @@ from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK, SEQ
 from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.row import Row
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
+from engine.ranking.flink_sql import numbered_sql
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import (
     OrderColumns,
@@ -44,7 +45,6 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
-from engine.ranking.written import numbered_sql
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.changelog import INSERT
 from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK

@@ -12,7 +12,7 @@ from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
-from engine.model.combining import NOTHING, Above, Combined, meeting
+from engine.model.combined_watermark import NOTHING, Above, Combined, meeting
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.typed.computed import output_of
 from engine.registry import configured

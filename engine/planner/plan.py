@@ -11,7 +11,7 @@ from engine.contract.operator import OUT, InputPlan, Operator, Strategy
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.combining import Above
+from engine.model.combined_watermark import Above
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner.derive import above_of

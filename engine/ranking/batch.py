@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.batch.rows import by_key
+from engine.batch_check.rows import by_key
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Output
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
 from engine.ranking.sort_keys import SortColumn, sort_key_of

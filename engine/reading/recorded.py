@@ -24,7 +24,7 @@ from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERM
 from engine.contract.scan import ReadPart, Rejected
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import arrow_type
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.parquet_scan import ParquetPart, parts_of
 from engine.reading.files.storage import open_file
 from engine.reading.typed.typed_rows import RowTypes, records_of

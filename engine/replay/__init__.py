@@ -4,7 +4,7 @@
     clock       the operator's watermark, looked up for each timer
 
 The records of one key determine its state, so nothing else is read, and the result is that of the run. Keys
-and values are those of `engine.local`, bundles those of `engine.mini_batch.local`.
+and values are those of `engine.local`, bundles those of `engine.mini_batch.bundles`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.contract.described import Description, Label, Names, instant, state_table
 from engine.contract.kernel import Emitted, Key, KeyLoop, Output, Saved
+from engine.contract.state_in_words import Description, Label, Names, instant, state_table
 from engine.local.keyed import gather, key_order
 from engine.local.values import Spark
+from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
-from engine.mini_batch.local import Bundles, KeyedRecord, flushes
-from engine.model.combining import NOTHING
+from engine.model.combined_watermark import NOTHING
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.replay.clock import Marks, clock_of
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.model.combining import Above, combined_watermark, holdbacks_of
+from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Idle, Timeline
 
 

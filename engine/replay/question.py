@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.contract.described import moment
 from engine.contract.kernel import Key
 from engine.contract.operator import OUT, Operator
+from engine.contract.state_in_words import moment
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import NotReplayable
 from engine.expressions import Expression

@@ -20,7 +20,7 @@ from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
 from engine.model.changelog import ChangelogMode
-from engine.model.combining import Above, Combined, Standing
+from engine.model.combined_watermark import Above, Combined, Standing
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.model.schema import quote

@@ -23,7 +23,7 @@ from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
 from engine.reading.files.csv_sample import Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of

@@ -18,7 +18,7 @@ from pydantic import Field
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.files.csv_sample import renamed_columns
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import SampleRows
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import OpenTable, TableFile

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Schema
-from engine.reading.files.found import InputFile, local_file
+from engine.reading.files.input_files import InputFile, local_file
 from engine.reading.files.received import FOLDER, is_address, received_files
 from engine.sources.jsonl import JsonLines
 

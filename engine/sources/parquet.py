@@ -21,7 +21,7 @@ from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_uri
 from engine.reading.typed.columns import check_names

@@ -22,7 +22,7 @@ from engine.contract.source import Source
 from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.reading.files.found import InputFile, find_files, local_file
+from engine.reading.files.input_files import InputFile, find_files, local_file
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in
 from engine.reading.typed.columns import derive_source

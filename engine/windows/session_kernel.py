@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 from engine.aggregates.function import AggregateCall
-from engine.contract.described import Description, Names
 from engine.contract.kernel import Key, Output
+from engine.contract.state_in_words import Description, Names
 from engine.model.changelog import DELETE
 from engine.model.row import Row
 from engine.windows.assigners import Windowing

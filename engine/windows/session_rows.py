@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Output
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.row import Row
 from engine.windows.assigners import Windowing
 from engine.windows.session_kernel import SESSION_ACC, SessionWindowKernel

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.aggregates.function import AggregateCall
-from engine.contract.described import Description, Names
 from engine.contract.kernel import Key, Output
+from engine.contract.state_in_words import Description, Names
 from engine.model.changelog import INSERT
 from engine.model.row import Row
 from engine.windows.assigners import Windowing, WindowKind

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.aggregates.state import AccumulatorSlot
-from engine.contract.described import Description, Names, instant, state_table
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.row import Row
 
 

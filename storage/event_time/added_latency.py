@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from engine.model.combining import combined_watermark, holdbacks_of, shifted
+from engine.model.combined_watermark import combined_watermark, holdbacks_of, shifted
 from storage.database.connection import Database
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.timeline import Timelines

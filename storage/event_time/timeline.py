@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.model.combining import combined_watermark, meeting
+from engine.model.combined_watermark import combined_watermark, meeting
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.model.timeline import Timeline as StepFunction
 from storage.database.connection import Database

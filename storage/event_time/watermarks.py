@@ -3,8 +3,8 @@
     watermark of a   ______/------------        The combined watermark is the lowest of all,
     watermark of b   __________/--------        from the event on at which every source has one.
 
-From its end on, the watermark of a source is MAX_WATERMARK, so it holds nothing back. `engine.model.combining` defines
-the effect of idle sources.
+From its end on, the watermark of a source is MAX_WATERMARK, so it holds nothing back.
+`engine.model.combined_watermark` defines the effect of idle sources.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Final
 
 from engine.contract.recorder import Turn, stretches
-from engine.model.combining import Above, combined_watermark, holdbacks_of, shifted
+from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of, shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
 from engine.model.timeline import Timeline as StepFunction
 from storage.database.cache import MemoryCache

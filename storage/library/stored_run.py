@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from engine.model.combining import Above, meeting, without_delays
+from engine.model.combined_watermark import Above, meeting, without_delays
 from storage.database.run_tables import RunTables
 from storage.errors import UnknownEdge
 from storage.library.pipeline_document import Input, PipelineDocument

@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.command_line.printing_recorder import PrintingRecorder
 from engine.contract.live import Begun, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
 from engine.contract.stream import Taken
-from engine.live_runs.following import PrintingRecorder
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.reading.paced import Paced

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from engine.batch.checked import Checked
-from engine.batch.checking import Recorded, check
+from engine.batch_check.check import Recorded, check
+from engine.batch_check.result import Checked
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected

@@ -48,11 +48,11 @@ from typing import Any, Protocol, cast
 
 import pytest
 
-from engine.contract.described import Label, Names
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved
+from engine.contract.state_in_words import Label, Names
 from engine.local.keyed import outcome_of, run_keys
+from engine.mini_batch.bundles import Bundles, KeyedRecord, unordered
 from engine.mini_batch.bundling import Bundling
-from engine.mini_batch.local import Bundles, KeyedRecord, unordered
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.row import Row

@@ -31,7 +31,7 @@ from engine.contract.frames import (
     value_name,
 )
 from engine.contract.kernel import Emitted, Late
-from engine.mini_batch.local import KeyedRecord
+from engine.mini_batch.bundles import KeyedRecord
 from engine.model.changelog import RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema, arrow_type

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.batch.checking import check
+from engine.batch_check.check import check
 from engine.contract.recorder import EdgeFile
 from engine.examples import examples
 from engine.runtime.edges.records import EdgeRecords

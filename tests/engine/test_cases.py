@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import INSERT
 from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK

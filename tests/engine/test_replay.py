@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from engine.contract.described import Description
 from engine.contract.frames import IS_EMPTY, STATE
 from engine.contract.kernel import Emitted, Key, Saved
 from engine.contract.operator import Operator
+from engine.contract.state_in_words import Description
 from engine.errors import NotReplayable
 from engine.examples import examples
 from engine.model.pipeline import Pipeline

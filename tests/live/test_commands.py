@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.__main__ import main
+from engine.command_line.printing_recorder import PrintingRecorder
 from engine.contract.recorder import EpochOutput
-from engine.live_runs.following import Following
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
@@ -116,13 +116,13 @@ def test_a_source_that_ends_a_run_is_said_with_how_to_go_on(
 ) -> None:
     store = str(tmp_path / "s.duckdb")
 
-    def lose(self: Following, output: EpochOutput) -> None:
+    def lose(self: PrintingRecorder, output: EpochOutput) -> None:
         commit(self, output)
         (tmp_path / "in" / "1.csv").write_text("other,columns\n1,2\n")
 
-    commit = Following.commit
+    commit = PrintingRecorder.commit
     with in_process(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Following, "commit", lose)
+        patched.setattr(PrintingRecorder, "commit", lose)
         assert main(["run", "--live", document, "--edge", "out", "--store", store, *ENGINE]) == 2
     said = capsys.readouterr().err.splitlines()
     assert "in/1.csv" in said[-2]
@@ -132,7 +132,7 @@ def test_a_source_that_ends_a_run_is_said_with_how_to_go_on(
 def test_an_epoch_is_shown_in_order_and_a_part_at_a_time(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.live_runs.following._SHOWN_AT_ONCE", 4)
+    monkeypatch.setattr("engine.command_line.printing_recorder._SHOWN_AT_ONCE", 4)
     rows = [[at * 7 % 10] for at in range(10)]
     pipeline = pipeline_of(
         "numbers -> counts",
@@ -141,7 +141,7 @@ def test_an_epoch_is_shown_in_order_and_a_part_at_a_time(
     )
     files = LocalFiles(tmp_path / "run")
     shown: list[str] = []
-    following = Following(files.workspace, ("counts", "out"), "jsonl", shown.append, None)
+    following = PrintingRecorder(files.workspace, ("counts", "out"), "jsonl", shown.append, None)
     with in_process():
         planned = plan_of(pipeline, spark, tmp_path)
         run(planned, spark=spark, recorder=following, folder=tmp_path, files=files, partitions=3)

@@ -15,8 +15,8 @@ from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.over import OverRowsKernel
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named, functions
-from engine.contract.described import Label, Names
 from engine.contract.kernel import Input, run
+from engine.contract.state_in_words import Label, Names
 from engine.errors import PipelineError, PlanRejected
 from engine.operators.aggregate import AggregateKernel
 from engine.runtime.explain import explanation

@@ -15,12 +15,12 @@ from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK
 from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.row import Row

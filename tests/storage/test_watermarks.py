@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from engine.contract.recorder import Turn
-from engine.model.combining import Above, combined_watermark, meeting
+from engine.model.combined_watermark import Above, combined_watermark, meeting
 from engine.model.timeline import MAX_WATERMARK
 from storage import Store
 from storage.event_time.watermarks import Move, combined_before, lines_of

@@ -16,7 +16,7 @@ from engine.contract.live import Live, Wish
 from engine.errors import PipelineError, RunCancelled, SourceError
 from engine.model.pipeline import Node, Pipeline
 from engine.python_functions import consent
-from engine.reading.files.found import find_files
+from engine.reading.files.input_files import find_files
 from engine.reading.files.named_folders import ENVIRONMENT
 from storage import Store
 from tests.ui.conftest import OpenView

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.contract.described import StateTable
+from engine.contract.state_in_words import StateTable
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import computed, keep, run_locally

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import PipelineError, SourceError
-from engine.reading.files.found import local_place
+from engine.reading.files.input_files import local_place
 from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
 from engine.registry import sources

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from engine.errors import StudioError
 from engine.local.parsed import Parsed, parsed_rows
 from engine.model.schema import Schema, flink_type
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import FileSource
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from engine.batch.checked import Checked, Difference, NodeCheck
+from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.pipeline import Pipeline
 from storage import Store, default_path
@@ -101,7 +101,7 @@ class Checker:
                 del self.going_on[run_id]
 
     def _check(self, run_id: int) -> dict[str, Any]:
-        from engine.batch.checking import Recorded, check
+        from engine.batch_check.check import Recorded, check
         from engine.contract.operator import OUT
         from engine.contract.recorder import EdgeFile
         from engine.planner import plan

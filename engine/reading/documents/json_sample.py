@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
-from engine.reading.files.found import InputFile, opened, raw_lines
+from engine.reading.files.input_files import InputFile, opened, raw_lines
 from engine.reading.typed.columns import check_names, declared_type
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")

@@ -11,7 +11,7 @@ from typing import IO
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.files.found import InputFile, opened, text_lines
+from engine.reading.files.input_files import InputFile, opened, text_lines
 from engine.reading.typed.columns import check_names, usable_names
 from engine.reading.typed.inference import infer_text
 

@@ -22,7 +22,7 @@ import numpy as np
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken, never
 from engine.errors import SourceError
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import TextPart, ranges_of
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import open_file
 from engine.reading.typed.typed_rows import RowTypes, records_of
 

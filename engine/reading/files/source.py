@@ -19,8 +19,8 @@ from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.reading.files.found import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.files.growing import GrowingFiles
+from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.typed import spark_casts as texts

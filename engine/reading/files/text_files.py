@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Final, NamedTuple, Protocol
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, Rejected
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import is_packed, open_file, unpacked
 
 NOT_UTF8: Final = "the line is not UTF-8; save the file as UTF-8"

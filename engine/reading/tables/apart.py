@@ -27,7 +27,7 @@ from typing import Any, Final
 from engine import errors
 from engine.errors import SourceError, StudioError
 from engine.model.schema import Column
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.tables import databases
 from engine.reading.tables.kept_rows import TextRow
 from engine.scratch import scratch

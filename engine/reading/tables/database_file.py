@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 from pydantic import Field
 
 from engine.model.schema import Column, Schema
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.tables.apart import Apart
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import OpenTable, TableFile

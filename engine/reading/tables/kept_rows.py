@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
-from engine.reading.files.found import local_file
+from engine.reading.files.input_files import local_file
 from engine.reading.files.parquet_scan import ParquetPart, parts_of
 from engine.reading.files.storage import open_file
 from engine.reading.typed.typed_rows import RowTypes, records_of

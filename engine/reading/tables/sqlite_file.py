@@ -23,7 +23,7 @@ from typing import Any, Final
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is

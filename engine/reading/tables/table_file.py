@@ -18,7 +18,7 @@ from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.servers.kept_messages import ForNow
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import SourceError
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.sheet_extent import largest_sheet
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from engine.model.schema import Column, TimeUnit, quote
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
-from engine.reading.files.found import InputFile
+from engine.reading.files.input_files import InputFile
 from engine.reading.typed.inference import infer_text, kind_of_text
 
 ROWS: Final = 20_000

@@ -6,6 +6,6 @@ ingest       the events of the sources, with their numbers and watermarks
 order        the position of each event among those of all sources
 numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
-waiting      idle sources and watermark alignment in a live run
+idleness     idle sources and watermark alignment in a live run
 live         the events of a live run, and its checkpoints
 """

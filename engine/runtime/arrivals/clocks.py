@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
-from engine.model.combining import Above, Course, Standing, followed, holdbacks_of
+from engine.model.combined_watermark import Above, Course, Standing, followed, holdbacks_of
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace

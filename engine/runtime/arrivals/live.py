@@ -21,12 +21,12 @@ from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError, RunCancelled
-from engine.model.combining import Standing
+from engine.model.combined_watermark import Standing
 from engine.planner import NodePlan, Plan
 from engine.reading.servers.kept_messages import ForNow, cut_out
+from engine.runtime.arrivals.idleness import Idleness
 from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
-from engine.runtime.arrivals.waiting import Waiting
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.spark.run_files import RunFiles
@@ -84,10 +84,10 @@ class LiveEvents:
         self._seconds = 0.0
         self._decision = Decision({})
         self._synced: frozenset[str] = frozenset()
-        self._waiting = Waiting.of(plan)
+        self._idleness = Idleness.of(plan)
         self._held: frozenset[str] = frozenset()
         self._sent: dict[str, ForNow] = {}
-        self.can_be_idle = self._waiting.can_be_idle
+        self.can_be_idle = self._idleness.can_be_idle
         self.was_stopped = False
 
     @property
@@ -177,7 +177,7 @@ class LiveEvents:
             if wish is Wish.GO and (control.is_paused or time.monotonic() < due):
                 self._hold(control.is_paused)
                 if control.is_paused:
-                    self._waiting.hold()
+                    self._idleness.hold()
                 control.wait(_ASK_S if control.is_paused else min(_ASK_S, max(0.0, due - time.monotonic())))
                 continue
             self._hold(False)
@@ -190,7 +190,7 @@ class LiveEvents:
             self._positions |= {name: each.position for name, each in taken.items()}
             self._ended += [name for name, each in taken.items() if each.is_end or wish is Wish.END]
             took = {name: each.what for name, each in taken.items() if each.what is not None}
-            idle = self._waiting.newly_idle(self._before, self._ended, self._held, took, _now_ms())
+            idle = self._idleness.newly_idle(self._before, self._ended, self._held, took, _now_ms())
             if took or idle or self._announced():
                 return Decision(took, [name for name in self._ended if not self._before.of(name).has_ended], idle)
             control.wait(_ASK_S)
@@ -208,7 +208,7 @@ class LiveEvents:
         if self._live.records is not None and not ending:
             limit = Limit(self._live.records, _MOST.bytes)
         now_ms = _now_ms()
-        self._held = frozenset() if ending else self._waiting.held(self._before, self._ended, now_ms)
+        self._held = frozenset() if ending else self._idleness.held(self._before, self._ended, now_ms)
         return {
             node.id: self._streams[node.id].poll(
                 self._positions.get(node.id), limit, now_ms, ending=ending, is_stopping=self._is_stopping

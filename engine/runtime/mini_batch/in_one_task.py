@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from engine.contract.frames import ENDS, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.kernel import End
 from engine.contract.step import Keyed
+from engine.mini_batch.bundles import Bundles, unordered
 from engine.mini_batch.bundling import Bundling
-from engine.mini_batch.local import Bundles, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.schema import arrow_type
 from engine.runtime.edges.records import EdgeRecords

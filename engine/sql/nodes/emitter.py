@@ -16,7 +16,7 @@ from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
-from engine.model.combining import NOTHING
+from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Schema, quote

@@ -18,7 +18,7 @@ from engine.errors import PlanRejected
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
-from engine.model.combining import meeting
+from engine.model.combined_watermark import meeting
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.interval_join import IntervalJoin, IntervalJoinKernel

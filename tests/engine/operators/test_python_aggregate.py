@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.batch.checking import check
+from engine.batch_check.check import check
 from engine.errors import PipelineError, StudioError
 from engine.operators.aggregate import GroupAggregate
 from engine.planner import NodePlan, plan

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.batch.checking import check
+from engine.batch_check.check import check
 from engine.errors import PipelineError, RunFailed, StudioError
 from engine.local.preview import first_records
 from engine.model.changelog import SYMBOLS

@@ -17,7 +17,7 @@ from engine.aggregates.registry import function_named
 from engine.contract.derived import Derived
 from engine.contract.kernel import Input, run
 from engine.errors import PlanRejected
-from engine.mini_batch.local import KeyedRecord
+from engine.mini_batch.bundles import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit

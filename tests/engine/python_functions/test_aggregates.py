@@ -15,8 +15,8 @@ from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.python_function import functions_of
 from engine.aggregates.registry import function_named
-from engine.contract.described import Label, Names
 from engine.contract.kernel import Kernel
+from engine.contract.state_in_words import Label, Names
 from engine.operators.aggregate import AggregateKernel
 from engine.python_functions.aggregates import PythonAggregate
 from engine.python_functions.containers import ListView, MapView, Row, as_plain, from_plain

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.batch.checking import check
+from engine.batch_check.check import check
 from engine.errors import RunFailed
 from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline

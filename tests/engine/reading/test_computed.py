@@ -11,7 +11,7 @@ import pytest
 
 from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.reading.files.found import local_file
+from engine.reading.files.input_files import local_file
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.sources.csv import Csv

@@ -15,7 +15,7 @@ from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
 from engine.reading.files import csv_scan
 from engine.reading.files.csv_scan import CsvReader, _Reading
-from engine.reading.files.found import local_file
+from engine.reading.files.input_files import local_file
 from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of, parts_of
 from engine.reading.typed.typed_rows import RowTypes
 

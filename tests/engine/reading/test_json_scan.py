@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.model.schema import Column, TimeUnit
 from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
-from engine.reading.files.found import local_file
+from engine.reading.files.input_files import local_file
 from engine.reading.files.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed.typed_rows import RowTypes
 from engine.sources.debezium_json import DebeziumJson

@@ -12,9 +12,9 @@ from engine.model.schema import Column
 from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files import csv_scan, text_files
-from engine.reading.files import found as files
+from engine.reading.files import input_files as files
 from engine.reading.files.csv_scan import CsvReader
-from engine.reading.files.found import find_files, opened, raw_lines, text_lines
+from engine.reading.files.input_files import find_files, opened, raw_lines, text_lines
 from engine.reading.files.text_files import TOO_LONG, TextPart, blocks_of, parts_of
 from engine.reading.typed.typed_rows import RowTypes
 from engine.sources import jsonl

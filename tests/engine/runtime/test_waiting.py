@@ -10,8 +10,8 @@ from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.arrivals.clocks import Reached
+from engine.runtime.arrivals.idleness import Idleness
 from engine.runtime.arrivals.ingest import Before, SourceBefore
-from engine.runtime.arrivals.waiting import Waiting
 from engine.script import script_of, sql_of
 from engine.sources.generator import Generator
 from tests.engine.planning import KnownTypes, plan_of
@@ -27,7 +27,7 @@ def before(idle: str = "", **marks: int) -> Before:
 
 
 def test_a_source_without_records_for_the_timeout_becomes_idle_once() -> None:
-    waiting = Waiting({"a": made(), "b": made(idle_timeout_ms=0)}, timeout_ms=100)
+    waiting = Idleness({"a": made(), "b": made(idle_timeout_ms=0)}, timeout_ms=100)
     at = before(a=5, b=5)
     assert waiting.newly_idle(at, (), (), (), 1000) == []
     assert waiting.newly_idle(at, (), (), ("a",), 1099) == []
@@ -39,7 +39,7 @@ def test_a_source_without_records_for_the_timeout_becomes_idle_once() -> None:
 
 
 def test_neither_a_paused_run_nor_one_that_waits_for_its_group_makes_a_source_idle() -> None:
-    waiting = Waiting({"a": made()}, timeout_ms=100)
+    waiting = Idleness({"a": made()}, timeout_ms=100)
     at = before(a=5)
     waiting.newly_idle(at, (), (), (), 0)
     waiting.hold()
@@ -51,7 +51,7 @@ def test_neither_a_paused_run_nor_one_that_waits_for_its_group_makes_a_source_id
 
 def test_a_source_waits_for_the_slowest_of_its_group_as_it_was_last_told() -> None:
     group = {"alignment_group": "g", "alignment_drift_ms": 10, "alignment_interval_ms": 100}
-    waiting = Waiting({"a": made(**group), "b": made(**group), "c": made()})
+    waiting = Idleness({"a": made(**group), "b": made(**group), "c": made()})
     assert waiting.held(before(a=20, b=10, c=99), (), 0) == frozenset()
     assert waiting.held(before(a=21, b=15, c=99), (), 99) == {"a"}
     assert waiting.held(before(a=21, b=15, c=99), (), 100) == frozenset()
@@ -64,7 +64,7 @@ def test_a_source_waits_for_the_slowest_of_its_group_as_it_was_last_told() -> No
 def test_a_group_needs_its_drift() -> None:
     plan = plan_of("made", made=("generator", {"alignment_group": "g"}))
     with pytest.raises(PipelineError, match="made: alignment_drift_ms: a source in an alignment group needs the drift"):
-        Waiting.of(plan)
+        Idleness.of(plan)
 
 
 def test_for_whom_a_source_waits_is_said_in_sql_by_flinks_names(tmp_path: Path) -> None:

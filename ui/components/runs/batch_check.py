@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.batch.checked import NodeCheck
+from engine.batch_check.result import NodeCheck
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.batch_checks import SMALL, CheckResult, checker

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.contract.described import Description, StateTable
+from engine.contract.state_in_words import Description, StateTable
 from ui.components.grid import Cell, Row, Table, grid
 from ui.inspect.replaying import KeyState
 from ui.shell import words

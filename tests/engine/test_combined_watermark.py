@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from engine.model.combining import (
+from engine.model.combined_watermark import (
     Above,
     Combined,
     Standing,

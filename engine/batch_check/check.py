@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from os.path import getsize, isfile
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.batch.checked import Checked, Difference, NodeCheck
-from engine.batch.rows import by_whole_row, comparable, table_of
+from engine.batch_check.result import Checked, Difference, NodeCheck
+from engine.batch_check.rows import by_whole_row, comparable, table_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import (
     END_MS,
@@ -31,7 +31,7 @@ from engine.contract.frames import (
 )
 from engine.contract.operator import OUT, InputPlan, Operator, StepContext
 from engine.contract.recorder import ClockFile
-from engine.model.combining import Above, combined_watermark, holdbacks_of
+from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.planner import NodePlan, Plan

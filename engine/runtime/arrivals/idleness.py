@@ -19,7 +19,7 @@ from engine.runtime.arrivals.ingest import Before
 
 
 @dataclass
-class Waiting:
+class Idleness:
     """Makes the decisions. sources: those with event time. timeout_ms: for sources without their own, 0 for none."""
 
     sources: Mapping[str, Source]
@@ -28,7 +28,7 @@ class Waiting:
     _allowed: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan) -> Waiting:
+    def of(cls, plan: Plan) -> Idleness:
         """The decisions for a plan. Raises PipelineError for a group without a maximum drift."""
         sources = {}
         for node in plan.sources:
