@@ -7,12 +7,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from storage import Store
 from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries import reader
 from storage.spreadsheets import harmless, harmless_sql
+from tests.storage.beside import beside
 from tests.ui import seeded_store
 
 
@@ -260,10 +262,9 @@ def test_a_query_sees_what_was_written_while_the_store_is_written(tmp_path: Path
 
         def write(_: float) -> None:
             for _ in times:
-                with busy._database.transaction() as cursor:
-                    cursor.execute("INSERT INTO runs (name, engine, document, started_at) VALUES ('x', '', '', now())")
-                with busy._database.cursor() as cursor:
-                    cursor.execute("CHECKPOINT")
+                busy.runs.create("x", "")
+                with beside(busy) as database:
+                    database.checkpoint()
                 return
 
         write(0)
@@ -319,8 +320,8 @@ def test_no_cell_of_a_csv_is_a_formula_unless_somebody_wants_it(store: Store, ru
     assert [[harmless(cell.lstrip("'")) for cell in row] for row in expected] == expected
     store.queries.export(sql, path, for_spreadsheets=False)
     assert list(csv.reader(path.read_text().splitlines()))[1] == ["=1+1", "-5"]
-    value = store._database.rows("SELECT " + harmless_sql("t") + " FROM (VALUES ('=1+1'), ('-5e3'), (chr(9))) v(t)")
-    assert value == [("'=1+1",), ("-5e3",), ("'\t",)]
+    found = duckdb.sql("SELECT " + harmless_sql("t") + " FROM (VALUES ('=1+1'), ('-5e3'), (chr(9))) v(t)").fetchall()
+    assert found == [("'=1+1",), ("-5e3",), ("'\t",)]
 
 
 def test_of_a_run_that_has_kept_nothing_yet_the_catalog_is_answered(store: Store) -> None:

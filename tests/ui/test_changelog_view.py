@@ -162,12 +162,12 @@ def page_that_follows() -> None:
     import streamlit as st
 
     from storage.model import RunStatus
-    from ui.components.runs.open_run import _watch
+    from ui.components.runs.open_run import watch
     from ui.shell import workspace
 
     run = workspace.store().runs.list()[0]
     drawn = st.session_state.setdefault("drawn", run)
-    _watch(replace(drawn, status=RunStatus.RUNNING))
+    watch(replace(drawn, status=RunStatus.RUNNING))
 
 
 def test_a_page_that_does_not_follow_looks_until_the_end_of_the_run(store: Store) -> None:

@@ -21,7 +21,7 @@ from ui.builder.history import History
 from ui.engines.engine_tests import EngineTest, EngineTests
 from ui.engines.known import default_name, home, known, names
 from ui.runs import manager as runs
-from ui.runs.batch_checks import _engine_for
+from ui.runs.batch_checks import engine_for
 from ui.runs.manager import RunManager
 
 TOKEN = "s3cret/+token"
@@ -187,7 +187,7 @@ def test_pages_use_an_engine_that_sees_this_machines_files(monkeypatch: pytest.M
         ("near", True, False, False),
     ]
     for engine, checked_on in {"near": "near", "far": "local[*]", "gone": "local[*]", "": "local[*]"}.items():
-        assert _engine_for(store.runs.create("a run", Pipeline().to_json(), engine=engine)) == checked_on
+        assert engine_for(store.runs.create("a run", Pipeline().to_json(), engine=engine)) == checked_on
 
 
 def selected(app: AppTest) -> tuple[list[str], str]:

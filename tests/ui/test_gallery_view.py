@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.examples import examples
 from storage import Store
+from tests.storage.beside import beside
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
@@ -84,8 +85,9 @@ def test_recent_runs_say_how_they_ended(seeded: dict[str, int], open_view: OpenV
 
 def test_a_recent_run_has_the_status_that_other_pages_show(store: Store, open_view: OpenView, tmp_path: Path) -> None:
     run_id = seeded_store.marked_up(store, tmp_path)
-    store._database.rows("UPDATE runs SET status = 'resumable' WHERE run_id = ?", (run_id,))
-    store._database.rows("DELETE FROM run_edges WHERE run_id = ? AND role = 'sink'", (run_id,))
+    with beside(store) as database:
+        database.rows("UPDATE runs SET status = 'resumable' WHERE run_id = ?", (run_id,))
+        database.rows("DELETE FROM run_edges WHERE run_id = ? AND role = 'sink'", (run_id,))
     [shown] = [text.value for text in open_view("gallery").markdown if "1 record" in text.value]
     assert shown.startswith(":orange[:material/power_off:]")
     assert shown.endswith(":small[:gray[can be resumed, 1 record]]")

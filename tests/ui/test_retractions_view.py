@@ -137,11 +137,11 @@ def test_mini_batch_compares_with_the_run_that_there_is_already(
 def page_whose_variant_is_gone() -> None:
     import streamlit as st
 
-    from ui.components.runs.background_run import _going_on
+    from ui.components.runs.background_run import going_on
 
     if "drawn" not in st.session_state:
         st.session_state["drawn"] = True
-        _going_on(12)
+        going_on(12)
     st.text("drawn again")
 
 

@@ -14,6 +14,7 @@ from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
 from storage.recording.retention import Keep
+from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, columns, edge, plan
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
@@ -215,7 +216,8 @@ def test_a_run_says_from_where_on_its_history_is_kept(
 ) -> None:
     run_id = seeded["windows"]
     store.retention.set(run_id, Keep(events=2))
-    store._database.rows("UPDATE run_retention SET kept_from = 3")
+    with beside(store) as database:
+        database.rows("UPDATE run_retention SET kept_from = 3")
     app = open_view("run", run=run_id)
     assert any("History is kept from event 3 on" in caption.value for caption in app.caption)
     assert not [button for button in app.button if button.key == "batch-check"]

@@ -9,7 +9,7 @@ import pytest
 
 from engine.examples import examples
 from storage import Store
-from ui.components.shell.story_bar import _run_of
+from ui.components.shell.story_bar import run_of
 from ui.shell.navigation import VIEWS
 from ui.stories import stories
 
@@ -48,6 +48,6 @@ def test_a_story_opens_beside_a_run_of_its_example_that_cannot_be_read(store: St
     newer = store.runs.create(example.name, '{"version": 99}')
     for run in (known, newer):
         store.runs.finish(run.run_id)
-    found = _run_of("01-word-frequency")
+    found = run_of("01-word-frequency")
     assert found is not None
     assert found.run_id == known.run_id

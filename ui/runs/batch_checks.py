@@ -112,7 +112,7 @@ class Checker:
 
         try:
             run = self.store.runs.get(run_id)
-            spark = get_spark(_engine_for(run))
+            spark = get_spark(engine_for(run))
             with looking_at(far_files_of(run.engine)):
                 planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where workers that share this machine's files can read them.
@@ -157,7 +157,7 @@ class Checker:
         }
 
 
-def _engine_for(run: Run) -> str:
+def engine_for(run: Run) -> str:
     """The engine of the run if it can read the exported files, else that of the pages."""
     master = master_of(run.engine)
     try:

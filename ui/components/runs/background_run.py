@@ -27,7 +27,7 @@ def _start(variant: Pipeline, base: Run, engine_key: str) -> None:
 
 
 @guarded_fragment(run_every=_REFRESH_S)
-def _going_on(run_id: int) -> None:
+def going_on(run_id: int) -> None:
     try:
         goes_on = workspace.store().runs.get(run_id).goes_on
     except UnknownRun:
@@ -56,6 +56,6 @@ def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run
             st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base, engine_key))
         return None
     if run.goes_on:
-        _going_on(run.run_id)
+        going_on(run.run_id)
         return None
     return run

@@ -27,7 +27,7 @@ def opened_run() -> Run | None:
         return None
     say_kept(run)
     if run.goes_on:
-        _watch(run)
+        watch(run)
     return run
 
 
@@ -59,7 +59,7 @@ def settled_run() -> Run | None:
 
 
 @guarded_fragment()
-def _watch(shown: Run) -> None:
+def watch(shown: Run) -> None:
     """Rerun the page with every epoch that the run commits, and when it ends.
 
     A switch stops this, so that the user can read the page. Once the run has ended or is gone, nothing looks again.

@@ -31,7 +31,7 @@ def _told() -> tuple[str, Story, int] | None:
     return name, story, min(max(int(number), 1), len(story.steps)) - 1
 
 
-def _run_of(name: str) -> Run | None:
+def run_of(name: str) -> Run | None:
     """The newest finished or running run of the example; runs of a changed pipeline do not fit the story."""
     document = unplaced(examples()[name])
     stored = workspace.store().runs
@@ -51,7 +51,7 @@ def story_of(example: Pipeline) -> str | None:
 @guarded
 def tell(name: str) -> None:
     """Begin a story on the newest run of its example, or on a new run."""
-    run = _run_of(name)
+    run = run_of(name)
     _open(name, 0, run.run_id if run is not None else runs().start(examples()[name]))
 
 
