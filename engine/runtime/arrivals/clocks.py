@@ -4,14 +4,14 @@ A source that sends its watermark with every record needs only the largest event
 column (TOP), an array beside each file has the rows at which it rises, and one number covers the events before a
 file. For any other source (a watermark every N records, explicit watermarks, steps of a mini-batch, renumbered
 events), one task follows the source from its first event to its last, keeps a few numbers, and writes the rises and
-the events in the form for a follower.
+the events for the recorder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,12 @@ from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.combined_watermark import Above, Course, Standing, followed, holdbacks_of
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.runtime.arrivals.watermark_rule import NO_TIME, WatermarkRule, WatermarkState, rises_of, watermarks_after
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-NO_TIME: Final = MIN_WATERMARK
 
 
 @dataclass(frozen=True)
@@ -113,80 +112,6 @@ def due_until(line: Timeline) -> int | None:
     return int(line.marks[-1]) if len(line.marks) else None
 
 
-def rises_of(times: Longs, above_ms: int) -> tuple[Longs, Longs]:
-    """The indexes at which the running maximum of some times rises above all before, and those times."""
-    tops = np.maximum.accumulate(np.concatenate(([np.int64(above_ms)], times)))
-    places = np.flatnonzero(tops[1:] > tops[:-1])
-    return places, times[places]
-
-
-@dataclass(frozen=True)
-class Followed:
-    """How a source is followed event by event. step_ms: of a mini-batch, if the watermark moves in steps."""
-
-    source: str
-    every: int
-    delay_ms: int | None
-    step_ms: int | None
-
-
-@dataclass
-class Reached:
-    """The state of following a source. index: the number of its events; mark_ms: the watermark after them.
-
-    top_ms: its next watermark; sent_ms: the last one sent; step, stepped_ms: for a watermark that moves in steps.
-    """
-
-    index: int = 0
-    top_ms: int = MIN_WATERMARK
-    sent_ms: int = MIN_WATERMARK
-    step: int = 0
-    stepped_ms: int = MIN_WATERMARK
-    mark_ms: int = MIN_WATERMARK
-
-
-def follow(
-    how: Followed, events: Iterable[tuple[Longs, Longs, Longs]], reached: Reached
-) -> Iterator[tuple[Longs, Longs, Longs, Longs]]:
-    """The watermark after each event.
-
-    events: numbers, event times and explicit watermarks, NO_TIME for none. They are returned unchanged,
-    with the watermark as a fourth. reached: the state before, which is updated. Source of the steps: Flink
-    RowTimeMiniBatchAssginerOperator.
-    """
-    for seqs, times, explicit in events:
-        timed = times if how.delay_ms is None else np.where(times == NO_TIME, NO_TIME, times - how.delay_ms)
-        own = np.full(len(seqs), NO_TIME) if how.delay_ms is None else timed
-        candidates = np.where(explicit == NO_TIME, own, explicit)
-        tops = np.maximum.accumulate(np.concatenate(([np.int64(reached.top_ms)], candidates)))[1:]
-        # A row with neither is not a record: at this row, a recorded source became idle.
-        counts = (times != NO_TIME) | (explicit != NO_TIME)
-        places = reached.index + np.cumsum(counts)
-        sends = (counts & ((places % how.every) == 0)) | (explicit != NO_TIME)
-        sent = np.concatenate(([np.int64(reached.sent_ms)], np.where(sends, tops, NO_TIME)))
-        marks = np.maximum.accumulate(sent)[1:]
-        if len(seqs):
-            reached.index = int(places[-1])
-            reached.top_ms, reached.sent_ms = int(tops[-1]), int(marks[-1])
-        if how.step_ms is not None:
-            marks, reached.step, reached.stepped_ms = _in_steps(marks, how.step_ms, reached.step, reached.stepped_ms)
-        if len(seqs):
-            reached.mark_ms = int(marks[-1])
-        yield seqs, times, explicit, marks
-
-
-def _in_steps(marks: Longs, step_ms: int, reached: int, stepped: int) -> tuple[Longs, int, int]:
-    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of a step (counted from 0)."""
-    # No step is reached below 0, so "no watermark yet" maps there; MAX_WATERMARK has no successor.
-    numbers = (np.clip(marks, -1, MAX_WATERMARK - 1) + 1) // step_ms
-    before = np.maximum.accumulate(np.concatenate(([np.int64(reached)], numbers)))
-    sends = before[1:] > before[:-1]
-    moved = np.maximum.accumulate(np.concatenate(([np.int64(stepped)], np.where(sends, marks, NO_TIME))))[1:]
-    if not len(marks):
-        return moved, reached, stepped
-    return moved, int(before[-1]), int(moved[-1])
-
-
 @dataclass(frozen=True)
 class Trail:
     """The output of a task that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
@@ -196,20 +121,20 @@ class Trail:
 
     rises: str
     events: Mapping[int, str]
-    reached: Reached
+    reached: WatermarkState
 
 
 @dataclass(frozen=True)
-class SourceFollower:
+class WatermarkTask:
     """The task that follows one source, and writes the trail. bounds: the last event of each epoch.
 
     before: the state in which it starts.
     """
 
     workspace: Workspace
-    how: Followed
+    how: WatermarkRule
     bounds: tuple[int, ...]
-    before: Reached
+    before: WatermarkState
 
     def __call__(self, events: Iterable[tuple[Longs, Longs, Longs]]) -> Report:
         folder = ("watermarks", self.how.source, task_name())
@@ -218,7 +143,7 @@ class SourceFollower:
         marks_found: list[Longs] = []
         reached = replace(self.before)
         top = reached.mark_ms
-        for seqs, times, _, marks in follow(self.how, events, reached):
+        for seqs, times, _, marks in watermarks_after(self.how, events, reached):
             epochs = np.searchsorted(np.array(self.bounds), seqs, side="left")
             for epoch in np.unique(epochs).tolist():
                 if epoch not in files:
@@ -254,41 +179,41 @@ class SourceFollower:
 
 
 def trail_of_files(
-    spark: SparkSession, follower: SourceFollower, files: Sequence[tuple[str, int]], columns: Sequence[str]
+    spark: SparkSession, task: WatermarkTask, files: Sequence[tuple[str, int]], columns: Sequence[str]
 ) -> Trail:
     """Follow a source through its files in order, each with the number of its first event."""
 
     def events() -> Iterator[tuple[Longs, Longs, Longs]]:
         for path, first in files:
             at = first
-            for batch in follower.workspace.read(path, columns):
+            for batch in task.workspace.read(path, columns):
                 yield np.arange(at, at + batch.num_rows), _longs(batch, TIME), _longs(batch, WATERMARK)
                 at += batch.num_rows
 
-    def task() -> Iterator[Report]:
-        yield follower(events())
+    def work() -> Iterator[Report]:
+        yield task(events())
 
-    return _trail(run_each(spark, [task]))
+    return _trail(run_each(spark, [work]))
 
 
-def trail_of_events(spark: SparkSession, follower: SourceFollower, paths: Sequence[str]) -> Trail:
+def trail_of_events(spark: SparkSession, task: WatermarkTask, paths: Sequence[str]) -> Trail:
     """Follow a source through the files of its numbered events, which are in any order."""
 
-    def task() -> Iterator[Report]:
-        batches = [batch for path in paths for batch in follower.workspace.read(path, [SEQ, TIME, WATERMARK])]
+    def work() -> Iterator[Report]:
+        batches = [batch for path in paths for batch in task.workspace.read(path, [SEQ, TIME, WATERMARK])]
         seqs, times, marks = (
             np.concatenate([_longs(batch, name) for batch in batches]) for name in (SEQ, TIME, WATERMARK)
         )
         order = np.argsort(seqs)
-        yield follower(iter([(seqs[order], times[order], marks[order])]))
+        yield task(iter([(seqs[order], times[order], marks[order])]))
 
-    return _trail(run_each(spark, [task]))
+    return _trail(run_each(spark, [work]))
 
 
 def _trail(reports: Sequence[Report]) -> Trail:
     (report,) = reports
     paths = {int(at): path for at, path in report["events"].items()}
-    return Trail(report["rises"], paths, Reached(**report["reached"]))
+    return Trail(report["rises"], paths, WatermarkState(**report["reached"]))
 
 
 def _longs(batch: pa.RecordBatch, name: str) -> Longs:

@@ -15,7 +15,7 @@ from engine.errors import PipelineError
 from engine.model.options import IDLE_TIMEOUT, time_ms
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import Plan
-from engine.runtime.arrivals.ingest import Before
+from engine.runtime.arrivals.state import ArrivalState
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Idleness:
         """Whether any source can become idle."""
         return any(self._timeout_ms(source) for source in self.sources.values())
 
-    def held(self, before: Before, ended: Collection[str], now_ms: int) -> frozenset[str]:
+    def held(self, before: ArrivalState, ended: Collection[str], now_ms: int) -> frozenset[str]:
         """The sources that are too far ahead of their groups to be polled."""
         return frozenset(
             name
@@ -57,7 +57,7 @@ class Idleness:
         )
 
     def newly_idle(
-        self, before: Before, ended: Collection[str], held: Collection[str], took: Collection[str], now_ms: int
+        self, before: ArrivalState, ended: Collection[str], held: Collection[str], took: Collection[str], now_ms: int
     ) -> list[str]:
         """The sources without data for longer than their timeout. A source that waits for its group is not idle."""
         idle = []
@@ -78,7 +78,7 @@ class Idleness:
     def _timeout_ms(self, source: Source) -> int:
         return self.timeout_ms if source.idle_timeout_ms is None else source.idle_timeout_ms
 
-    def _allowed_ms(self, source: Source, before: Before, ended: Collection[str], now_ms: int) -> int:
+    def _allowed_ms(self, source: Source, before: ArrivalState, ended: Collection[str], now_ms: int) -> int:
         """The highest watermark allowed for the source, as of the last update."""
         group = str(source.alignment_group)
         lowest_ms, told_ms = self._allowed.get(group, (0, MIN_WATERMARK))

@@ -13,8 +13,8 @@ after the other; a few numbers per source describe the events before them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -26,10 +26,12 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals import clocks, numbering
 from engine.runtime.arrivals import order as order_of_arrival
-from engine.runtime.arrivals.clocks import Followed, Reached, Rises, SourceLine, Trail
+from engine.runtime.arrivals.clocks import Rises, SourceLine, Trail
 from engine.runtime.arrivals.intake import Read
 from engine.runtime.arrivals.numbering import Numbers
+from engine.runtime.arrivals.state import ArrivalState, SourceState
 from engine.runtime.arrivals.units import Unit
+from engine.runtime.arrivals.watermark_rule import WatermarkRule, WatermarkState
 from engine.runtime.edges.records import EdgeRecords, SourceFile
 from engine.runtime.steps import watermark_steps_ms
 from engine.spark.run_files import RunFiles
@@ -40,52 +42,6 @@ if TYPE_CHECKING:
 
 # The events of one epoch: its intermediate files, and the store's sort, fit a small machine.
 EPOCH: Final = 4_000_000
-
-
-@dataclass(frozen=True)
-class SourceBefore:
-    """The state of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
-    is_idle: it is idle.
-    """
-
-    top_ms: int | None = None
-    reached: Reached = field(default_factory=Reached)
-    has_ended: bool = False
-    is_idle: bool = False
-
-    @property
-    def mark_ms(self) -> int:
-        """The watermark of the source."""
-        return MAX_WATERMARK if self.has_ended else self.reached.mark_ms
-
-
-@dataclass(frozen=True)
-class Before:
-    """The state of a run before some events, whose numbers continue from last_seq.
-
-    is_written: whether events have been written with numbers, since some of them were explicit watermarks.
-    """
-
-    last_seq: int = 0
-    sources: Mapping[str, SourceBefore] = field(default_factory=dict)
-    is_written: bool = False
-
-    def of(self, node: str) -> SourceBefore:
-        """The state of a source."""
-        return self.sources.get(node, SourceBefore())
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Before:
-        """From plain values."""
-        sources = {
-            name: SourceBefore(**{**known, "reached": Reached(**known["reached"])})
-            for name, known in values["sources"].items()
-        }
-        return cls(values["last_seq"], sources, values["is_written"])
 
 
 @dataclass(frozen=True)
@@ -101,7 +57,7 @@ class Ingested:
     first_epoch: int
     lines: Mapping[str, SourceLine]
     rejected: tuple[str, ...]
-    after: Before
+    after: ArrivalState
     sources: Mapping[str, Arrived]
     turns: tuple[Turn, ...] = ()
 
@@ -238,7 +194,7 @@ def ingest(
     files: RunFiles,
     *,
     epochs: int | None = None,
-    before: Before | None = None,
+    before: ArrivalState | None = None,
     ending: Sequence[str] | None = None,
     idling: Sequence[str] = (),
     first_epoch: int = 0,
@@ -250,7 +206,7 @@ def ingest(
     inconsistent order of arrival.
     """
     workspace = files.workspace
-    before = Before() if before is None else before
+    before = ArrivalState() if before is None else before
     ending = [node.id for node in plan.sources] if ending is None else ending
     units = {node.id: read[node.id].units if node.id in read else [] for node in plan.sources}
     counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
@@ -279,7 +235,7 @@ def ingest(
         written = numbering.write_numbered(plan, spark, unit_files, order.ranks, numbers, _last_events(numbers, epochs))
         arrived = {node.id: Arrived(node, written=written[node.id]) for node in plan.sources}
     lines: dict[str, SourceLine] = {}
-    after: dict[str, SourceBefore] = {}
+    after: dict[str, SourceState] = {}
     turns: list[Turn] = []
     steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
@@ -290,8 +246,8 @@ def ingest(
         reached = known.reached
         if node.schema.event_time is not None and units[node.id]:
             step_ms = steps_ms.get(node.id)
-            following = _Following(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
-            arrived[node.id], rises, reached = following.follow(arrived[node.id], units[node.id])
+            watermark = _SourceWatermark(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
+            arrived[node.id], rises, reached = watermark.of(arrived[node.id], units[node.id])
         # A source becomes active with its first new event, or when it ends.
         was_idle = known.is_idle and not known.has_ended
         counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
@@ -308,14 +264,14 @@ def ingest(
                 turns.append(Turn(until, node.id, is_idle=False))
         lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms, stretches)
         has_ended = known.has_ended or node.id in ending
-        after[node.id] = SourceBefore(top_ms, reached, has_ended, stays or node.id in numbers.idle)
+        after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle)
     rejected = tuple(path for given in read.values() for path in given.rejected)
-    known_after = Before(numbers.last_seq, after, is_written)
+    known_after = ArrivalState(numbers.last_seq, after, is_written)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
     return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order)
 
 
-def _seq(before: Before, place: int) -> int:
+def _seq(before: ArrivalState, place: int) -> int:
     """The number of the event that so many of these events precede."""
     return place if place == MAX_WATERMARK else before.last_seq + place + 1
 
@@ -338,18 +294,18 @@ def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int, top_ms: int
 
 
 @dataclass(frozen=True)
-class _Following:
+class _SourceWatermark:
     """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them."""
 
     spark: SparkSession
     workspace: Workspace
     bounds: tuple[int, ...]
     step_ms: int | None
-    before: SourceBefore
+    before: SourceState
     top_ms: int | None
 
-    def follow(self, arrived: Arrived, units: Sequence[Unit]) -> tuple[Arrived, tuple[Rises, ...], Reached]:
-        """The source with its watermark: computed from its units, or by following it event by event."""
+    def of(self, arrived: Arrived, units: Sequence[Unit]) -> tuple[Arrived, tuple[Rises, ...], WatermarkState]:
+        """The source with its watermark: computed from its units, or event by event in a task."""
         source = arrived.node.operator
         assert isinstance(source, Source)
         delay = source.watermark_delay_ms
@@ -363,21 +319,21 @@ class _Following:
                 if unit.rises is not None
             )
             return arrived, rises, reached
-        how = Followed(arrived.node.id, source.watermark_every, delay, self.step_ms)
-        follower = clocks.SourceFollower(self.workspace, how, self.bounds, self.before.reached)
+        how = WatermarkRule(arrived.node.id, source.watermark_every, delay, self.step_ms)
+        task = clocks.WatermarkTask(self.workspace, how, self.bounds, self.before.reached)
         if arrived.written is not None:
             if not arrived.written.events:
                 return arrived, (), self.before.reached
-            trail = clocks.trail_of_events(self.spark, follower, arrived.written.events)
+            trail = clocks.trail_of_events(self.spark, task, arrived.written.events)
         else:
             files = [(file.path, file.first_seq) for file in arrived.files]
-            trail = clocks.trail_of_files(self.spark, follower, files, [TIME])
+            trail = clocks.trail_of_files(self.spark, task, files, [TIME])
         return replace(arrived, trail=trail), (Rises(trail.rises),), trail.reached
 
-    def _reached(self, delay_ms: int | None, events: int) -> Reached:
-        """The state that a follower of a source with a watermark per record would have."""
+    def _reached(self, delay_ms: int | None, events: int) -> WatermarkState:
+        """The state after the events of a source with a watermark per record."""
         before = self.before.reached
         if delay_ms is None or self.top_ms is None:
             return replace(before, index=before.index + events)
         mark_ms = self.top_ms - delay_ms
-        return Reached(before.index + events, mark_ms, mark_ms, mark_ms=mark_ms)
+        return WatermarkState(before.index + events, mark_ms, mark_ms, mark_ms=mark_ms)

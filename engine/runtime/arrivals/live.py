@@ -25,8 +25,9 @@ from engine.model.combined_watermark import Standing
 from engine.planner import NodePlan, Plan
 from engine.reading.servers.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.idleness import Idleness
-from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
+from engine.runtime.arrivals.ingest import EPOCH, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
+from engine.runtime.arrivals.state import ArrivalState
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.spark.run_files import RunFiles
@@ -74,7 +75,7 @@ class LiveEvents:
             node.id: _source(node).stream(node.id, folder, live.name) for node in plan.sources
         }
         begun = live.checkpoint
-        self._before = Before() if begun is None else Before.from_json(begun.before)
+        self._before = ArrivalState() if begun is None else ArrivalState.from_json(begun.before)
         self._positions = {} if begun is None else dict(begun.positions)
         self._ended = [] if begun is None else list(begun.ended)
         self._epoch = 0 if begun is None else begun.epoch + 1

@@ -20,7 +20,7 @@ from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.contract.scan import Numbered
 from engine.model.schema import Schema
-from engine.runtime.arrivals.clocks import NO_TIME, rises_of
+from engine.runtime.arrivals.watermark_rule import NO_TIME, rises_of
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile, Workspace
 

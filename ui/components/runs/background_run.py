@@ -28,6 +28,7 @@ def _start(variant: Pipeline, base: Run, engine_key: str) -> None:
 
 @guarded_fragment(run_every=_REFRESH_S)
 def going_on(run_id: int) -> None:
+    """Redraw the progress while the run goes on; rerun the page once it has ended or is gone."""
     try:
         goes_on = workspace.store().runs.get(run_id).goes_on
     except UnknownRun:

@@ -9,9 +9,9 @@ import pytest
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.timeline import MIN_WATERMARK
-from engine.runtime.arrivals.clocks import Reached
 from engine.runtime.arrivals.idleness import Idleness
-from engine.runtime.arrivals.ingest import Before, SourceBefore
+from engine.runtime.arrivals.state import ArrivalState, SourceState
+from engine.runtime.arrivals.watermark_rule import WatermarkState
 from engine.script import script_of, sql_of
 from engine.sources.generator import Generator
 from tests.engine.planning import KnownTypes, plan_of
@@ -21,9 +21,11 @@ def made(**parameters: object) -> Source:
     return Generator.model_validate(parameters)
 
 
-def before(idle: str = "", **marks: int) -> Before:
-    known = {name: SourceBefore(reached=Reached(mark_ms=mark), is_idle=name == idle) for name, mark in marks.items()}
-    return Before(1, known)
+def before(idle: str = "", **marks: int) -> ArrivalState:
+    known = {
+        name: SourceState(reached=WatermarkState(mark_ms=mark), is_idle=name == idle) for name, mark in marks.items()
+    }
+    return ArrivalState(1, known)
 
 
 def test_a_source_without_records_for_the_timeout_becomes_idle_once() -> None:

@@ -1,0 +1,56 @@
+"""The state of a run's sources between events: what a live run stores with each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from engine.model.timeline import MAX_WATERMARK
+from engine.runtime.arrivals.watermark_rule import WatermarkState
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """The state of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
+    is_idle: it is idle.
+    """
+
+    top_ms: int | None = None
+    reached: WatermarkState = field(default_factory=WatermarkState)
+    has_ended: bool = False
+    is_idle: bool = False
+
+    @property
+    def mark_ms(self) -> int:
+        """The watermark of the source."""
+        return MAX_WATERMARK if self.has_ended else self.reached.mark_ms
+
+
+@dataclass(frozen=True)
+class ArrivalState:
+    """The state of a run before some events, whose numbers continue from last_seq.
+
+    is_written: whether events have been written with numbers, since some of them were explicit watermarks.
+    """
+
+    last_seq: int = 0
+    sources: Mapping[str, SourceState] = field(default_factory=dict)
+    is_written: bool = False
+
+    def of(self, node: str) -> SourceState:
+        """The state of a source."""
+        return self.sources.get(node, SourceState())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> ArrivalState:
+        """From plain values."""
+        sources = {
+            name: SourceState(**{**known, "reached": WatermarkState(**known["reached"])})
+            for name, known in values["sources"].items()
+        }
+        return cls(values["last_seq"], sources, values["is_written"])
