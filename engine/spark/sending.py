@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import eq
 from threading import Lock
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class _Code:
         part = tuple(sorted(used))
         code = self.parts.pop(part, None)
         if code is None:
-            code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
+            with submodules_listed():
+                code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
         # The most recently used one is evicted last.
         self.parts[part] = code
         if len(self.parts) > _KEPT:
@@ -108,6 +110,38 @@ class _Code:
         self.now = [one for module in self.modules.values() for one in _namespaces(module)]
         self.seen = [one.copy() for one in self.now]
         self.names = {id(value): name for module in self.modules.values() for name, value in _named(module)}
+
+
+@contextmanager
+def submodules_listed() -> Iterator[None]:
+    """Inside this block, cloudpickle looks through the loaded modules once per package.
+
+    By itself it does so for each package that a function mentions, for every function: half of the CPU time of pickling
+    our code in a process with 2,000 modules. Pickles of other threads stay the same.
+    """
+    from pyspark.cloudpickle import cloudpickle
+
+    loaded = sys.modules.copy()
+    listed: dict[str, list[tuple[set[str], ModuleType]]] = {}
+
+    def submodules(package: ModuleType) -> list[tuple[set[str], ModuleType]]:
+        prefix = f"{package.__name__}."
+        if prefix not in listed:
+            below = [(name, module) for name, module in loaded.items() if name.startswith(prefix)]
+            listed[prefix] = [(set(name[len(prefix) :].split(".")), module) for name, module in below]
+        return listed[prefix]
+
+    def find(code: CodeType, dependencies: Iterable[Any]) -> list[ModuleType]:
+        packages = [each for each in dependencies if isinstance(each, ModuleType) and each.__package__]
+        known = set(code.co_names)
+        return [module for package in packages for parts, module in submodules(package) if parts <= known]
+
+    original = cloudpickle._find_imported_submodules
+    cloudpickle._find_imported_submodules = find
+    try:
+        yield
+    finally:
+        cloudpickle._find_imported_submodules = original
 
 
 def _modules() -> dict[str, ModuleType]:

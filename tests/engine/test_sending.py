@@ -18,7 +18,7 @@ from engine.model.changelog import APPEND, RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
 from engine.runtime.arrivals import units
-from engine.spark.sending import packed, sent
+from engine.spark.sending import packed, sent, submodules_listed
 from engine.sql.functions import intervals
 
 RECEIVER = """
@@ -108,3 +108,18 @@ def test_a_process_that_cannot_import_our_code_has_all_of_it(tmp_path: Path) -> 
     )
     expected = " ".join(positions("x", "y")(iter("ab")))
     assert (received.stdout.decode().strip(), received.stderr) == (expected, b"")
+
+
+def test_submodules_are_found_as_cloudpickle_finds_them() -> None:
+    from pyspark.cloudpickle import cloudpickle
+
+    def found(function: Any) -> list[str]:
+        modules = cloudpickle._find_imported_submodules(function.__code__, function.__globals__.values())
+        return [module.__name__ for module in modules]
+
+    functions = [cloudpickle.dumps, found, *(one for one in vars(units).values() if hasattr(one, "__code__"))]
+    functions.append(eval("lambda: collections.abc", {"collections": __import__("collections.abc")}))
+    expected = [found(one) for one in functions]
+    assert expected[-1] == ["collections.abc"]
+    with submodules_listed():
+        assert [found(one) for one in functions] == expected
