@@ -50,6 +50,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def clear(self) -> None:
+        """Forget the buffered records."""
+        self._rows, self._changes = [], 0
+
     def insert(self, place: str, before: int, rows: Sequence[tuple[str | None, ...]]) -> int:
         """Add rows of a snapshot; before: the rows already added. Returns their new number."""
         for number, values in enumerate(rows, before + 1):
@@ -79,7 +83,7 @@ class Rows:
             for each, column in zip(values, self.columns, strict=True)
         ]
         names = [_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW, *(_VALUE.format(at) for at in range(len(values)))]
-        self._rows, self._changes = [], 0
+        self.clear()
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
     def _add(self, place: str, number: int, records: Sequence[tuple[int, tuple[str | None, ...]]]) -> None:

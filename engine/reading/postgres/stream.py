@@ -144,6 +144,7 @@ class PostgresStream:
 
     def _begun(self, database: Database, limit: Limit, *, ending: bool, is_stopping: Callable[[], bool]) -> Taken:
         """The whole snapshot is stored, since it ends with its transaction; the first of its rows are taken."""
+        self.rows.clear()
         place = place_of(self.address.table_name, self.node, self.run)
         self._keeping = Keeping(self.folder, place)
         was_others = database.prepare(self.slot, place)
@@ -176,6 +177,8 @@ class PostgresStream:
         return Taken(taken.what, taken.position, behind=taken.behind, notes=note)
 
     def _changed(self, database: Database, position: Json, most: int | None) -> Taken:
+        # A poll whose connection broke leaves records that come again.
+        self.rows.clear()
         end = database.end_of_log()
         limit, opened = position["seen"]
         # Positions of earlier versions lack `until`: whatever the log commits from now on is after their snapshot.

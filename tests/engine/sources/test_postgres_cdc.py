@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
+from engine.reading.postgres import pgoutput
 from engine.reading.postgres.client import Database
 from engine.reading.postgres.stream import PostgresStream
 from engine.reading.servers.kept_messages import place_of
@@ -345,4 +347,30 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_large_table(
     # The run that continues reads the table from its start.
     taken, rows = polled(stream)
     assert (len(rows), taken.notes) == (92, ())
+    stream.close()
+
+
+def test_changes_whose_connection_breaks_on_the_way_come_once(
+    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.reading.postgres.stream._AGAIN_S", 0.0)
+    monkeypatch.setattr("engine.reading.postgres.client._ROWS", 4)
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    taken, _ = polled(stream)
+    postgres.run(*(f"INSERT INTO {table} VALUES ({at}, 'more', NULL)" for at in range(10, 17)))
+    decode, message = pgoutput.Decoder.decode, count(1)
+
+    def breaks_at_the_eighth(decoder: pgoutput.Decoder, data: bytes) -> pgoutput.Message | None:
+        if next(message) == 8:
+            postgres.run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'changelog-studio'"
+            )
+        return decode(decoder, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pgoutput.Decoder, "decode", breaks_at_the_eighth)
+        waiting, changes = polled(stream, taken.position)
+    assert changes == []
+    assert waiting.notes[0].endswith("The run waits, and continues once it answers.")
+    assert [row[1] for row in polled(stream, waiting.position)[1]] == list(range(10, 17))
     stream.close()
