@@ -31,6 +31,7 @@ _NEWLINE: Final = 10
 # The number of bytes at the start and the end of the part already read that identify a file.
 _HEAD: Final = 1024
 _TAIL: Final = 256
+_IF_DELETED: Final = " If they were deleted for good, put a file of the same name without rows in their place."
 
 
 class Known(NamedTuple):
@@ -117,10 +118,14 @@ class GrowingFiles:
             if position is None:
                 raise
             if ending:
-                raise self._no_end(error.sentence) from error
+                raise self._no_end(error.sentence, _IF_DELETED) from error
             # The file may come back.
             self._looked_ms = now_ms
             return Taken(None, position, notes=(error.sentence,))
+        if ending and known and not files and not self.source.files_go:
+            # A folder that is away for a moment looks the same as files that were deleted.
+            trouble = "none of its files is there."
+            raise self._no_end(trouble, _IF_DELETED)
         taking = _Taking(limit, self.quote, ending)
         try:
             after = self._taken(files, known, taking)
@@ -143,9 +148,10 @@ class GrowingFiles:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _no_end(self, trouble: str) -> SourceError:
+    def _no_end(self, trouble: str, otherwise: str = "") -> SourceError:
         """The error of the last poll: a finished run must not lack lines that were there."""
-        return SourceError(f"{trouble} The source cannot end before it is read; resume the run then.", self.node)
+        message = f"{trouble} The source cannot end before it is read; resume the run then.{otherwise}"
+        return SourceError(message, self.node)
 
     def _taken(self, files: Sequence[InputFile], known: dict[str, Known], taking: _Taking) -> dict[str, Known]:
         there = {file.name: file for file in files}

@@ -93,15 +93,27 @@ def test_new_files_come_in_the_order_of_their_names_and_files_that_are_taken_awa
     assert reader.lines() == [["e", 1]]
 
 
-def test_a_source_does_not_end_while_its_files_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# With fixed columns, as in every live run, files that are not there are no error of the source.
+@pytest.mark.parametrize(
+    ("fixed", "path", "trouble"),
+    [
+        (False, "in", "there is no file in .*"),
+        (True, "in", "none of its files is there."),
+        (True, "in/*.csv", "none of its files is there."),
+        (True, "in/a.csv", "none of its files is there."),
+    ],
+)
+def test_a_source_does_not_end_while_its_files_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: bool, path: str, trouble: str
+) -> None:
     file = tmp_path / "in" / "a.csv"
     put(file, "k,v\na,1\n")
-    reader = csv(tmp_path)
+    reader = csv(tmp_path, path, fixed_columns=fixed)
     assert reader.lines() == [["a", 1]]
     put(file, "a,2\n", "a")
     (tmp_path / "in").rename(tmp_path / "away")
     assert reader.lines() == []
-    with pytest.raises(SourceError, match=r"there is no file in .* The source cannot end before it is read"):
+    with pytest.raises(SourceError, match=f"{trouble} The source cannot end before it is read"):
         reader.poll(ending=True)
     (tmp_path / "away").rename(tmp_path / "in")
 
@@ -115,6 +127,21 @@ def test_a_source_does_not_end_while_its_files_cannot_be_read(tmp_path: Path, mo
         with pytest.raises(SourceError, match="Permission denied. The source cannot end before it is read"):
             reader.poll(ending=True)
     assert reader.lines(ending=True) == [["a", 2]]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_source_whose_files_were_deleted_for_good_ends_with_one_without_rows(tmp_path: Path, restarted: bool) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "k,v\na,1\n")
+    reader = csv(tmp_path, fixed_columns=True)
+    assert reader.lines() == [["a", 1]]
+    file.unlink()
+    with pytest.raises(SourceError, match="If they were deleted for good, put a file of the same name without rows in"):
+        reader.poll(ending=True)
+    put(file, "k,v\n")
+    if restarted:
+        reader.again()
+    assert reader.lines(ending=True) == []
 
 
 @pytest.mark.parametrize("limit", [Limit(2, 1 << 40), Limit(1 << 40, 7)])
