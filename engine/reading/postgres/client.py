@@ -184,16 +184,20 @@ class Database:
         rows = self._ask("SELECT wal_status FROM pg_replication_slots WHERE slot_name = %s", [slot])
         return bool(rows) and rows[0][0] != "lost"
 
-    def rows(self, columns: Sequence[str], most: int | None) -> Iterator[tuple[Snapshot, list[tuple[Any, ...]]]]:
-        """The table's rows as texts, from one snapshot, with that snapshot; the first batch is an empty list."""
+    def rows(
+        self, columns: Sequence[str], most: int | None = None, *, is_followed: bool = False
+    ) -> Iterator[tuple[Snapshot, list[tuple[Any, ...]]]]:
+        """The table's rows as texts, from one snapshot, with that snapshot; the first batch is an empty list.
+
+        is_followed: changes follow. Only then the snapshot has its LSN, which a standby refuses to tell.
+        """
         limit = "" if most is None else f" LIMIT {most}"
         names = ", ".join(f"{_quoted(name)}::text" for name in columns)
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             # The snapshot is taken before the position is read: what it sees has been committed by then.
-            [(text, until)] = self._connection.execute(
-                "SELECT pg_current_snapshot()::text, (pg_current_wal_insert_lsn() - '0/0')::bigint"
-            ).fetchall()
+            lsn = "(pg_current_wal_insert_lsn() - '0/0')::bigint" if is_followed else "0"
+            [(text, until)] = self._connection.execute(f"SELECT pg_current_snapshot()::text, {lsn}").fetchall()
             _, limit_xid, opened = text.split(":")
             seen = Snapshot(int(limit_xid), tuple(map(int, filter(None, opened.split(",")))), int(until))
             yield seen, []

@@ -150,7 +150,7 @@ class PostgresStream:
         was_others = database.prepare(self.slot, place)
         left: list[Json] = []
         seen, number = Snapshot(0, (), 0), 0
-        for snapshot, rows in database.rows([column.name for column in self.rows.columns], None):
+        for snapshot, rows in database.rows([column.name for column in self.rows.columns], is_followed=True):
             seen = snapshot
             if not self.with_snapshot:
                 break

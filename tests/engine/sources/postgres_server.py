@@ -46,9 +46,9 @@ class Server:
         options += " -c fsync=off -c max_wal_senders=4 -c max_replication_slots=8 -c shared_buffers=16MB"
         self._call("pg_ctl", "-D", "data", "-w", "-t", "60", "-l", "log", "-o", options, "start")
 
-    def stop(self) -> None:
-        """Stop the server, even with open connections."""
-        self._call("pg_ctl", "-D", "data", "-m", "immediate", "-w", "stop")
+    def stop(self, *, cleanly: bool = False) -> None:
+        """Stop the server, even with open connections. cleanly: as for a standby, which cannot recover on its own."""
+        self._call("pg_ctl", "-D", "data", "-m", "fast" if cleanly else "immediate", "-w", "stop")
 
     def _call(self, program: str, *arguments: str) -> None:
         # PostgreSQL refuses to run as root. To become another user, Python itself would fork, and a thread of gRPC, of

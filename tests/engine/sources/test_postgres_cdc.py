@@ -64,6 +64,17 @@ def test_a_bounded_run_reads_the_rows_of_the_moment(postgres: Server, table: str
     assert not postgres.run(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 's_{table}'")
 
 
+def test_a_bounded_run_reads_a_standby(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as place, server(Path(place)) as standby:
+        standby.run("CREATE TABLE orders (id bigint, note text, at timestamptz)", "INSERT INTO orders VALUES (1, 'a')")
+        standby.stop(cleanly=True)
+        (Path(place) / "data" / "standby.signal").touch()
+        standby.start()
+        assert standby.run("SELECT pg_is_in_recovery()") == [(True,)]
+        found = source(standby, "orders")
+        assert records(found.scan("n", tmp_path)) == [("+I", 1, "a", None)]
+
+
 def test_the_server_knows_the_columns_and_the_key(postgres: Server, table: str, tmp_path: Path) -> None:
     types = "i int, d numeric(10,2), n numeric, f real, t timestamp(3), day date, b boolean, j jsonb, a int[]"
     postgres.run(f"ALTER TABLE {table} ADD COLUMN {types.replace(', ', ', ADD COLUMN ')}")
