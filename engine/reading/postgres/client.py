@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 _ANSWER_S: Final = 10
 _ROWS: Final = 20_000
 _OURS: Final = "changelog studio"
-# A table with its partitions, or with the tables that inherit from it.
+# A table with its partitions, or with the tables that inherit from it; by its number, and by its name if that is
+# another table by now.
 _FAMILY: Final = (
-    "WITH RECURSIVE family(oid) AS (SELECT %s::oid UNION SELECT inhrelid FROM pg_inherits JOIN family ON "
-    "inhparent = family.oid) "
+    "WITH RECURSIVE family(oid) AS (SELECT unnest(ARRAY[%s::oid, to_regclass(%s)::oid]) UNION SELECT inhrelid FROM "
+    "pg_inherits JOIN family ON inhparent = family.oid) "
 )
 
 
@@ -140,9 +141,9 @@ class Database:
             if slot not in said:
                 self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
             elif _is_ours(said[slot]):
-                if not self._is_published(slot):
+                if not self.is_published(slot):
                     self._ask(f"ALTER PUBLICATION {_quoted(slot)} SET TABLE {self._table}")
-            elif self._is_published(slot):
+            elif self.is_published(slot):
                 owned = _mark_of(slot)
                 if owned not in said:
                     self._ask(f"CREATE PUBLICATION {_quoted(owned)}")
@@ -175,9 +176,28 @@ class Database:
         [(is_member, is_there)] = self._ask(
             f"{_FAMILY} SELECT EXISTS (SELECT 1 FROM family WHERE oid = %s), EXISTS (SELECT 1 FROM pg_class WHERE "
             "oid = %s)",
-            [self._relation, relation, relation],
+            [self._relation, self._table, relation, relation],
         )
         return bool(is_member) or not (is_there or slot not in self.owned(slot))
+
+    def members(self) -> frozenset[int]:
+        """The numbers of the table, its partitions and the tables that inherit from it, as far as they exist."""
+        rows = self._ask(
+            f"{_FAMILY} SELECT oid::bigint FROM family JOIN pg_class USING (oid)", [self._relation, self._table]
+        )
+        return frozenset(int(oid) for (oid,) in rows)
+
+    def is_published(self, publication: str) -> bool:
+        """Whether a publication contains the table, itself or with all its partitions."""
+        [(is_whole,)] = self._ask(
+            f"{_FAMILY}, published AS (SELECT c.oid FROM pg_publication_tables t JOIN pg_namespace n ON "
+            "n.nspname = t.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.tablename WHERE "
+            "t.pubname = %s) SELECT %s::oid IN (SELECT oid FROM published) OR NOT EXISTS (SELECT 1 FROM "
+            "family JOIN pg_class USING (oid) WHERE relkind = 'r' AND oid NOT IN (SELECT oid FROM published)) AND "
+            "EXISTS (SELECT 1 FROM family JOIN published USING (oid))",
+            [self._relation, self._table, publication, self._relation],
+        )
+        return bool(is_whole)
 
     def is_there(self, slot: str) -> bool:
         """Whether the slot exists, with the log that it needs."""
@@ -263,18 +283,6 @@ class Database:
             [slot, _mark_of(slot)],
         )
         return {str(name): str(comment or "") for name, comment in rows}
-
-    def _is_published(self, publication: str) -> bool:
-        """Whether a publication contains the table, itself or with all its partitions."""
-        [(is_whole,)] = self._ask(
-            f"{_FAMILY}, published AS (SELECT c.oid FROM pg_publication_tables t JOIN pg_namespace n ON "
-            "n.nspname = t.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.tablename WHERE "
-            "t.pubname = %s) SELECT %s::oid IN (SELECT oid FROM published) OR NOT EXISTS (SELECT 1 FROM "
-            "family JOIN pg_class USING (oid) WHERE relkind = 'r' AND oid NOT IN (SELECT oid FROM published)) AND "
-            "EXISTS (SELECT 1 FROM family JOIN published USING (oid))",
-            [self._relation, publication, self._relation],
-        )
-        return bool(is_whole)
 
     @property
     def _relation(self) -> int:

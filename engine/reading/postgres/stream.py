@@ -55,7 +55,9 @@ class PostgresStream:
     needs_whole_rows: bool
     _database: Database | None = None
     _keeping: Keeping | None = None
-    # By number: whether a relation is part of the table, and its columns if it is.
+    # The relations that were part of the table at the last poll.
+    _members: frozenset[int] = frozenset()
+    # By number: whether a relation is part of the table, during one poll, and its columns if it is.
     _belongs: dict[int, bool] = field(default_factory=dict)
     _columns: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _asked_s: float = 0.0
@@ -184,7 +186,7 @@ class PostgresStream:
         # Positions of earlier versions lack `until`: whatever the log commits from now on is after their snapshot.
         until = position.get("until", end)
         seen = Snapshot(limit, tuple(opened), until)
-        decoder, said = Decoder(), []
+        decoder, said = Decoder(), self._regrouped(database)
         what: list[Json] = []
         lsn, number, xid, count = position["lsn"], 0, 0, 0
         batch: list[tuple[RowChange, str, int]] = []
@@ -221,6 +223,22 @@ class PostgresStream:
             self._idle_s, lsn = time.monotonic(), max(lsn, end)
         behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
         return Taken(what or None, {**position, "lsn": lsn, "until": until}, behind=behind, notes=said)
+
+    def _regrouped(self, database: Database) -> list[str]:
+        """Ask anew which relations are part of the table; a note if changes of one are not published.
+
+        Tables are attached, and created again. One that was a member at the last poll counts once more: the log has
+        its changes up to the moment when it was detached or dropped.
+        """
+        before, self._members = self._members, database.members()
+        self._belongs = dict.fromkeys(before | self._members, True)
+        if self._members <= before or database.is_published(self.slot):
+            return []
+        table = self.address.table_name
+        return [
+            f"The publication {self.slot} lacks {table}, or a part of it, which was created or attached meanwhile: its "
+            "changes are not read. Add it to the publication, or start a new run."
+        ]
 
     def _is_ours(self, relation: Relation) -> bool:
         """Whether a relation is part of the table: a publication of the user may have others."""

@@ -43,7 +43,7 @@ class Server:
     def start(self) -> None:
         """Start the server, and wait until it answers."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c wal_level=logical"
-        options += " -c fsync=off -c max_wal_senders=4 -c max_replication_slots=8 -c shared_buffers=16MB"
+        options += " -c fsync=off -c max_wal_senders=4 -c max_replication_slots=32 -c shared_buffers=16MB"
         self._call("pg_ctl", "-D", "data", "-w", "-t", "60", "-l", "log", "-o", options, "start")
 
     def stop(self, *, cleanly: bool = False) -> None:

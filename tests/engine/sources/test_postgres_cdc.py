@@ -315,6 +315,63 @@ def test_the_partitions_of_a_table_are_part_of_it(postgres: Server, table: str, 
     stream.close()
 
 
+def test_a_table_that_becomes_a_partition_is_part_of_it_from_then_on(
+    postgres: Server, table: str, tmp_path: Path
+) -> None:
+    parted, other = f"parted_{table}", f"other_{table}"
+    postgres.run(
+        f"CREATE TABLE {parted} (id bigint, note text, at timestamptz) PARTITION BY RANGE (id)",
+        f"CREATE TABLE {parted}_low PARTITION OF {parted} FOR VALUES FROM (0) TO (10)",
+        f"CREATE TABLE {other} (LIKE {parted})",
+        f"CREATE PUBLICATION s_{parted} FOR ALL TABLES",
+    )
+    stream = source(postgres, parted, changelog_mode="upsert", primary_key=["id"]).stream("n", tmp_path, "run")
+    taken, _ = polled(stream)
+    postgres.run(f"INSERT INTO {other} VALUES (11, 'before', NULL)")
+    taken, rows = polled(stream, taken.position)
+    assert rows == []
+    postgres.run(
+        f"ALTER TABLE {parted} ATTACH PARTITION {other} FOR VALUES FROM (10) TO (20)",
+        f"INSERT INTO {parted} VALUES (12, 'attached', NULL)",
+    )
+    taken, rows = polled(stream, taken.position)
+    assert (rows, taken.notes) == ([("+I", 12, "attached")], [])
+    # What was changed before it was detached comes, and nothing afterwards.
+    postgres.run(
+        f"INSERT INTO {parted} VALUES (13, 'the last', NULL)", f"ALTER TABLE {parted} DETACH PARTITION {other}"
+    )
+    taken, rows = polled(stream, taken.position)
+    assert rows == [("+I", 13, "the last")]
+    postgres.run(f"INSERT INTO {other} VALUES (14, 'after', NULL)", f"INSERT INTO {parted} VALUES (1, 'low', NULL)")
+    assert polled(stream, taken.position)[1] == [("+I", 1, "low")]
+    stream.close()
+
+
+@pytest.mark.parametrize("published", ["FOR ALL TABLES", ""])
+def test_a_table_that_is_created_again_goes_on_if_it_is_published(
+    postgres: Server, table: str, tmp_path: Path, published: str
+) -> None:
+    if published:
+        postgres.run(f"CREATE PUBLICATION s_{table} {published}")
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    taken, _ = polled(stream)
+    taken, _ = polled(stream, taken.position)
+    postgres.run(
+        f"INSERT INTO {table} VALUES (4, 'the last', NULL)",
+        f"DROP TABLE {table}",
+        f"CREATE TABLE {table} (id bigint PRIMARY KEY, note text, at timestamptz)",
+        f"INSERT INTO {table} VALUES (5, 'new', NULL)",
+    )
+    taken, rows = polled(stream, taken.position)
+    if published:
+        assert (rows, taken.notes) == ([("+I", 4, "the last"), ("+I", 5, "new")], [])
+    else:
+        assert rows == [("+I", 4, "the last")]
+        assert taken.notes[0].startswith(f"The publication s_{table} lacks public.{table}, or a part of it")
+        assert polled(stream, taken.position)[0].notes == []
+    stream.close()
+
+
 def test_a_transaction_after_the_snapshot_is_not_skipped_for_its_number_which_comes_back(
     postgres: Server, table: str, tmp_path: Path
 ) -> None:
