@@ -24,7 +24,7 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema, flink_type
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
-from engine.reading.postgres.client import Database
+from engine.reading.postgres.client import OURS, Database, quoted
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
 from engine.reading.servers.database_server import DatabaseServer, Gone, answering
 from engine.reading.servers.secrets import NOTE, names_any
@@ -148,10 +148,6 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         Returns messages about what could not be removed.
         """
         super().let_go(node, folder, run, position)
-        marks = [self.slot] if position is None else position.get("marks", [self.slot])
-        remove = "; ".join(
-            [f"SELECT pg_drop_replication_slot('{self.slot}')", *(f"DROP PUBLICATION {name}" for name in marks)]
-        )
         try:
             database = Database(self.address, node)
             if database.owner(self.slot) == self.kept_in(node, run, position):
@@ -161,7 +157,7 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
             why = str(error).rstrip(".")
             return (
                 f"The replication slot {self.slot} of {self.address.name} could not be dropped ({why}); the server "
-                f"keeps its log for it. There: {remove};",
+                f"keeps its log for it. There: {self._removal(position)}",
             )
         return ()
 
@@ -183,6 +179,14 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         }
         table = create_table(node, schema, self, options, self.primary_key)
         return (NOTE if names_any([self.password]) else "") + table
+
+    def _removal(self, position: Json) -> str:
+        """What removes the slot and the publications that the run created, which are known from its position on."""
+        slot = f"SELECT pg_drop_replication_slot('{self.slot}');"
+        marks = None if position is None else position.get("marks")
+        if marks is None:
+            return f"{slot} A publication that the run created may remain, too: its comment begins with {OURS!r}."
+        return " ".join([slot, *(f"DROP PUBLICATION {quoted(name)};" for name in marks)])
 
     def _rows(self, node: str, folder: Path) -> Rows:
         keys = self.primary_key if self.changelog_mode == "upsert" else ()

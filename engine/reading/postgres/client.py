@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _ANSWER_S: Final = 10
 _ROWS: Final = 20_000
-_OURS: Final = "changelog studio"
+# The comments of publications that a run created begin with this.
+OURS: Final = "changelog studio"
 # A table with its partitions, or with the tables that inherit from it; by its number, and by its name if that is
 # another table by now.
 _FAMILY: Final = (
@@ -133,40 +134,38 @@ class Database:
                 "another name."
             )
             raise SourceError(message, self._node, "slot")
-        before = self.owner(slot)
         said = self._comments(slot)
+        before = _owner_in(said, slot)
         with self._said(), self._connection.transaction():
             # A publication without the comment is the user's.
             owned = slot
             if slot not in said:
-                self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
+                self._ask(f"CREATE PUBLICATION {quoted(slot)} FOR TABLE {self._table}")
             elif _is_ours(said[slot]):
                 if not self.is_published(slot):
-                    self._ask(f"ALTER PUBLICATION {_quoted(slot)} SET TABLE {self._table}")
+                    self._ask(f"ALTER PUBLICATION {quoted(slot)} SET TABLE {self._table}")
             elif self.is_published(slot):
                 owned = _mark_of(slot)
                 if owned not in said:
-                    self._ask(f"CREATE PUBLICATION {_quoted(owned)}")
+                    self._ask(f"CREATE PUBLICATION {quoted(owned)}")
             else:
                 message = (
                     f"slot: the publication {slot} already exists, without {self.address.table_name}. Add the table "
                     "to it, or choose another name."
                 )
                 raise SourceError(message, self._node, "slot")
-            self._ask(f"COMMENT ON PUBLICATION {_quoted(owned)} IS {_literal(f'{_OURS} {owner}')}")
+            self._ask(f"COMMENT ON PUBLICATION {quoted(owned)} IS {_literal(f'{OURS} {owner}')}")
         if not found:
             self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
         return bool(before) and before != owner and bool(found)
 
     def owner(self, slot: str) -> str:
         """The run that owns the slot."""
-        said = self._comments(slot)
-        return next((said[name].removeprefix(f"{_OURS} ") for name in self.owned(slot)), "")
+        return _owner_in(self._comments(slot), slot)
 
     def owned(self, slot: str) -> list[str]:
         """The publications of this slot that a run created: one of its name, or an empty one beside the user's."""
-        said = self._comments(slot)
-        return [name for name in (slot, _mark_of(slot)) if _is_ours(said.get(name, ""))]
+        return _owned_in(self._comments(slot), slot)
 
     def belongs(self, relation: int, slot: str) -> bool:
         """Whether changes of a relation are changes of the table: of itself, a partition or an inheriting table.
@@ -212,7 +211,7 @@ class Database:
         is_followed: changes follow. Only then the snapshot has its LSN, which a standby refuses to tell.
         """
         limit = "" if most is None else f" LIMIT {most}"
-        names = ", ".join(f"{_quoted(name)}::text" for name in columns)
+        names = ", ".join(f"{quoted(name)}::text" for name in columns)
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             # The snapshot is taken before the position is read: what it sees has been committed by then.
@@ -230,9 +229,9 @@ class Database:
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
         """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
-        wanted = ", ".join(f"{_quoted(each.name)}::text" for each in columns)
+        wanted = ", ".join(f"{quoted(each.name)}::text" for each in columns)
         texts = {True: '::text COLLATE "C"', False: ""}
-        by = ", ".join(f"{_quoted(each.name)}{texts[each.type == 'string']} NULLS FIRST" for each in order)
+        by = ", ".join(f"{quoted(each.name)}{texts[each.type == 'string']} NULLS FIRST" for each in order)
         instants = [column.type == "timestamp" for column in columns]
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -274,7 +273,7 @@ class Database:
         """Remove the slot, and the publications that were created for it."""
         self._ask("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
         for name in self.owned(slot):
-            self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(name)}")
+            self._ask(f"DROP PUBLICATION IF EXISTS {quoted(name)}")
 
     def _comments(self, slot: str) -> dict[str, str]:
         """The comments of the slot's publications that exist."""
@@ -294,7 +293,7 @@ class Database:
 
     @property
     def _table(self) -> str:
-        return f"{_quoted(self.address.schema)}.{_quoted(self.address.table)}"
+        return f"{quoted(self.address.schema)}.{quoted(self.address.table)}"
 
     def _ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._said():
@@ -330,7 +329,15 @@ class _Sentences:
 
 
 def _is_ours(comment: str) -> bool:
-    return comment.startswith(_OURS)
+    return comment.startswith(OURS)
+
+
+def _owned_in(said: Mapping[str, str], slot: str) -> list[str]:
+    return [name for name in (slot, _mark_of(slot)) if _is_ours(said.get(name, ""))]
+
+
+def _owner_in(said: Mapping[str, str], slot: str) -> str:
+    return next((said[name].removeprefix(f"{OURS} ") for name in _owned_in(said, slot)), "")
 
 
 def _mark_of(slot: str) -> str:
@@ -347,7 +354,8 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -38,9 +38,8 @@ SNAPSHOT: Final = "snapshot"
 class PostgresStream:
     """The changes of a table.
 
-    position   {"kept": folder, "slot": its name, "marks": publications that the run created, "lsn": up to where changes
-               were taken, "seen": the transactions of the snapshot, "until": the LSN of the snapshot, "left": pieces
-               of it}
+    position   {"kept": folder, "marks": publications that the run created, "lsn": up to where changes were taken,
+               "seen": the transactions of the snapshot, "until": the LSN of the snapshot, "left": pieces of it}
     what       pieces that hold records
     """
 
@@ -163,7 +162,6 @@ class PostgresStream:
                 return Taken(None, None)
         position = {
             "kept": place,
-            "slot": self.slot,
             "marks": database.owned(self.slot),
             "lsn": 0,
             "seen": [seen.limit, seen.open],

@@ -187,7 +187,11 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     with pytest.raises(SourceError, match="Check the address and the user, and whether the server is running"):
         source(postgres, table).stream("n", tmp_path, "run").poll(None, ALL, 0)
     [sentence] = source(postgres, table).let_go("n", tmp_path, "run", {**taken.position, "kept": "received/none"})
-    assert f"SELECT pg_drop_replication_slot('s_{table}')" in sentence
+    assert sentence.endswith(f"SELECT pg_drop_replication_slot('s_{table}'); DROP PUBLICATION \"s_{table}\";")
+    # Without a position, the publication can be the user's.
+    [sentence] = source(postgres, table).let_go("n", tmp_path, "none", None)
+    assert f"There: SELECT pg_drop_replication_slot('s_{table}'); A publication that the run created may" in sentence
+    assert "DROP PUBLICATION" not in sentence
     with pytest.raises(SourceError, match="The source cannot end before it answers; resume the run then"):
         stream.poll(taken.position, ALL, 0, ending=True)
     postgres.start()
