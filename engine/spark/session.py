@@ -204,7 +204,7 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     engine, server = connection.engine, connection.server
     if server is not None and not server.is_alive():
         return f"the engine {engine.name} ended during the run{server.last_words()}. Run again: another one is started."
-    lost = _lost_connection(error)
+    lost = _lost_connection(error, is_ours=server is not None)
     if lost is None:
         return None
     connection.answered = float("-inf")
@@ -214,25 +214,28 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     )
 
 
-def _lost_connection(error: BaseException) -> BaseException | None:
+def _lost_connection(error: BaseException, *, is_ours: bool) -> BaseException | None:
     """The error of PySpark's client that reports a lost server or session, among an error and its causes.
 
-    Told by class, gRPC status and error condition: messages may quote data, or come from a source's own server.
+    Told by class, gRPC status and error condition: messages may quote data, or come from a source's own server. On a
+    dead connection through a network, a call can wait until its deadline; a server of our own that is alive is busy.
     """
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
+    codes = {grpc.StatusCode.UNAVAILABLE} | (set() if is_ours else {grpc.StatusCode.DEADLINE_EXCEEDED})
+
     def is_lost(link: BaseException) -> bool:
         match link:
-            case SparkConnectGrpcException() if link.getGrpcStatusCode() is grpc.StatusCode.UNAVAILABLE:
+            case SparkConnectGrpcException() if link.getGrpcStatusCode() in codes:
                 return True
             case PySparkException():
                 condition = link.getCondition() or ""
                 return condition.startswith(_FORGOTTEN) or condition in _CLIENT_LOST
             case grpc.RpcError():
                 # Raw where the client sends files.
-                return isinstance(link, grpc.Call) and link.code() is grpc.StatusCode.UNAVAILABLE
+                return isinstance(link, grpc.Call) and link.code() in codes
             case ValueError():
                 return str(link).startswith(_CLOSED)
         return False

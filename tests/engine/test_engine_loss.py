@@ -50,6 +50,7 @@ def with_condition(condition: str, quoted: str = "") -> SparkConnectGrpcExceptio
 
 LOST = {
     "no server at the address": with_status(grpc.StatusCode.UNAVAILABLE),
+    "no answer by the deadline": with_status(grpc.StatusCode.DEADLINE_EXCEEDED),
     "the session is forgotten": with_condition("INVALID_HANDLE.SESSION_NOT_FOUND"),
     "the client knows that it is": SparkConnectException(errorClass="NO_ACTIVE_SESSION", messageParameters={}),
     "the operation is forgotten": PySparkRuntimeError(
@@ -86,6 +87,14 @@ def test_what_the_client_reports_is_a_loss(theirs: Any, error: Exception) -> Non
 @pytest.mark.parametrize("error", WORKS.values(), ids=WORKS)
 def test_a_word_in_another_error_is_none(theirs: Any, error: Exception) -> None:
     assert loss_of(theirs, error) is None
+
+
+def test_a_server_of_our_own_that_is_alive_is_not_lost_at_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours: Any = object()
+    alive: Any = SimpleNamespace(is_alive=lambda: True)
+    monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, alive))
+    assert loss_of(ours, with_status(grpc.StatusCode.DEADLINE_EXCEEDED)) is None
+    assert loss_of(ours, with_status(grpc.StatusCode.UNAVAILABLE)) is not None
 
 
 def test_a_session_that_was_given_up_is_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
