@@ -191,10 +191,10 @@ class Database:
         [(is_whole,)] = self._ask(
             f"{_FAMILY}, published AS (SELECT c.oid FROM pg_publication_tables t JOIN pg_namespace n ON "
             "n.nspname = t.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.tablename WHERE "
-            "t.pubname = %s) SELECT %s::oid IN (SELECT oid FROM published) OR NOT EXISTS (SELECT 1 FROM "
+            "t.pubname = %s) SELECT to_regclass(%s)::oid IN (SELECT oid FROM published) OR NOT EXISTS (SELECT 1 FROM "
             "family JOIN pg_class USING (oid) WHERE relkind = 'r' AND oid NOT IN (SELECT oid FROM published)) AND "
             "EXISTS (SELECT 1 FROM family JOIN published USING (oid))",
-            [self._relation, self._table, publication, self._relation],
+            [self._relation, self._table, publication, self._table],
         )
         return bool(is_whole)
 

@@ -54,7 +54,7 @@ class PostgresStream:
     needs_whole_rows: bool
     _database: Database | None = None
     _keeping: Keeping | None = None
-    # The relations that were part of the table at the last poll.
+    # The relations that were part of the table when the log was last read to its end, or since.
     _members: frozenset[int] = frozenset()
     # By number: whether a relation is part of the table, during one poll, and its columns if it is.
     _belongs: dict[int, bool] = field(default_factory=dict)
@@ -149,6 +149,7 @@ class PostgresStream:
         place = place_of(self.address.table_name, self.node, self.run)
         self._keeping = Keeping(self.folder, place)
         was_others = database.prepare(self.slot, place)
+        self._members = database.members()
         left: list[Json] = []
         seen, number = Snapshot(0, (), 0), 0
         for snapshot, rows in database.rows([column.name for column in self.rows.columns], is_followed=True):
@@ -184,12 +185,15 @@ class PostgresStream:
         # Positions of earlier versions lack `until`: whatever the log commits from now on is after their snapshot.
         until = position.get("until", end)
         seen = Snapshot(limit, tuple(opened), until)
-        decoder, said = Decoder(), self._regrouped(database)
+        members = database.members()
+        self._belongs = dict.fromkeys(self._members | members, True)
+        decoder, said = Decoder(), self._unpublished(database, members)
         what: list[Json] = []
-        lsn, number, xid, count = position["lsn"], 0, 0, 0
+        lsn, number, xid, count, got = position["lsn"], 0, 0, 0, 0
         batch: list[tuple[RowChange, str, int]] = []
         assert self._keeping is not None
         for place, data in database.changes(self.slot, most):
+            got += 1
             match decoder.decode(data):
                 case Begin(begun):
                     number, xid, batch = 0, begun, []
@@ -214,6 +218,9 @@ class PostgresStream:
                     count += 1
         if len(self.rows):
             what.append(self._keeping.keep(self.rows.taken()))
+        # A member that was detached or dropped counts until its changes before that have been read.
+        is_read = most is None or got < most
+        self._members = members if is_read else self._members | members
         if count:
             self._idle_s = time.monotonic()
         elif time.monotonic() - self._idle_s > _IDLE_S:
@@ -222,15 +229,9 @@ class PostgresStream:
         behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
         return Taken(what or None, {**position, "lsn": lsn, "until": until}, behind=behind, notes=said)
 
-    def _regrouped(self, database: Database) -> list[str]:
-        """Ask anew which relations are part of the table; a note if changes of one are not published.
-
-        Tables are attached, and created again. One that was a member at the last poll counts once more: the log has
-        its changes up to the moment when it was detached or dropped.
-        """
-        before, self._members = self._members, database.members()
-        self._belongs = dict.fromkeys(before | self._members, True)
-        if self._members <= before or database.is_published(self.slot):
+    def _unpublished(self, database: Database, members: frozenset[int]) -> list[str]:
+        """A note if changes of a new member of the table are not published."""
+        if members <= self._members or database.is_published(self.slot):
             return []
         table = self.address.table_name
         return [
