@@ -95,6 +95,9 @@ def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequen
     """
     below: Relation = relation.input
     groups, calls = relation.groups, relation.calls
+    source = below.input if isinstance(below, Select) else below
+    if not isinstance(source.input if isinstance(source, Filter) else source, Windowed):
+        return None
     if isinstance(below, Select):
         values = dict(below.items)
         groups = tuple((name, substituted(item, values)) for name, item in groups)
