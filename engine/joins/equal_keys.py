@@ -113,7 +113,7 @@ class KeyedJoin(Operator):
 
     def meaning(self, emission: Emission) -> Meaning:
         """Pairs, and rows that stand alone."""
-        return of_join(emission, self.kind, self.left_keys[0], self.right_keys[0])
+        return of_join(emission, self.kind, self.left_keys, self.right_keys)
 
     def sql_parts(self, inputs: Sequence[tuple[str, Schema]]) -> tuple[str, list[str]]:
         """The right table with its columns named as in a joined row, and the condition of ON, as Flink SQL."""

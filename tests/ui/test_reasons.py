@@ -145,6 +145,37 @@ def test_a_null_beside_the_keys_is_no_missing_partner(kind: str, values: tuple[A
     assert said("join", ["v", "k", "v0", "k0"], [("+I", values)], inputs=inputs, kind=kind) == [sentence]
 
 
+@pytest.mark.parametrize(
+    ("kind", "values", "sentence"),
+    [
+        ("inner", (1, None), "two rows meet"),
+        ("left", (1, 2), "two rows meet"),
+        ("left", (1, None), "no partner: the row stands alone, padded with NULL"),
+        ("right", (None, 2), "no partner: the row stands alone, padded with NULL"),
+        ("right", (None, None), "no partner: the row stands alone, padded with NULL"),
+        ("full", (1, 2), "two rows meet"),
+        ("semi", (1,), "it has a partner"),
+        ("anti", (1,), "it has no partner"),
+    ],
+)
+def test_a_join_without_keys_is_padded_where_all_columns_of_a_side_are_null(
+    kind: str, values: tuple[Any, ...], sentence: str
+) -> None:
+    names = ["a", "b"][: len(values)]
+    keyless = {"kind": kind, "left_keys": [], "right_keys": [], "condition": "a < b"}
+    assert said("join", names, [("+I", values)], inputs=[["a"], ["b"]], **keyless) == [sentence]
+
+
+def test_a_null_in_any_of_several_keys_is_a_missing_partner() -> None:
+    keys = {"left_keys": ["k", "l"], "right_keys": ["k", "l"]}
+    for values, sentence in (
+        ((1, 2, 1, 2), "two rows meet"),
+        ((1, None, 1, None), "no partner: the row stands alone, padded with NULL"),
+    ):
+        given = said("join", ["k", "l", "k0", "l0"], [("+I", values)], inputs=[["k", "l"]] * 2, kind="full", **keys)
+        assert given == [sentence]
+
+
 @pytest.mark.parametrize(("kind", "comes"), [("semi", "it has a partner"), ("anti", "it has no partner")])
 def test_semi_and_anti_joins_say_whether_there_is_a_partner(kind: str, comes: str) -> None:
     assert said("join", ["k"], [("+I", (1,))], kind=kind) == [comes]
