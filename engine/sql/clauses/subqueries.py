@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -50,15 +51,18 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     """The semi or anti join for a test with a sub-query."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
     if isinstance(test, exp.Exists):
-        if _always_has_a_row(query):
-            _check_names(query, scope, from_clause(query, names, read))
-            return scope.relation if kind is JoinKind.SEMI else filtered(scope.relation, exp.Boolean(this=False))
+        if _is_one_row(query):
+            inner = from_clause(query, names, read)
+            if not _is_correlated(query, scope, inner):
+                return _all_or_none(scope, kind, exists=not isinstance(read(query, names), Empty))
+            _check_names(query, scope, inner)
+            return _all_or_none(scope, kind, exists=not _has_limit_zero(query))
         ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
         if ties is not None:
             return _exists_grouped(scope, query, ties, kind, names, read)
         if ties is None and (_is_grouped(query) or not _is_tied(query, names, read)):
             return joined(scope.relation, _any_row(read(query, names), query), kind, [], test, None)
-    right, correlated, visible = _inner(query, names, read)
+    right, correlated, visible = _inner(query, names, read, of_in=isinstance(test, exp.In))
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
     both = Scope(shape, tuple(replace(one, column=to_output[one.column]) for one in visible) + scope.visible)
@@ -89,24 +93,48 @@ def _is_total(query: Expr) -> bool:
     )
 
 
-def _always_has_a_row(query: Expr) -> bool:
-    """Whether a query has a row whatever it reads: EXISTS is TRUE then. Source: Calcite RelMdMinRowCount."""
+def _is_one_row(query: Expr) -> bool:
+    """Whether a query has one row whatever it reads, unless its LIMIT is 0. Source: Calcite RelMdMinRowCount."""
     if not isinstance(query, exp.Select) or any(query.args.get(each) for each in ("having", "qualify", "offset")):
         return False
+    return _is_total(query)
+
+
+def _has_limit_zero(query: Expr) -> bool:
     limit = query.args.get("limit")
-    return _is_total(query) and (limit is None or str(limit.expression).strip("0") != "")
+    if limit is None:
+        return False
+    return str(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression).strip("0") == ""
 
 
-def _check_names(query: Expr, outer: Scope, inner: Scope) -> None:
+def _all_or_none(scope: Scope, kind: JoinKind, *, exists: bool) -> Relation:
+    """The semi or anti join for an EXISTS that is the same for all rows."""
+    keeps = exists == (kind is JoinKind.SEMI)
+    return scope.relation if keeps else filtered(scope.relation, exp.Boolean(this=False))
+
+
+def _is_correlated(query: exp.Select, outer: Scope, inner: Scope) -> bool:
+    """Whether a sub-query names a column that only the outer query knows."""
+    return any(inner.find(column) is None and outer.find(column) is not None for column in _own_columns(query))
+
+
+def _check_names(query: exp.Select, outer: Scope, inner: Scope) -> None:
     """Raises SqlRejected for a column of a sub-query that neither it nor the outer query knows."""
-    for column in query.find_all(exp.Column):
-        is_own = column.find_ancestor(exp.Select) is query
-        if is_own and inner.find(column) is None and outer.find(column) is None:
+    for column in _own_columns(query):
+        if inner.find(column) is None and outer.find(column) is None:
             raise inner.unknown(column)
 
 
+def _own_columns(query: exp.Select) -> Iterator[exp.Column]:
+    """The columns that a query names, without those of its sub-queries and the names of its results in ORDER BY."""
+    for column in query.find_all(exp.Column):
+        is_result = not column.table and column.name in query.named_selects
+        if column.find_ancestor(exp.Select) is query and not (is_result and column.find_ancestor(exp.Order)):
+            yield column
+
+
 def _is_tied(query: Expr, names: Names, read: Read) -> bool:
-    return bool(_inner(query, names, read)[1])
+    return bool(_inner(query, names, read, of_in=False)[1])
 
 
 def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read) -> Relation:
@@ -138,7 +166,7 @@ def _any_row(relation: Relation, at: Expr) -> Relation:
     return Filter(whole, exp.Not(this=exp.Is(this=ref("m", at), expression=exp.Null())))
 
 
-def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
+def _inner(query: Expr, names: Names, read: Read, *, of_in: bool) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
     """The sub-query's rows, its conditions on outer columns, and its visible columns.
 
     A query with such conditions is read up to its WHERE. Any other query is read as a whole, without visible columns.
@@ -152,12 +180,12 @@ def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr],
             is_own = all(inner.find(column) is not None for column in part.find_all(exp.Column))
             (own if is_own or part.find(exp.Exists, exp.Select) else correlated).append(part)
         if correlated:
-            if _is_total(query):
+            if of_in and _is_total(query):
                 message = (
                     "a sub-query of IN with an aggregate cannot use columns of the outer query. Write it as a join."
                 )
                 raise SqlRejected(message, correlated[0])
-            for clause in ("group", "having", "distinct", "limit", "order"):
+            for clause in ("group", "having", "qualify", "distinct", "limit", "offset", "order"):
                 if query.args.get(clause):
                     message = (
                         f"a sub-query with {clause.upper()} cannot use columns of the outer query. "

@@ -200,6 +200,22 @@ REFUSED = [
         "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.x = t.k)",
         "line 1, column 58: unknown column 'u.x'. Available: k, w, ut.",
     ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT LISTAGG(k), w FROM u)",
+        "line 1, column 50: the column 'w' is neither grouped by nor aggregated.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE w IN (SELECT nope FROM t))",
+        "line 1, column 71: unknown column 'nope'. Available: k, g, v, rt, pt.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.k = t.k HAVING MAX(w) > 1)",
+        "line 1, column 58: a sub-query with HAVING cannot use columns of the outer query.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.k = t.k OFFSET 1)",
+        "line 1, column 58: a sub-query with OFFSET cannot use columns of the outer query.",
+    ),
     ("SELECT k FROM t WHERE NULLIF(v) = 1", "line 1, column 23: NULLIF takes 2 arguments, but it is given 1."),
     (
         "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(), INTERVAL '1' DAY))",
