@@ -168,17 +168,16 @@ def _merged(kind: type[Expr], value: Expr, terms: Sequence[Term]) -> Expr:
 
 
 def _is_sorted_by_type(value: Expr, term: Term) -> bool:
-    """Whether the order of the literals depends on the value's type: beside a number Flink casts '9' and '20'."""
+    """Whether the value's type decides about the literals: beside a number Flink casts '9' < '20', and IN ('1', '01').
+
+    Texts of = and <> alone are compared as they are, as in Flink.
+    """
     if isinstance(value, exp.Cast) and value.to.this in exp.DataType.TEXT_TYPES:
         return False
     texts = {text for (name, text), _ in _literals(term) if name == "text"}
-    return len(texts) > 1 and not all(text[:1].isalpha() for text in texts) and _has_order(term)
-
-
-def _has_order(term: Term) -> bool:
-    if term[0] in _HOLDS:
-        return term[0] not in (exp.EQ, exp.NEQ)
-    return any(map(_has_order, term[1:]))
+    if len(texts) < 2 or all(text[:1].isalpha() for text in texts):
+        return False
+    return any(inner[0] not in (exp.EQ, exp.NEQ) for inner in term[1:])
 
 
 def _inside(term: Term) -> tuple[list[int], list[Expr]]:
