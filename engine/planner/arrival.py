@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
-from engine.model.schema import Column, flink_type, is_numeric
+from engine.model.schema import FLOATS, Column, flink_type, is_numeric
 from engine.planner.derive import DerivedNode
 from engine.planner.plan import tables_of
+
+_NUMBERS: Final = {"exact numbers", "approximate numbers"}
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
@@ -47,7 +50,7 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
 
 
 def _check_columns(columns: Mapping[str, Column]) -> None:
-    """Raise PipelineError unless these columns, by source, are all numbers, all times or all texts."""
+    """Raise PipelineError unless these columns, by source, are of one kind."""
     kinds = {name: _kind_of(column.type) for name, column in columns.items()}
     for name, kind in kinds.items():
         column = columns[name]
@@ -59,9 +62,13 @@ def _check_columns(columns: Mapping[str, Column]) -> None:
             raise PipelineError(message, name, "arrival_column")
         first = next(iter(kinds))
         if kind != kinds[first]:
+            if {kind, kinds[first]} <= _NUMBERS:
+                advice = "Exact numbers are not merged with FLOAT or DOUBLE: CAST one of the columns in its source."
+            else:
+                advice = "Choose columns that are all numbers, all times or all texts."
             message = (
                 f"the arrival column {column.name} is {flink_type(column.type)}, but {columns[first].name} of {first} "
-                f"is {flink_type(columns[first].type)}. Choose columns that are all numbers, all times or all texts."
+                f"is {flink_type(columns[first].type)}. {advice}"
             )
             raise PipelineError(message, name, "arrival_column")
 
@@ -69,5 +76,6 @@ def _check_columns(columns: Mapping[str, Column]) -> None:
 def _kind_of(type_: str) -> str | None:
     """What the values of a type are when they are put in order; None if sources cannot be merged by them."""
     if is_numeric(type_):
-        return "numbers"
+        # A DOUBLE holds neither all numbers of a BIGINT nor those of a DECIMAL, and they do not hold NaN.
+        return "approximate numbers" if type_ in FLOATS else "exact numbers"
     return {"date": "times", "timestamp": "times", "timestamp_ntz": "times", "string": "texts"}.get(type_)

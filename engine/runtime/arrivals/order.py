@@ -240,7 +240,7 @@ def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
     if any(map(pa.types.is_decimal, types)):
         scale = max(type_.scale for type_ in types if pa.types.is_decimal(type_))
         return _sorted([column.cast(pa.decimal256(76, scale)) for column in columns])
-    is_float = any(map(pa.types.is_floating, types))
+    is_float = all(map(pa.types.is_floating, types))
     parts = [_floats(column) if is_float else _integers(column) for column in columns]
     valid = np.concatenate([column.is_valid().to_numpy() for column in columns])
     order: Longs = np.lexsort((np.concatenate(parts), valid))
@@ -263,6 +263,5 @@ def _integers(column: pa.ChunkedArray) -> Longs:
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Values that compare as floats; NumPy sorts NaN last."""
-    numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
-    floats: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
+    floats: NDArray[np.float64] = column.cast(pa.float64()).fill_null(0.0).to_numpy()
     return floats

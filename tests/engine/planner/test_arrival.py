@@ -1,4 +1,4 @@
-"""Sources are merged by columns of one kind: numbers, times or texts."""
+"""Sources are merged by columns of one kind: exact numbers, approximate numbers, times or texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def merged(rows: tuple[list[Any], list[Any]] = ([], []), **types: str) -> Pipeli
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [("int", "double"), ("decimal(5,2)", "bigint"), ("date", "timestamp"), ("string", "string")]
+    ("a", "b"), [("float", "double"), ("decimal(5,2)", "bigint"), ("date", "timestamp"), ("string", "string")]
 )
 def test_columns_of_one_kind_can_be_merged(a: str, b: str) -> None:
     plan(merged(a=a, b=b), KnownTypes(), Path())
@@ -58,6 +58,12 @@ def test_columns_of_one_kind_can_be_merged(a: str, b: str) -> None:
         ("array<int>", "int", "a: the arrival column at is ARRAY<INT>. Sources are merged by numbers, times or texts"),
         ("int", "map<int,int>", "b: the arrival column at is MAP<INT, INT>. Sources are merged by"),
         ("row<x int>", "row<x int>", "a: the arrival column at is ROW<`x` INT>. Sources are merged by"),
+        (
+            "bigint",
+            "double",
+            "b: the arrival column at is DOUBLE, but at of a is BIGINT. Exact numbers are not",
+        ),
+        ("float", "decimal(5,2)", "b: the arrival column at is DECIMAL(5, 2), but at of a is FLOAT. Exact numbers"),
         ("boolean", "boolean", "a: the arrival column at is BOOLEAN. Sources are merged by"),
     ],
 )
@@ -68,16 +74,23 @@ def test_columns_that_cannot_be_compared_are_refused_with_their_source(a: str, b
     assert caught.value.field == "arrival_column"
 
 
-def test_dates_and_times_are_merged_alike_in_a_run_and_in_the_preview(spark: SparkSession, tmp_path: Path) -> None:
-    days = [["2024-05-01", 1], ["2024-05-03", 4]]
-    times = [["2024-05-01 10:00:00", 2], ["2024-05-02 00:00:00", 3]]
-    pipeline = merged((days, times), a="date", b="timestamp")
+@pytest.mark.parametrize(
+    ("a", "b", "first", "second"),
+    [
+        ("date", "timestamp", ["2024-05-01", "2024-05-03"], ["2024-05-01 10:00:00", "2024-05-02 00:00:00"]),
+        ("bigint", "decimal(20,1)", [2**53, 2**53 + 2], ["9007199254740992.5", "9007199254740993.0"]),
+        ("bigint", "bigint", [2**53, 2**53 + 3], [2**53 + 1, 2**53 + 2]),
+        ("float", "double", [1.5, "NaN"], [2.5, "Infinity"]),
+    ],
+)
+def test_columns_are_merged_alike_in_a_run_and_in_the_preview(
+    a: str, b: str, first: list[Any], second: list[Any], spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [[first[0], 1], [first[1], 4]], [[second[0], 2], [second[1], 3]]
+    expected = [(1,), (2,), (3,), (4,)]
+    pipeline = merged(rows, a=a, b=b)
     planned = plan_of(pipeline, spark, tmp_path)
     trace = run_pipeline(pipeline, spark, tmp_path, tmp_path)
-    assert [tuple(record.row) for record in trace.records["all"]] == [(1,), (2,), (3,), (4,)]
-    assert [tuple(record.row) for record in first_records(planned, "all", lambda: spark, tmp_path).records] == [
-        (1,),
-        (2,),
-        (3,),
-        (4,),
-    ]
+    assert [tuple(record.row) for record in trace.records["all"]] == expected
+    shown = first_records(planned, "all", lambda: spark, tmp_path).records
+    assert [tuple(record.row) for record in shown] == expected
