@@ -8,6 +8,7 @@ share are here, the others next to their function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from ctypes import c_float
 from dataclasses import dataclass, field
 from decimal import Context
@@ -17,15 +18,18 @@ from typing import Any, Final, NamedTuple
 
 from engine.aggregates.sorted_blocks import insert, remove
 from engine.aggregates.state import SlotWords
+from engine.model.row import frozen, thawed
 from engine.model.schema import decimal_scale
 
 Acc = list[Any]
 Step = Callable[[Acc, Any], None]
 Read = Callable[[Acc], Any]
+KeyOf = Callable[[Any], Any]
+"""The key of a value, which equals itself (number_key, distinct_key)."""
 
-# NaN as a key. A row can also hold the text; state is pickled, and this is as plain as a number.
+# NaN as a key of a number. State is pickled, and this is as plain as a number.
 _NAN: Final = "NaN"
-_NAN_INSIDE: Final = ...
+_NESTED: Final = (tuple, list, dict)
 # Python's own decimal context rounds to 28 digits.
 _EXACT: Final = Context(prec=100)
 
@@ -200,10 +204,13 @@ def _listing(slot: int, has_floats: bool) -> AccumulatorPart:
         acc[slot].append(value)
 
     def retract(acc: Acc, value: Any) -> None:
-        if value in acc[slot]:
+        with suppress(ValueError):
             acc[slot].remove(value)
 
     def retract_by_key(acc: Acc, value: Any) -> None:
+        if value == value and not isinstance(value, _NESTED):
+            retract(acc, value)
+            return
         wanted = distinct_key(value)
         at = next((at for at, held in enumerate(acc[slot]) if distinct_key(held) == wanted), None)
         if at is not None:
@@ -215,27 +222,27 @@ def _listing(slot: int, has_floats: bool) -> AccumulatorPart:
     return AccumulatorPart(accumulate, retract_by_key if has_floats else retract, merge)
 
 
-def distinct_once(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> AccumulatorPart:
-    """Passes each value on once, for an input that never retracts. The slot holds the values seen."""
+def distinct_once(slot: int, accumulate: Step, retract: Step, key_of: KeyOf | None) -> AccumulatorPart:
+    """Passes each value on once, for an input that never retracts. The slot holds the values seen, as keys."""
 
     def once(acc: Acc, value: Any) -> None:
-        key = distinct_key(value) if has_floats else value
+        key = value if key_of is None else key_of(value)
         if key not in acc[slot]:
             acc[slot][key] = None
             accumulate(acc, value)
 
     def merge(acc: Acc, other: Acc) -> None:
         for key in other[slot]:
-            once(acc, distinct_value(key) if has_floats else key)
+            once(acc, key if key_of is None else distinct_value(key))
 
     return AccumulatorPart(once, never_retracted, merge)
 
 
-def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: bool) -> AccumulatorPart:
+def distinct_counted(slot: int, accumulate: Step, retract: Step, key_of: KeyOf | None) -> AccumulatorPart:
     """Accumulates a value with its first copy, and retracts it with its last one. The slot holds the counts."""
 
     def add(acc: Acc, value: Any, times: int) -> None:
-        key = distinct_key(value) if has_floats else value
+        key = value if key_of is None else key_of(value)
         moved = _counted(acc[slot], key, times)
         if moved > 0:
             accumulate(acc, value)
@@ -244,36 +251,24 @@ def distinct_counted(slot: int, accumulate: Step, retract: Step, has_floats: boo
 
     def merge(acc: Acc, other: Acc) -> None:
         for key, times in other[slot].items():
-            add(acc, distinct_value(key) if has_floats else key, times)
+            add(acc, key if key_of is None else distinct_value(key), times)
 
     return AccumulatorPart(lambda acc, value: add(acc, value, 1), lambda acc, value: add(acc, value, -1), merge)
 
 
+def number_key(value: Any) -> Any:
+    """A value that equals itself, for a number that may be NaN: NaN is one value."""
+    return _NAN if value != value else value
+
+
 def distinct_key(value: Any) -> Any:
-    """A value that equals itself, for one that may hold NaN: NaN is one value, also inside a row or an array."""
-    if isinstance(value, tuple | list | dict):
-        return _key_inside(value)
-    return _NAN if value is not None and value != value else value
+    """A value that equals itself, for one that may hold NaN: also inside a row or an array it is one value."""
+    return frozen(value) if isinstance(value, _NESTED) else number_key(value)
 
 
 def distinct_value(key: Any) -> Any:
     """The value of a key: of a number or of a row of plain values."""
-    return _value_inside(key) if isinstance(key, tuple) else float("nan") if key == _NAN else key
-
-
-def _key_inside(value: Any) -> Any:
-    match value:
-        case tuple() | list():
-            return tuple(map(_key_inside, value))
-        case dict():
-            return frozenset((_key_inside(key), _key_inside(held)) for key, held in value.items())
-    return _NAN_INSIDE if value is not None and value != value else value
-
-
-def _value_inside(key: Any) -> Any:
-    if isinstance(key, tuple):
-        return tuple(map(_value_inside, key))
-    return float("nan") if key is _NAN_INSIDE else key
+    return thawed(key) if isinstance(key, tuple) else float("nan") if key == _NAN else key
 
 
 def held(slot: int) -> Read:

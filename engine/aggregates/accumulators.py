@@ -22,13 +22,14 @@ from engine.aggregates.accumulator_parts import (
     NUMBER,
     Acc,
     AccumulatorPart,
+    KeyOf,
     Read,
     Slots,
     Step,
     distinct_counted,
     distinct_once,
 )
-from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, has_floats
+from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, key_of
 from engine.aggregates.state import VALUES_SEEN, AccumulatorSlot
 from engine.model.row import Row
 
@@ -137,8 +138,8 @@ class _Builder:
         if key not in self.scopes:
             calls = [call for call in self.calls if _Key.of(call) == key]
             wanted = [call.function.keeps(self.values(call)) for call in calls]
-            floats = any(has_floats(call.type) for call in calls)
-            self.scopes[key] = _Scope(self.layout, key, wanted, has_floats=floats, retracting=self.retracting)
+            keys = next(filter(None, (key_of(call.type) for call in calls)), None)
+            self.scopes[key] = _Scope(self.layout, key, wanted, key_of=keys, retracting=self.retracting)
         return self.scopes[key]
 
     def values(self, call: AggregateCall) -> Values:
@@ -169,12 +170,12 @@ class _Scope:
     """
 
     def __init__(
-        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, has_floats: bool, retracting: bool
+        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, key_of: KeyOf | None, retracting: bool
     ) -> None:
         self.layout = layout
         self.key = key
         self.wanted = wanted
-        self.has_floats = has_floats
+        self.key_of = key_of
         self.retracting = retracting
         self.parts: dict[str, tuple[int, AccumulatorPart, Slots]] = {}
         self.seen: int | None = None
@@ -209,7 +210,7 @@ class _Scope:
         if self.key.distinct:
             self.seen = slot = self.layout.add(dict)
             make = distinct_counted if self.retracting else distinct_once
-            part = make(slot, accumulate, retract, self.has_floats)
+            part = make(slot, accumulate, retract, self.key_of)
             accumulate, retract, merge = part.accumulate, part.retract, part.merge
         return self._of_row(accumulate), self._of_row(retract), merge
 

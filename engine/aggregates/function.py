@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
+from engine.aggregates.accumulator_parts import KeyOf, Slots, distinct_key, number_key
 from engine.aggregates.accumulator_parts import Read as ReadAcc
-from engine.aggregates.accumulator_parts import Slots
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
 from engine.contract.derived import Monotonicity
@@ -58,7 +58,12 @@ class Values:
     @property
     def has_floats(self) -> bool:
         """Whether the values may be NaN, or hold it."""
-        return has_floats(self.type)
+        return key_of(self.type) is not None
+
+    @property
+    def key_of(self) -> KeyOf | None:
+        """The key of a value where this is not the value itself."""
+        return key_of(self.type)
 
 
 class Reader(NamedTuple):
@@ -233,9 +238,11 @@ def hashable_needed(type_: str) -> str | None:
     return None if is_row(type_) and not _HAS_MANY.search(type_) else comparable_needed(type_)
 
 
-def has_floats(type_: str) -> bool:
-    """Whether values of a type may be NaN, or hold it."""
-    return bool(_HAS_FLOATS.search(type_))
+def key_of(type_: str) -> KeyOf | None:
+    """The key of a type's values, if they may be NaN or hold it; None if they are keys themselves."""
+    if type_ in FLOATS:
+        return number_key
+    return distinct_key if _HAS_FLOATS.search(type_) else None
 
 
 class _Call(Protocol):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 Row = tuple[Any, ...]
 """The values of the columns, in order."""
+
+_MANY: Final = (list, tuple)
+
+
+# Unlike a text, it is no value of a row.
+_NAN: Final = ...
 
 
 def identity(row: Row) -> Any:
@@ -13,13 +19,21 @@ def identity(row: Row) -> Any:
     try:
         hash(row)
     except TypeError:
-        return _frozen(row)
-    return _frozen(row) if any(value != value for value in row) else row
+        return frozen(row)
+    return frozen(row) if any(value != value for value in row) else row
 
 
-def _frozen(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_frozen, value))
+def frozen(value: Any) -> Any:
+    """A hashable value that is equal for equal values, also where these hold NaN, lists or maps."""
+    if isinstance(value, _MANY):
+        return tuple(map(frozen, value))
     if isinstance(value, dict):
-        return frozenset((_frozen(key), _frozen(inner)) for key, inner in value.items())
-    return "NaN" if value != value else value
+        return frozenset((frozen(key), frozen(inner)) for key, inner in value.items())
+    return _NAN if value != value else value
+
+
+def thawed(key: Any) -> Any:
+    """The value that was frozen: a row of plain values and of rows."""
+    if isinstance(key, tuple):
+        return tuple(map(thawed, key))
+    return float("nan") if key is _NAN else key

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, distinct_key, distinct_value
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, KeyOf, Slots, distinct_value
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.state import SlotWords
 
 
-def _tallying(slot: int, has_floats: bool) -> AccumulatorPart:
+def _tallying(slot: int, key_of: KeyOf | None) -> AccumulatorPart:
+    def add_value(acc: Acc, value: Any, times: int) -> None:
+        add(acc[slot], value if key_of is None else key_of(value), times)
+
     def add(counts: dict[Any, int], key: Any, times: int) -> None:
         after = counts.get(key, 0) + times
         if after:
@@ -23,16 +26,13 @@ def _tallying(slot: int, has_floats: bool) -> AccumulatorPart:
         else:
             del counts[key]
 
-    def key_of(value: Any) -> Any:
-        return distinct_key(value) if has_floats else value
-
     def merge(acc: Acc, other: Acc) -> None:
         for key, times in other[slot].items():
             add(acc[slot], key, times)
 
     return AccumulatorPart(
-        lambda acc, value: add(acc[slot], key_of(value), 1),
-        lambda acc, value: add(acc[slot], key_of(value), -1),
+        lambda acc, value: add_value(acc, value, 1),
+        lambda acc, value: add_value(acc, value, -1),
         merge,
     )
 
@@ -59,7 +59,7 @@ class Collect(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         words = (SlotWords("values and how often", is_value=True, read=_by_value if values.has_floats else dict),)
-        return Slots("counts", (dict,), partial(_tallying, has_floats=values.has_floats), words)
+        return Slots("counts", (dict,), partial(_tallying, key_of=values.key_of), words)
 
     def reader(self, values: Values, slot: int) -> Reader:
         if values.has_floats:

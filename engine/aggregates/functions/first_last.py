@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from engine.aggregates.accumulator_parts import (
     Acc,
     AccumulatorPart,
+    KeyOf,
     Slots,
-    distinct_key,
     distinct_value,
     held,
     never_retracted,
@@ -40,23 +40,20 @@ def _first_or_last(slot: int, clock: list[Any], last: bool) -> AccumulatorPart:
     return AccumulatorPart(accumulate, never_retracted, merge)
 
 
-def _arrivals(slot: int, clock: list[Any], has_floats: bool) -> AccumulatorPart:
+def _arrivals(slot: int, clock: list[Any], key_of: KeyOf | None) -> AccumulatorPart:
     """The positions of each value; the next slot holds sorted (position, value). The oldest copy is retracted first.
 
     Values are held as keys that equal themselves.
     """
     blocks = slot + 1
 
-    def key_of(value: Any) -> Any:
-        return distinct_key(value) if has_floats else value
-
     def accumulate(acc: Acc, value: Any) -> None:
-        key = key_of(value)
+        key = value if key_of is None else key_of(value)
         acc[slot].setdefault(key, []).append(clock[0])
         insert(acc[blocks], (clock[0], key))
 
     def retract(acc: Acc, value: Any) -> None:
-        key = key_of(value)
+        key = value if key_of is None else key_of(value)
         times = acc[slot].get(key)
         if times is None:
             return
@@ -91,9 +88,9 @@ class _ByArrival(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         if values.retracting:
-            floats = values.has_floats
-            words = (SlotWords("values by arrival", 1, is_value=True, read=partial(_in_order, has_floats=floats)),)
-            part = partial(_arrivals, clock=values.clock, has_floats=floats)
+            read = partial(_in_order, has_floats=values.has_floats)
+            words = (SlotWords("values by arrival", 1, is_value=True, read=read),)
+            part = partial(_arrivals, clock=values.clock, key_of=values.key_of)
             return Slots("arrivals", (dict, list), part, words)
         which = "last" if self.last else "first"
         part = partial(_first_or_last, clock=values.clock, last=self.last)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.aggregates.accumulator_parts import distinct_key, number_key
 from engine.aggregates.accumulators import Accumulators, compile_calls
-from engine.aggregates.function import AggregateCall, AggregateFunction
+from engine.aggregates.function import AggregateCall, AggregateFunction, key_of
 from engine.aggregates.registry import function_named, functions
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
@@ -257,3 +258,24 @@ def test_variances_merge(first: list[float], second: list[float]) -> None:
     assert compiled.present is not None
     (variance,) = compiled.present(compiled.value(acc))
     assert variance == pytest.approx(sum((value - mean) ** 2 for value in values) / len(values), abs=1e-6)
+
+
+@pytest.mark.parametrize("type_", ["double", "float", "struct<d:double>", "array<double>"])
+def test_a_value_without_nan_is_held_as_ever(type_: str) -> None:
+    value: Any = {"array<double>": [2.0], "struct<d:double>": (2.0,)}.get(type_, 2.0)
+    key: Any = tuple(value) if isinstance(value, list) else value
+    compiled = one(COUNT, type_, retracting=True, distinct=True)
+    acc = compiled.create()
+    compiled.accumulate(acc, (value,))
+    assert {key: 1} in acc, "state that was written before is still found"
+
+
+def test_only_values_that_can_be_nan_are_turned_into_keys() -> None:
+    assert key_of("bigint") is None
+    assert key_of("double") is number_key, "a number is not asked whether it is a row"
+    assert key_of("struct<d:double>") is distinct_key
+
+
+def test_a_retraction_of_an_unknown_number_does_nothing() -> None:
+    for unknown in (3.0, NAN):
+        assert value_of(one(ARRAY_AGG, "double", retracting=True), [1.0, None, 2.0], (unknown, None)) == [1.0, 2.0]

@@ -86,3 +86,10 @@ def test_rows_are_the_same_by_content() -> None:
     rows.add((1,), (float("nan"), [1, {"k": [NAN]}]))
     assert rows.remove((NAN, [1, {"k": [float("nan")]}])) is not None
     assert identity((1, "a")) == (1, "a")
+
+
+def test_nan_is_not_the_text_nan() -> None:
+    rows = OrderedRows()
+    rows.add((1,), (NAN, "a"))
+    assert rows.remove(("NaN", "a")) is None
+    assert rows.remove((float("nan"), "a")) is not None
