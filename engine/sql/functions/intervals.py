@@ -26,11 +26,10 @@ def interval_ms(expression: Expr) -> int:
     if isinstance(bare.this, exp.Neg):
         # INTERVAL -'2' SECOND
         return -interval_ms(exp.Interval(this=bare.this.this.copy(), unit=bare.args.get("unit")))
-    text = bare.this.name
-    unit = bare.args.get("unit")
-    sign, text = -1 if text.startswith("-") else 1, text.lstrip("+-")
-    names = _units(unit)
-    parts = re.split(r"[ :]", text.strip())
+    text = bare.this.name.strip()
+    unsigned = text[1:] if text.startswith(("+", "-")) else text
+    names = _units(bare.args.get("unit"))
+    parts = re.split(r"[ :]", unsigned)
     if names is None or len(parts) != len(names):
         message = (
             f"the interval {expression.sql()} has no fixed length. Use DAY, HOUR, MINUTE or SECOND, as in "
@@ -40,7 +39,8 @@ def interval_ms(expression: Expr) -> int:
     if not all(map(_NUMBER.fullmatch, parts)):
         message = f"{text!r} is not a number of {' and '.join(names).lower()}s."
         raise SqlRejected(message, expression)
-    return sign * sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
+    duration_ms = sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
+    return -duration_ms if text.startswith("-") else duration_ms
 
 
 def _units(unit: Expr | None) -> tuple[str, ...] | None:
