@@ -27,7 +27,7 @@ _UNITS_MS: Final = {
     **dict.fromkeys(("d", "day", "days"), 86_400_000),
 }
 # An epoch time in ms and such a duration are together still a BIGINT.
-_TOO_LONG_MS: Final = 1 << 60
+_LONGEST_MS: Final = (1 << 60) - 1
 
 
 class ValueKind(Enum):
@@ -272,9 +272,12 @@ def _is_right(value: ValueKind, text: str) -> bool:
 
 
 def milliseconds(text: str) -> int | None:
-    """A duration as Flink writes it (5 s, 100 ms, 1 h), in ms; None for any other text, and from 2^60 ms on."""
+    """A duration as Flink writes it (5 s, 100 ms, 1 h), in ms; None for any other text, and above BIGINT.
+
+    A duration of 2^60 ms or more, such as Flink's longest (Long.MAX), is 2^60 - 1.
+    """
     match = _DURATION.fullmatch(text.strip().lower())
     if match is None or match[2] not in _UNITS_MS:
         return None
     duration_ms = int(match[1]) * _UNITS_MS[match[2]]
-    return duration_ms if duration_ms < _TOO_LONG_MS else None
+    return min(duration_ms, _LONGEST_MS) if duration_ms < 1 << 63 else None

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.mini_batch.bundling import MiniBatch, mini_batch
-from engine.model.options import OPTIONS, STATE_TTL, check_options, has_effect, has_state_ttl
+from engine.model.options import OPTIONS, STATE_TTL, check_options, has_effect, has_state_ttl, time_ms
 
 ON = {"table.exec.mini-batch.enabled": "true"}
 
@@ -45,6 +45,12 @@ def test_a_wrong_option_is_named_with_what_would_be_right(options: dict[str, str
     with pytest.raises(PipelineError) as raised:
         check_options(options)
     assert sentence in str(raised.value)
+
+
+def test_the_longest_time_of_flink_is_a_time() -> None:
+    for text in ("9223372036854775807 ms", "1152921504606846976", "9223372036854775 s"):
+        check_options({STATE_TTL.name: text})
+        assert time_ms({STATE_TTL.name: text}, STATE_TTL) == (1 << 60) - 1, "a time of the epoch can be added"
 
 
 def test_what_changes_no_result_is_known_and_has_no_effect() -> None:
