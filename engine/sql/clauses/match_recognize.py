@@ -172,7 +172,7 @@ class _Reader:
         """The measures as expressions over the values."""
         items: list[Named] = []
         if measures is None:
-            message = "MATCH_RECOGNIZE needs MEASURES: what comes out of a match, such as MEASURES LAST(A.v) AS v."
+            message = "MATCH_RECOGNIZE needs MEASURES: the output of a match, such as MEASURES LAST(A.v) AS v."
             raise SqlRejected(message, self.call)
         for measure in measures.expressions:
             if not isinstance(measure, exp.Alias):

@@ -233,6 +233,18 @@ REFUSED = [
         "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL 'inf' SECOND))",
         "'inf' is not a number of seconds.",
     ),
+    (
+        "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '+-5' SECOND))",
+        "'+-5' is not a number of seconds.",
+    ),
+    (
+        "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '--5' SECOND))",
+        "'--5' is not a number of seconds.",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt PATTERN (A) DEFINE A AS TRUE)",
+        "MATCH_RECOGNIZE needs MEASURES: the output of a match, such as MEASURES LAST(A.v) AS v.",
+    ),
     ("SELECT SUM(DISTINCT) FROM t", "line 1, column 8: SUM(DISTINCT) needs an argument, such as SUM(DISTINCT v)."),
     ("SELECT JSON_OBJECT('a') FROM t", "line 1, column 8: an argument of JSON_OBJECT is missing."),
     ("SELECT TIMESTAMPADD(, 1, rt) FROM t", "line 1, column 8: an argument of TIMESTAMPADD is missing."),
