@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import threading
+from collections.abc import Callable
 from urllib.parse import quote
 
 import duckdb
@@ -98,6 +99,51 @@ def test_runs_go_one_after_the_other(store: Store) -> None:
     ended(manager, first)
     ended(manager, second)
     assert order == [first, second]
+
+
+class HookedLock:
+    """A lock that calls a function after each release."""
+
+    def __init__(self, released: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._released = released
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._released()
+
+
+def test_a_run_that_is_queued_as_the_queue_becomes_empty_is_executed_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed: list[Job] = []
+    threads: list[threading.Thread] = []
+
+    def work(job: Job, own: Store) -> None:
+        executed.append(job)
+        threads.append(threading.current_thread())
+        if threads[0] is not threading.current_thread():
+            threads[0].join(10)
+
+    manager = RunManager(store, execute=work)
+    second: list[int] = []
+    is_started = threading.Event()
+
+    def start_after_the_first() -> None:
+        # After its end, the thread of the first run uses the lock to take it from the queue.
+        if threading.current_thread() in threads and executed[0].ended is not None and not is_started.is_set():
+            is_started.set()
+            second.append(manager.start(PIPELINE))
+
+    monkeypatch.setattr(manager, "_lock", HookedLock(start_after_the_first))
+    first = manager.start(PIPELINE)
+    assert is_started.wait(10)
+    threads[0].join(10)
+    ended(manager, second[0])
+    assert [job.run_id for job in executed] == [first, *second]
 
 
 def test_runs_on_two_engines_go_on_at_the_same_time_and_on_each_in_order(store: Store) -> None:

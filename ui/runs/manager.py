@@ -213,11 +213,9 @@ class RunManager:
             shutil.rmtree(job.work, ignore_errors=True)
 
     def _work_off(self, queue: deque[Job]) -> None:
-        while True:
-            with self._lock:
-                if not queue:
-                    return
-                job = queue[0]
+        with self._lock:
+            job: Job | None = queue[0]
+        while job is not None:
             error: BaseException | None = None
             job.started = time.monotonic()
             try:
@@ -230,8 +228,10 @@ class RunManager:
             try:
                 self._end(job, error)
             finally:
+                # In one step: a run that is queued in between would start a second thread.
                 with self._lock:
                     queue.popleft()
+                    job = queue[0] if queue else None
 
     def _end(self, job: Job, error: BaseException | None) -> None:
         """Store how a run ended, unless its recorder has stored it. Does not fail: the next run of the queue waits.
