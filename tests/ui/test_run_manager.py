@@ -427,6 +427,42 @@ def test_a_run_that_is_resumed_before_its_first_job_is_over_is_not_ended_by_it(s
     assert store.runs.get(live).status is RunStatus.STOPPED
 
 
+def test_the_first_job_of_a_run_does_not_end_it_while_it_is_being_resumed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_stopped, is_open, is_finished = threading.Event(), threading.Event(), threading.Event()
+    statuses: list[RunStatus] = []
+
+    def work(job: Job, own: Store) -> None:
+        statuses.append(own.runs.get(job.run_id).status)
+        own.runs.stop(job.run_id)
+        is_stopped.set()
+        assert is_open.wait(10)
+
+    pause, finish = store.runs.pause, store.runs.finish
+
+    def pause_and_wait(run_id: int, *, paused: bool) -> None:
+        pause(run_id, paused=paused)
+        # The run is running in the store; its new job is not known yet. Now the first job ends.
+        is_open.set()
+        is_finished.wait(0.5)
+
+    def finish_and_say_so(run_id: int) -> None:
+        finish(run_id)
+        is_finished.set()
+
+    monkeypatch.setattr(store.runs, "pause", pause_and_wait)
+    monkeypatch.setattr(store.runs, "finish", finish_and_say_so)
+    manager = RunManager(store, execute=work)
+    live = manager.start(PIPELINE, live=Live())
+    assert is_stopped.wait(10)
+    manager.resume(live)
+    ended(manager, live)
+    assert statuses == [RunStatus.RUNNING, RunStatus.RUNNING]
+    assert store.runs.get(live).status is RunStatus.STOPPED
+    assert not is_finished.is_set()
+
+
 def test_the_next_run_starts_after_one_whose_end_could_not_be_stored(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -56,6 +56,7 @@ class RunManager:
         self._execute = execute
         self._lock = threading.Lock()
         # From the checks of a new or resumed run until its job is known: no other run passes the same checks meanwhile.
+        # Meanwhile no job ends a run either: it could not know that the run has a new job.
         self._beginning = threading.Lock()
         self._jobs: dict[int, Job] = {}
         # By engine: the current run, then the waiting ones. A live run has its own queue.
@@ -260,23 +261,24 @@ class RunManager:
     def _write_end(self, job: Job, error: BaseException | None) -> None:
         if error is not None and not isinstance(error, RunCancelled):
             _LOG.error("run %s failed\n%s", job.run_id, without_tokens("".join(traceback.format_exception(error))))
-        try:
-            is_open = self._store.runs.get(job.run_id).goes_on
-        except UnknownRun:
-            return
-        # A run that was resumed as soon as it had stopped goes on with its next job.
-        if not is_open or self.job(job.run_id) is not job:
-            return
-        match error:
-            case None:
-                self._store.runs.finish(job.run_id)
-            case RunCancelled() if job.live is not None:
-                self._store.runs.stop(job.run_id)
-            case RunCancelled():
-                self._store.runs.fail(job.run_id, error.sentence, cancelled=True)
-            case _:
-                sentence, node = _sentence_and_node(error, job)
-                self._store.runs.fail(job.run_id, without_tokens(sentence), node)
+        with self._beginning:
+            try:
+                is_open = self._store.runs.get(job.run_id).goes_on
+            except UnknownRun:
+                return
+            # A run that was resumed as soon as it had stopped goes on with its next job.
+            if not is_open or self.job(job.run_id) is not job:
+                return
+            match error:
+                case None:
+                    self._store.runs.finish(job.run_id)
+                case RunCancelled() if job.live is not None:
+                    self._store.runs.stop(job.run_id)
+                case RunCancelled():
+                    self._store.runs.fail(job.run_id, error.sentence, cancelled=True)
+                case _:
+                    sentence, node = _sentence_and_node(error, job)
+                    self._store.runs.fail(job.run_id, without_tokens(sentence), node)
 
 
 def _unstored(failed: Exception) -> RunFailed:
