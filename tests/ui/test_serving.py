@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -286,6 +287,27 @@ def test_no_live_run_is_resumed_beyond_the_limits_of_a_shared_studio(
         manager.resume(live)
     assert store.runs.get(live).can_resume
     manager.close()
+
+
+def test_a_live_run_whose_first_job_is_not_over_yet_is_resumed_at_the_limit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_stopped, is_resumed = threading.Event(), threading.Event()
+
+    def stop(job: Job, own: Store) -> None:
+        own.runs.stop(job.run_id)
+        is_stopped.set()
+        assert is_resumed.wait(10)
+
+    manager = RunManager(store, execute=stop)
+    live = manager.start(PIPELINE, live=Live())
+    assert is_stopped.wait(10)
+    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
+    try:
+        manager.resume(live)
+    finally:
+        is_resumed.set()
+    assert manager.wait(live, 10)
 
 
 @pytest.fixture

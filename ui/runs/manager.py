@@ -100,11 +100,14 @@ class RunManager:
             self._begin(run.run_id, pipeline, epochs, engine, master, place, progress, live)
         return run.run_id
 
-    def _check_limits(self) -> None:
-        """Raise PipelineError if another run would exceed a limit of the studio."""
+    def _check_limits(self, besides: int | None = None) -> None:
+        """Raise PipelineError if another run would exceed a limit of the studio.
+
+        besides: a run whose current job does not count, because it is ending.
+        """
         how = serving()
         with self._lock:
-            going_on = sum(job.ended is None for job in self._jobs.values())
+            going_on = sum(job.ended is None for run_id, job in self._jobs.items() if run_id != besides)
         if how.most_runs is not None and going_on >= how.most_runs:
             message = (
                 f"this studio allows {words.count(how.most_runs, 'run')} at once, and {going_on} "
@@ -129,7 +132,7 @@ class RunManager:
             if begun is None or not run.can_resume:
                 message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
                 raise PipelineError(message)
-            self._check_limits()
+            self._check_limits(besides=run_id)
             master = master_of(run.engine)
             engine = engine_of(master)
             checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
