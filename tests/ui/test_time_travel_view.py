@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.contract.live import Begun
 from engine.contract.state_in_words import StateTable
 from storage import Store
+from storage.recording.retention import Keep
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import computed, keep, run_locally
+from tests.storage.written_runs import Epoch
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
@@ -174,3 +177,52 @@ def test_changes_of_the_state_are_marked() -> None:
     fewer = state_grid(StateTable("Rows", ("rank", "name", "sold"), ((1, "a", 9),), 1), before).rows
     assert [(row.is_gone, row.cells[1].text) for row in fewer] == [(False, "a"), (True, "b"), (True, "c")]
     assert [row.tone for row in state_grid(now, None).rows] == ["good"] * 4
+
+
+@pytest.fixture
+def shortened(store: Store, tmp_path: Path) -> int:
+    """A live run of one word, twelve times, and of its counts, with the records from event 10 on."""
+    pipeline = pipeline_of(
+        "words -> count_words -> count_counts -> out",
+        words=rows("word string", rows=[["Hello"]] * 12),
+        count_words=("aggregate", {"group_by": ["word"], "aggregates": [seeded_store.COUNT]}),
+        count_counts=("aggregate", {"group_by": ["cnt"], "aggregates": [seeded_store.COUNT | {"name": "words"}]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    run_plan, epoch = computed(pipeline, tmp_path)
+    run = store.runs.create("live", pipeline.to_json(), engine="local[2]", live=Begun(str(tmp_path)))
+    recorder = store.record(run.run_id)
+    recorder.begin(run_plan)
+    store.retention.set(run.run_id, Keep(events=3))
+    for number, first in enumerate(range(1, 13, 3)):
+        of_epoch = range(first, first + 3)
+        part = Epoch(
+            number,
+            {name: [each for each in records if each[0] in of_epoch] for name, records in epoch.records.items()},
+            watermarks=[each for each in epoch.watermarks if each[0] in of_epoch],
+        )
+        recorder.commit(replace(part.write(tmp_path / "files", run_plan.edges), checkpoint="{}"))
+    recorder.finish()
+    assert store.runs.get(run.run_id).kept_from == 10
+    return run.run_id
+
+
+def test_a_state_whose_records_were_deleted_is_not_computed_from_the_rest(shortened: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=shortened, event=12)
+    app.selectbox(key="state-node").set_value("count_words").run()
+    assert [each.value for each in app.info] == [
+        "count_words: the records of words before event 10 were deleted. Its state is computed from them, too."
+    ]
+
+
+def test_a_state_of_an_updating_input_is_computed_from_the_rows_that_were_kept(
+    shortened: int, open_view: OpenView
+) -> None:
+    app = open_view("time_travel", run=shortened, event=10)
+    app.selectbox(key="state-node").set_value("count_counts").run()
+    app.selectbox(key="state-key").set_value("[10]").run()
+    assert rows_of(app, "state-count_counts cnt = 10 Result") == [["10", "1"]]
+    app.slider(key="event-slider").set_value(9).run()
+    assert [each.value for each in app.info] == [
+        "count_counts: the records of count_words before event 10 were deleted. Go to that event or to a later one."
+    ]

@@ -82,8 +82,10 @@ def state_of(
 ) -> KeyState | None:
     """The state of a key after an event; None if no record has that key. A key's parts may be texts.
 
-    The records are read in batches, up to about `most` of them in total; None: all.
+    The records are read in batches, up to about `most` of them in total; None: all. Raises NotReplayable if records
+    that determine the state were deleted.
     """
+    _check_history(store, run_id, node, event)
     if node.is_bundled:
         return _state_in_bundles(store, run_id, node, key, event, spark)
     questions = node.questions(key)
@@ -107,6 +109,23 @@ def state_of(
     if now is None:
         return None
     return KeyState(now, None if is_cut else before, _count(store, run_id, questions, event) if is_cut else now.records)
+
+
+def _check_history(store: Store, run_id: int, node: KeyedNode, event: int) -> None:
+    """Raise NotReplayable if records that determine the state after an event, or before it, were deleted.
+
+    Of an updating input, the rows that were in its table before the deletion are kept: a replay begins with them.
+    """
+    for _, edge in store.runs.stored(run_id).input_edges(node.plan.id):
+        if edge.kept_from == 1:
+            continue
+        deleted = f"the records of {edge.name} before event {edge.kept_from:,} were deleted."
+        if edge.is_insert_only or node.is_bundled:
+            message = f"{deleted} Its state is computed from them, too."
+            raise NotReplayable(message, node.plan.id)
+        if event < edge.kept_from:
+            message = f"{deleted} Go to that event or to a later one."
+            raise NotReplayable(message, node.plan.id)
 
 
 def _state_in_bundles(
