@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
 from engine.model.schema import Column, Schema
+from tests.ui.test_page_record import redraw_fragments
 from ui.shell.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
 
 SCHEMA = Schema((Column("a", "bigint"),))
@@ -121,6 +122,42 @@ def test_an_error_in_a_fragment_is_a_sentence_in_its_place(caplog: pytest.LogCap
     assert "unexpected error" in app.error[1].value
     assert "ZeroDivisionError" in caplog.text
     assert [text.value for text in app.text] == ["the fragment", "below"]
+
+
+def page_with_callbacks_in_a_fragment() -> None:
+    import streamlit as st
+
+    from storage.errors import UnknownRun
+    from ui.shell.guard import guard, guarded, guarded_fragment
+    from ui.shell.navigation import LEADS_TO, lead_to
+
+    @guarded
+    def fail() -> None:
+        raise UnknownRun(7)
+
+    @guarded_fragment()
+    def buttons() -> None:
+        st.button("Fail", on_click=fail)
+        st.button("Open", on_click=guarded(lead_to), args=("run",))
+
+    st.text(f"opens {st.session_state.pop(LEADS_TO, 'nothing')}")
+    with guard():
+        buttons()
+
+
+def test_an_error_in_a_callback_of_a_fragment_is_shown_by_the_page() -> None:
+    app = AppTest.from_function(page_with_callbacks_in_a_fragment).run()
+    app.button[0].click()
+    redraw_fragments(app)
+    assert [error.value for error in app.error] == ["There is no run 7; it may have been deleted."]
+
+
+def test_a_page_that_a_callback_of_a_fragment_requests_is_opened() -> None:
+    app = AppTest.from_function(page_with_callbacks_in_a_fragment).run()
+    assert app.text[0].value == "opens nothing"
+    app.button[1].click()
+    redraw_fragments(app)
+    assert app.text[0].value == "opens run"
 
 
 def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import Final, ParamSpec
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.errors import StudioError
 from storage.errors import StoreError
 from ui.shell.log import app_log
+from ui.shell.navigation import LEADS_TO
 from ui.shell.pending import pending
 from ui.shell.words import escaped
 
@@ -47,19 +49,27 @@ def _in_sentences() -> Iterator[None]:
 def guarded_fragment(*, run_every: float | None = None) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Make a function a Streamlit fragment that shows an error that ends it: no guard is around it when it is redrawn.
 
-    run_every: the seconds between its redraws. The errors of callbacks are left to the page: the next redraw of the
-    fragment would remove them.
+    run_every: the seconds between its redraws. After a callback that failed or requested another page, the whole page
+    runs again: only it shows errors of callbacks (the next redraw of the fragment would remove them) and opens pages.
     """
 
     def make(draw: Callable[P, None]) -> Callable[P, None]:
         @functools.wraps(draw)
         def guarded_draw(*args: P.args, **kwargs: P.kwargs) -> None:
+            if _is_redraw() and (_PENDING in st.session_state or LEADS_TO in st.session_state):
+                st.rerun()
             with _in_sentences():
                 draw(*args, **kwargs)
 
         return st.fragment(guarded_draw, run_every=run_every)
 
     return make
+
+
+def _is_redraw() -> bool:
+    """Whether only fragments are drawn again, without the rest of the page."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def guarded(callback: Callable[P, None]) -> Callable[P, None]:

@@ -11,7 +11,8 @@ import streamlit as st
 from ui.shell.state import state
 
 _VIEWS: Final = Path(__file__).parents[1] / "views"
-_LEADS_TO: Final = "leads-to"
+LEADS_TO: Final = "leads-to"
+"""The key of the page that a callback requested, until it is opened."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def views_of(place: str) -> tuple[View, ...]:
 
 def lead_to(file: str) -> None:
     """Let the next script run open another page: for callbacks, which cannot `go` themselves."""
-    st.session_state[_LEADS_TO] = file
+    st.session_state[LEADS_TO] = file
 
 
 def follow(shown: st.Page) -> None:
@@ -81,10 +82,10 @@ def follow(shown: st.Page) -> None:
 
     The request is cleared on the opened page: Streamlit may end this run before the switch.
     """
-    if (file := st.session_state.get(_LEADS_TO)) is not None:
+    if (file := st.session_state.get(LEADS_TO)) is not None:
         if _view(file).title != shown.title:
             go(file)
-        del st.session_state[_LEADS_TO]
+        del st.session_state[LEADS_TO]
 
 
 def _view(file: str) -> View:
