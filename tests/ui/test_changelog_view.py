@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -180,4 +182,17 @@ def test_a_page_that_does_not_follow_looks_until_the_end_of_the_run(store: Store
     app.run()
     assert not app.exception
     assert not app.get("bidi_component")
-    assert [caption.value for caption in app.caption] == [":material/pause: 0 more events since this was drawn."]
+    assert [caption.value for caption in app.caption] == [":material/pause: The run has ended."]
+
+
+def test_a_page_that_does_not_follow_counts_the_events_that_it_does_not_show(
+    seeded: dict[str, int], store: Store
+) -> None:
+    run = store.runs.get(seeded["word_count"])
+    app = AppTest.from_function(page_that_follows)
+    app.session_state[f"follow|{run.run_id}"] = False
+    app.session_state["drawn"] = replace(run, last_seq=1)
+    app.run()
+    assert [caption.value for caption in app.caption] == [
+        ":material/pause: The run has ended. 2 more events since this was drawn."
+    ]

@@ -69,8 +69,11 @@ def watch(shown: Run) -> None:
     follows = st.toggle("Follow the run", value=True, key=f"follow|{shown.run_id}")
     if is_new and follows:
         st.rerun()
-    if is_new:
-        st.caption(f":material/pause: {words.count(now.last_seq - shown.last_seq, 'more event')} since this was drawn.")
+    news = [] if now.goes_on else ["The run has ended."]
+    if more := now.last_seq - shown.last_seq:
+        news.append(f"{words.count(more, 'more event')} since this was drawn.")
+    if is_new and news:
+        st.caption(f":material/pause: {' '.join(news)}")
     if now.goes_on:
         beat(_REFRESH_MS, key=f"follow-beat|{shown.run_id}")
 
