@@ -54,7 +54,7 @@ def number(page: Page) -> Locator:
 
 # The parts of the bar above every page that overlap another part, or lie outside the window.
 OVERLAPS = """() => {
-    const parts = [...document.querySelectorAll('.st-key-top-bar :is(a, [role=group], button, .looked-at-event)')]
+    const parts = [...document.querySelectorAll('.st-key-top-bar :is(a, [role=group], button, .run-edge-event)')]
         .filter(each => !each.parentElement.closest('.st-key-top-bar [role=group]'))
         .map(each => ({ name: each.textContent || each.className, at: each.getBoundingClientRect() }))
         .filter(each => each.at.width > 0)
@@ -66,7 +66,7 @@ OVERLAPS = """() => {
 }"""
 
 
-def test_nothing_of_the_bar_lies_over_anything_and_what_is_looked_at_goes_along(open_page: OpenPage) -> None:
+def test_nothing_of_the_bar_lies_over_anything_and_the_open_run_and_edge_go_along(open_page: OpenPage) -> None:
     page = open_page("changelog?run=1&edge=inner&event=3")
     for width in (1200, 1100, 1024):
         page.set_viewport_size({"width": width, "height": 768})

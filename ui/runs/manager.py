@@ -137,7 +137,7 @@ class RunManager:
             engine = engine_of(master)
             checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
             live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
-            progress = Progress(epochs=run.epochs, phase="going on")
+            progress = Progress(epochs=run.epochs, phase="resuming")
             pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
             # Nothing may fail between this and the queue: the run would be running in the store, and nowhere else.
             self._store.runs.pause(run_id, paused=False)

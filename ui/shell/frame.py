@@ -21,16 +21,16 @@ TOP_BAR: Final = """
 .st-key-top-bar [data-testid="stPageLink"] a, .st-key-inspect-pages [data-testid="stPageLink"] a {
   min-height: 2rem; padding: .1rem .55rem; gap: .35rem; border-radius: .4rem; white-space: nowrap;
 }
-[data-testid="stLayoutWrapper"]:has(> :is(.st-key-looked-at, .st-key-bench-run)) { flex: 1 1 0; min-width: 0; }
-.st-key-looked-at { min-width: 0; justify-content: flex-end; }
+[data-testid="stLayoutWrapper"]:has(> :is(.st-key-run-edge, .st-key-bench-run)) { flex: 1 1 0; min-width: 0; }
+.st-key-run-edge { min-width: 0; justify-content: flex-end; }
 .st-key-places { overflow: visible; }
 /* A list is as wide as its box; in a row of three columns it would be unreadable. */
 [data-testid="stSelectboxVirtualDropdown"] { min-width: 9.7rem; }
-.st-key-looked-at [data-testid="stElementContainer"]:has([data-testid="stSelectbox"]) { flex: 0 1 15rem; min-width: 0; }
-.st-key-looked-at [data-testid="stSelectbox"] { min-width: 0; }
-.st-key-looked-at [role="group"] { min-height: 2rem; height: 2rem; }
-.st-key-looked-at input { font-size: .87rem; text-overflow: ellipsis; padding-right: 0; }
-.looked-at-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 74%, transparent); }
+.st-key-run-edge [data-testid="stElementContainer"]:has([data-testid="stSelectbox"]) { flex: 0 1 15rem; min-width: 0; }
+.st-key-run-edge [data-testid="stSelectbox"] { min-width: 0; }
+.st-key-run-edge [role="group"] { min-height: 2rem; height: 2rem; }
+.st-key-run-edge input { font-size: .87rem; text-overflow: ellipsis; padding-right: 0; }
+.run-edge-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 74%, transparent); }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .5rem; }
 /* Streamlit's own is 4.2 : 1, too faint for text of this size: text colour at an opacity of 0.6. */
 [data-testid="stCaptionContainer"] { color: color-mix(in srgb, var(--ink) 74%, transparent); opacity: 1; }
@@ -50,12 +50,12 @@ TOP_BAR: Final = """
   .st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .st-key-bench-bar kbd { display: none; }
 }
-/* A phone: what is looked at has a line of its own. */
+/* A phone: the open run and edge have a line of their own. */
 @media (max-width: 900px) {
   :root { --bar: 5.4rem; }
   .st-key-top-bar { flex-wrap: wrap !important; align-content: center; padding: .1rem .5rem; row-gap: 0 !important; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-looked-at) { order: 3; flex: 1 0 100%; }
-  .st-key-looked-at { justify-content: flex-start; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-run-edge) { order: 3; flex: 1 0 100%; }
+  .st-key-run-edge { justify-content: flex-start; }
   .st-key-places a { padding: .1rem .3rem !important; }
   .st-key-places a p { font-size: .87rem; }
 }

@@ -20,7 +20,7 @@ _KEY: Final = "pending-fields"
 
 @dataclass
 class _Field:
-    said: Any
+    last_value: Any
     take: Callable[[Any], None]
 
 
@@ -42,9 +42,9 @@ class Pending:
     def changes(self, values: dict[str, Any]) -> Iterator[Callable[[], None]]:
         """The actions that apply the changed values, in the order of the fields."""
         for key, field in list(self._fields.items()):
-            if key in values and values[key] != field.said:
-                field.said = deepcopy(values[key])
-                yield lambda field=field: field.take(field.said)  # type: ignore[misc]
+            if key in values and values[key] != field.last_value:
+                field.last_value = deepcopy(values[key])
+                yield lambda field=field: field.take(field.last_value)  # type: ignore[misc]
 
     def finish(self) -> None:
         """Remove the fields that were not drawn, after the whole page was drawn."""

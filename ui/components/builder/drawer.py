@@ -115,7 +115,7 @@ def _choose() -> None:
 
 
 def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
-    node_id, port = looked_at(drafting)
+    node_id, port = shown_output(drafting)
     match tab:
         case "Table as of":
             _as_of(shown, node_id, port)
@@ -133,7 +133,7 @@ def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -
             _records(drafting, shown, node_id, port)
 
 
-def looked_at(drafting: Drafting) -> tuple[str, str]:
+def shown_output(drafting: Drafting) -> tuple[str, str]:
     """The output whose records are shown: of the selected edge or node, else the open edge, else of the last node."""
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     if edge is not None:

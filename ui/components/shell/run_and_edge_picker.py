@@ -74,7 +74,7 @@ def run_and_edge_picker() -> None:
         _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})
         if run.last_seq:
             event = f"event {min(state.event, run.last_seq):,} of" if state.event is not None else "events:"
-            st.html(f'<span class="looked-at-event" title="{_ENDS}">{event} {run.last_seq:,}</span>', width="content")
+            st.html(f'<span class="run-edge-event" title="{_ENDS}">{event} {run.last_seq:,}</span>', width="content")
 
 
 def catch_up() -> None:

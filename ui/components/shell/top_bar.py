@@ -38,7 +38,7 @@ def top_bar(view: View) -> DeltaGenerator:
             for place in PLACES:
                 _link(_first(place), place, f"place-{place.lower()}")
         with st.container(
-            key="looked-at", horizontal=True, wrap=False, vertical_alignment="center", width="stretch", gap="xsmall"
+            key="run-edge", horizontal=True, wrap=False, vertical_alignment="center", width="stretch", gap="xsmall"
         ):
             run_and_edge_picker()
         return st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None)
