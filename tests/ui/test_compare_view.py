@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
@@ -47,6 +48,22 @@ def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path
     assert rows_of(app, "compare-counters")[0][:2] == ["clicks", "run 1"] or "per_window" in str(
         rows_of(app, "compare-counters")[0]
     )
+
+
+def counted(*words: str) -> Pipeline:
+    return pipeline_of(
+        "words -> count_words -> out",
+        words=rows("word string", rows=[[word] for word in words]),
+        count_words=("aggregate", {"group_by": ["word"], "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "upsert"}),
+    )
+
+
+def test_a_row_with_other_values_is_one_line_with_both(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    left = run_locally(store, tmp_path, counted("Hello", "World", "Bye"))
+    right = run_locally(store, tmp_path, counted("Hello", "World", "World"))
+    app = open_view("compare", run=left, versus=right)
+    assert rows_of(app, "compare-table") == [["only in run 1", "Bye", "1"], ["run 1 → run 2", "World", "1 → 2"]]
 
 
 def test_the_run_before_of_the_same_name_is_compared_with_at_first(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from storage.event_time.model import Timeline
 from storage.model import Edge, Run
+from ui.components.changelog.table_comparison import comparison_table
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
@@ -18,7 +19,6 @@ from ui.components.runs.run_difference_tables import (
     late_pairs_table,
     plan_table,
     record_pairs_table,
-    rows_table,
     time_table,
 )
 from ui.components.runs.run_status import look, when
@@ -153,6 +153,7 @@ class _Differences:
         )
 
     def _table(self) -> None:
+        assert self.edge is not None
         assert self.table is not None
         if self.table.is_same:
             st.success(f"The same {words.count(self.table.equal, 'row')} in both.", icon=":material/check_circle:")
@@ -163,7 +164,8 @@ class _Differences:
             else "by whole row, because there is no key"
         )
         st.caption(f"Rows that differ, {by}.")
-        grid(rows_table(self.table, *self.names), key="compare-table", height=420, label="Final tables compared")
+        table = comparison_table(self.edge, self.table, *self.names)
+        grid(table, key="compare-table", height=420, label="Final tables compared")
 
     def _changelog(self) -> None:
         assert self.edge is not None

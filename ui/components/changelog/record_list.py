@@ -59,7 +59,7 @@ def cell_of(edge: Edge, at: int, value: object, *, was: str | None = None, chang
     return Cell.of(value, was=was, changed=changed, note=note)
 
 
-def number_columns(edge: Edge) -> frozenset[str]:
+def number_columns_of(edge: Edge) -> frozenset[str]:
     """The numeric columns, which are aligned to the right."""
     plain = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
     return frozenset(
@@ -71,7 +71,7 @@ def number_columns(edge: Edge) -> frozenset[str]:
 
 def _table(edge: Edge, rows: tuple[Row, ...]) -> Table:
     narrow = frozenset({"event", "step", "kind"})
-    return Table(("event", "step", "kind", *edge.names), rows, number_columns(edge) | {"event"}, narrow)
+    return Table(("event", "step", "kind", *edge.names), rows, number_columns_of(edge) | {"event"}, narrow)
 
 
 def _position(record: Record) -> tuple[Cell, Cell]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from storage.model import Edge, TableAsOf, TableRow
 from ui.components.changelog.changelog_download import table_downloads
-from ui.components.changelog.record_list import cell_of, number_columns
+from ui.components.changelog.record_list import cell_of, number_columns_of
 from ui.components.grid import Row, Table, grid
 from ui.components.shell.pager import pager
 from ui.shell import words, workspace
@@ -27,7 +27,7 @@ def as_of_table(edge: Edge, page: TableAsOf) -> Table:
     ]
     if len(page.removed) > _REMOVED_SHOWN:
         gone.append(Row(note=f"… and {words.count(len(page.removed) - _REMOVED_SHOWN, 'more row')} removed."))
-    return Table(edge.names, [*(gone if page.offset == 0 else []), *_rows(edge, page.rows)], number_columns(edge))
+    return Table(edge.names, [*(gone if page.offset == 0 else []), *_rows(edge, page.rows)], number_columns_of(edge))
 
 
 def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:

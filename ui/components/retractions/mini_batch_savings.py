@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run, RunStatus
+from ui.components.changelog.table_comparison import comparison_table
 from ui.components.grid import grid
-from ui.components.retractions.retraction_tables import comparison_table, saved_table
+from ui.components.retractions.retraction_tables import saved_table
 from ui.components.runs.background_run import background_run
 from ui.runs.operator_lines import pipeline_of
 from ui.runs.variants import in_mini_batch

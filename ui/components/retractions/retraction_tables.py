@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storage.changelogs.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
-from storage.changelogs.table_differences import TableComparison
 from storage.model import Edge, NodeCounters
 from ui.builder.editing import operator_title
-from ui.components.changelog.record_list import cell_of, number_columns
+from ui.components.changelog.record_list import cell_of, number_columns_of
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
@@ -58,7 +57,7 @@ def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
         for each in keys
     ]
     shown = [edge.names[at] for at in keyed]
-    return Table([*shown, "retractions", "of records"], rows, number_columns(edge) | {"retractions", "of records"})
+    return Table([*shown, "retractions", "of records"], rows, number_columns_of(edge) | {"retractions", "of records"})
 
 
 def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
@@ -93,7 +92,7 @@ def cancelled_table(cancelled: Cancelled) -> Table:
         )
         for first, second in cancelled.examples
     ]
-    numbers = number_columns(cancelled.edge) | {"event"}
+    numbers = number_columns_of(cancelled.edge) | {"event"}
     return Table(("event", "kinds", *cancelled.edge.names), rows, numbers, frozenset({"event", "kinds"}))
 
 
@@ -119,23 +118,6 @@ def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -
             )
         )
     return Table(columns, rows, frozenset(columns[1:]))
-
-
-def comparison_table(edge: Edge, comparison: TableComparison, left: str, right: str) -> Table:
-    """The rows in which two tables differ: the left table's row, then the right one's, with differing cells marked."""
-    rows: list[Row] = []
-    for row in comparison.rows:
-        for name, values, other in ((left, row.left, row.right), (right, row.right, row.left)):
-            if values is None:
-                nothing = [Cell("no such row", tone="bad"), *(Cell("") for _ in edge.names[1:])]
-                rows.append(Row((Cell(name, tone="quiet"), *nothing)))
-                continue
-            cells = [
-                cell_of(edge, at, value, changed=other is None or repr(value) != repr(other[at]))
-                for at, value in enumerate(values)
-            ]
-            rows.append(Row((Cell(name, tone="quiet"), *cells)))
-    return Table(("", *edge.names), rows, number_columns(edge))
 
 
 def _ratio(out: int, records_in: int) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from storage.changelogs.disorder import Delivery
 from storage.model import Edge
-from ui.components.changelog.record_list import cell_of, number_columns
+from ui.components.changelog.record_list import cell_of, number_columns_of
 from ui.components.grid import Cell, Row, Table, grid
 from ui.shell import words, workspace
 
@@ -57,7 +57,7 @@ def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
             else:
                 cells = (cell_of(edge, at, value) for at, value in enumerate(values))
                 rows.append(Row((Cell(name, tone=tone), *cells)))
-    grid(Table(("", *edge.names), rows, number_columns(edge)), key=key, height=280, label=f"{label}: differences")
+    grid(Table(("", *edge.names), rows, number_columns_of(edge)), key=key, height=280, label=f"{label}: differences")
 
 
 def _damage(delivery: Delivery) -> str:

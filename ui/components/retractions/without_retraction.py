@@ -10,7 +10,7 @@ import streamlit as st
 
 from storage.changelogs.update_pairs import key_of
 from storage.model import Edge, Run, RunStatus, TableAsOf, Values
-from ui.components.changelog.record_list import cell_of, number_columns
+from ui.components.changelog.record_list import cell_of, number_columns_of
 from ui.components.grid import Row, Table, grid
 from ui.components.runs.background_run import background_run
 from ui.components.runs.batch_check import batch_check
@@ -87,4 +87,4 @@ def _drawn(edge: Edge, table: TableAsOf, expected: Mapping[tuple[str, ...], Valu
         rows.append(Row(cells, tone="bad" if marks and right is None else ""))
     if table.total > len(table.rows):
         rows.append(Row(note=f"… and {words.count(table.total - len(table.rows), 'more row')}."))
-    return Table(edge.names, rows, number_columns(edge))
+    return Table(edge.names, rows, number_columns_of(edge))

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from engine.model.changelog import RowKind
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
-from storage.changelogs.table_differences import TableComparison
 from storage.model import NodeCounters, Record
-from ui.components.grid import Cell, Row, Table, number_columns
+from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
 
@@ -125,21 +124,3 @@ def _side(record: Record | None, names: Sequence[str], same: bool) -> tuple[Cell
     if record is None:
         return Cell(""), Cell("nothing", tone="quiet")
     return Cell(kinds=(record.kind,)), Cell(words.record(names, record.values), is_changed=not same)
-
-
-def rows_table(comparison: TableComparison, left: str, right: str) -> Table:
-    """The rows in which two tables differ, by key, with changed values marked."""
-    rows = []
-    for pair in comparison.rows:
-        if pair.left is not None and pair.right is not None:
-            cells = [
-                Cell.of(new, was=words.value(old), changed=True) if repr(old) != repr(new) else Cell.of(new)
-                for old, new in zip(pair.left, pair.right, strict=True)
-            ]
-            rows.append(Row((Cell("in both, with different values", tone="warn"), *cells)))
-            continue
-        values = pair.left if pair.left is not None else pair.right
-        where = left if pair.left is not None else right
-        rows.append(Row((Cell(f"only in {where}", tone="bad"), *[Cell.of(value) for value in values or ()])))
-    shown = [each for pair in comparison.rows for each in (pair.left, pair.right) if each is not None]
-    return Table(("row", *comparison.columns), rows, number_columns(comparison.columns, shown))
