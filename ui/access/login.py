@@ -101,7 +101,9 @@ class Door:
             page = _PAGE.replace("WRONG", sentence).encode()
             await _answer(send, 401, page, b"text/html; charset=utf-8")
             return
-        await _lead(send, _asked(scope), f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_KEPT_S}")
+        await _lead(
+            send, _requested_page(scope), f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_KEPT_S}"
+        )
 
     def _is_token_log_out(self, scope: Message) -> bool:
         how = self._serving
@@ -116,13 +118,13 @@ def token_in(cookies: str) -> str:
 
 def _in_cookie(cookies: str, name: str) -> str:
     try:
-        found = SimpleCookie(cookies).get(name)
+        cookie = SimpleCookie(cookies).get(name)
     except CookieError:
         return ""
-    return found.value if found is not None else ""
+    return cookie.value if cookie is not None else ""
 
 
-def _asked(scope: Message) -> str:
+def _requested_page(scope: Message) -> str:
     """The requested path with its query."""
     query = scope.get("query_string", b"").decode("latin-1")
     return _of_this_app(scope.get("root_path", "") + scope["path"]) + (f"?{query}" if query else "")
@@ -135,7 +137,7 @@ def _of_this_app(place: str) -> str:
 
 def _asked_before(scope: Message) -> str:
     """The page that was requested before the login; empty unless this request is for the first page."""
-    if scope["type"] != "http" or scope["method"] != "GET" or _asked(scope) != oidc.first_page():
+    if scope["type"] != "http" or scope["method"] != "GET" or _requested_page(scope) != oidc.first_page():
         return ""
     kept = unquote(_in_cookie(_headers(scope).get("cookie", ""), PLACE))
     # A header has no line breaks.
@@ -169,7 +171,7 @@ async def _ask_provider(scope: Message, send: Send) -> None:
     if scope["method"] != "POST":
         await _answer(send, 401, _PAGE_OIDC.encode(), b"text/html; charset=utf-8")
         return
-    kept = quote(_asked(scope), safe="")
+    kept = quote(_requested_page(scope), safe="")
     await _lead(send, oidc.login_url(), f"{PLACE}={kept}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_PLACE_S}")
 
 

@@ -69,10 +69,10 @@ def first_page() -> str:
 
 def is_logged_in(cookies: str) -> bool:
     """Whether a Cookie header has a complete login cookie that was signed here and has not expired."""
-    found = {name: value for name, value in cookie_parser(cookies).items() if name.startswith(AUTH_COOKIE_NAME)}
+    parts = {name: value for name, value in cookie_parser(cookies).items() if name.startswith(AUTH_COOKIE_NAME)}
 
     def signed(name: str) -> bytes | None:
-        value = found.get(name)
+        value = parts.get(name)
         return decode_signed_value(get_cookie_secret(), name, value) if value else None
 
     payload = get_cookie_with_chunks(signed, AUTH_COOKIE_NAME)

@@ -64,11 +64,11 @@ class Serving:
 
     def person_of(self, token: str) -> str | None:
         """The person with this token, or None. The comparison takes as long for every token."""
-        found = None
+        matching = None
         for known, name in self.people.items():
             if hmac.compare_digest(known.encode(), token.encode(errors="replace")):
-                found = name
-        return found
+                matching = name
+        return matching
 
 
 def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collection[str]) -> Serving:

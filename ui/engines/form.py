@@ -62,8 +62,8 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
 
 def _token(typed: Typed, engine: Engine, before: Engine | None) -> str:
     """The token that was typed, pasted with the address, or stored. A stored one is used for its own address only."""
-    if given := typed.token.strip() or engine.token:
-        return given
+    if token := typed.token.strip() or engine.token:
+        return token
     is_kept = before is not None and before.address == engine.address and not typed.forget_token
     return before.token if before is not None and is_kept else ""
 

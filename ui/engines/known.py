@@ -48,21 +48,21 @@ def configured_engine() -> str:
 
 def home() -> str:
     """The engine of all pages, for `get_spark`: the environment's if it shares this machine's files, else local."""
-    given = configured_engine()
+    configured = configured_engine()
     try:
-        return DEFAULT_MASTER if engine_called(given).workspace else given
+        return DEFAULT_MASTER if engine_called(configured).workspace else configured
     except EngineUnavailable:
         # The start of its session reports the error.
-        return given
+        return configured
 
 
 def known() -> list[Known]:
     """All engines: the one of the pages, that of the environment, then the user's. Raises EngineUnavailable."""
     own, default = engines(), default_name()
     listed = {}
-    for given in (home(), configured_engine()):
+    for name in (home(), configured_engine()):
         with contextlib.suppress(EngineUnavailable):
-            engine = engine_called(given)
+            engine = engine_called(name)
             listed[engine.name] = engine
     home_name = next(iter(listed), "")
     return [Known(engine, name in own, name == home_name, name == default) for name, engine in (listed | own).items()]
@@ -85,11 +85,11 @@ def default_name() -> str:
     except (OSError, ValueError, EngineUnavailable):
         # None was chosen. An error in the user's file is reported when an engine is opened or listed.
         pass
-    given = configured_engine()
+    configured = configured_engine()
     try:
-        return engine_called(given).name
+        return engine_called(configured).name
     except EngineUnavailable:
-        return given.partition(";")[0]
+        return configured.partition(";")[0]
 
 
 def choose_default(name: str) -> None:

@@ -114,10 +114,10 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
 def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: StudioError) -> str:
     """A problem of a node as its form shows it: `Aggregates, row 1, Column: unknown column 'q'.`"""
     path = _path(problem.field)
-    found = complaints_of(model, parameters, (problem,)).below(path[:1]) if path else ()
-    if not found:
+    complaints = complaints_of(model, parameters, (problem,)).below(path[:1]) if path else ()
+    if not complaints:
         return with_titles(model, problem.sentence)
-    at, text = found[0]
+    at, text = complaints[0]
     return f"{place_of(model, at)}: {text}"
 
 

@@ -179,11 +179,11 @@ def _values(line: str) -> list[str | None] | None:
     values: list[str | None] = []
     at, goes_on = 0, True
     while goes_on:
-        found = _VALUE.match(line, at)
-        if found is None:
+        match = _VALUE.match(line, at)
+        if match is None:
             return None
-        values.append(found[1].replace('""', '"') if found[1] is not None else found[2] or None)
-        at, goes_on = found.end(), found[0].endswith(",")
+        values.append(match[1].replace('""', '"') if match[1] is not None else match[2] or None)
+        at, goes_on = match.end(), match[0].endswith(",")
     return values
 
 

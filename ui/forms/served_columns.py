@@ -48,17 +48,17 @@ def _ask(form: FormContext) -> None:
         raise PipelineError(message, name) from error
     agree(source)
     document = drafting.pipeline
-    for parameter, value in _found(source, name).items():
+    for parameter, value in _declaration(source, name).items():
         document = set_parameter(document, name, parameter, value)
     drafting.edit(document)
 
 
-def _found(source: Source, name: str) -> Mapping[str, Any]:
+def _declaration(source: Source, name: str) -> Mapping[str, Any]:
     """The parameters that declare the columns."""
     if not isinstance(source, ServedSource):
         with scratch("web") as web, fetching(web, BEGINNING):
             schema = source.derive(name, workspace.folder()).schema
         return {"types": {column.name: flink_type(column.type) for column in schema}, "fixed_columns": True}
-    found = source.columns_there(name, workspace.folder())
-    columns = [column.model_dump(mode="json") for column in found.columns]
-    return {"columns": columns} | ({"primary_key": list(found.primary_key)} if found.primary_key else {})
+    there = source.columns_there(name, workspace.folder())
+    columns = [column.model_dump(mode="json") for column in there.columns]
+    return {"columns": columns} | ({"primary_key": list(there.primary_key)} if there.primary_key else {})

@@ -78,12 +78,12 @@ def source_columns(form: FormContext) -> bool:
 
 def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposals: Sequence[TimeProposal]) -> None:
     name, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
-    said = f"{column.why} ({column.note})" if column.note else column.why
+    explanation = f"{column.why} ({column.note})" if column.note else column.why
     if column.proposed != column.type and not chosen:
-        said += f". Choose {flink_type(column.proposed)} to reject these"
+        explanation += f". Choose {flink_type(column.proposed)} to reject these"
     with name, st.container(gap=None):
         st.markdown(escaped(column.name))
-        st.caption(escaped(said))
+        st.caption(escaped(explanation))
     with type_:
         _type(form, at, column, chosen)
     proposal = next((each for each in proposals if each.column == column.name), None)
@@ -94,14 +94,14 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
     shown = chosen if isinstance(chosen, str) else _AS_FOUND
     key = _key(form, f"types.{at}", column.name)
-    found = flink_type(column.type)
-    others = [each for each in _TYPES if each != found]
+    own_type = flink_type(column.type)
+    others = [each for each in _TYPES if each != own_type]
     options = [_AS_FOUND, *others, *([shown] if shown not in ("", *others) else [])]
 
     def take(typed: Any) -> None:
         if form.is_current(key):
             wanted = str(typed or "").strip()
-            form.write(("types", column.name), ABSENT if wanted in (_AS_FOUND, found) else wanted)
+            form.write(("types", column.name), ABSENT if wanted in (_AS_FOUND, own_type) else wanted)
 
     pending().draw(key, shown, take)
     st.selectbox(
@@ -109,7 +109,7 @@ def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> 
         options,
         options.index(shown),
         key=key,
-        format_func=lambda each: each or found,
+        format_func=lambda each: each or own_type,
         accept_new_options=True,
         label_visibility="collapsed",
     )
@@ -162,16 +162,16 @@ def _proposal(form: FormContext, proposals: Sequence[TimeProposal]) -> None:
     best = next((each for each in proposals if each.parameters["event_time"] == current), proposals[0])
     delay = best.parameters["watermark_delay_ms"]
     assert isinstance(delay, int)
-    said = (
+    advice = (
         f"A watermark delay of {format_duration(delay)} {best.why}."
         if delay
         else f"No watermark delay is needed: {best.why}."
     )
     if not delay and best.why.startswith("keeps"):
-        said = f"A watermark without delay {best.why}."
+        advice = f"A watermark without delay {best.why}."
     is_chosen = best.parameters["event_time"] == current
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f":material/schedule: {said}")
+        st.caption(f":material/schedule: {advice}")
         if is_chosen and form.node.parameters.get("watermark_delay_ms", 0) != delay:
             st.button(
                 f"Use {format_duration(delay)}",
@@ -211,8 +211,8 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     zoned = any(column.type == "timestamp" for column in schema if column.name in parsed.columns)
     clock = "Times with a zone are shown in UTC." if zoned else ""
     later = f"{', '.join(parsed.left_out)}: shown in the tab Records below." if parsed.left_out else ""
-    said = ("The first rows as they are read.", lost if parsed.rejected else "", clock, later)
-    st.caption(" ".join(filter(None, said)))
+    sentences = ("The first rows as they are read.", lost if parsed.rejected else "", clock, later)
+    st.caption(" ".join(filter(None, sentences)))
     rows = tuple(Row(tuple(Cell.of(value) for value in row)) for row in parsed.rows)
     grid(
         Table(parsed.columns, rows, number_columns(parsed.columns, parsed.rows)),

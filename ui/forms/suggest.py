@@ -41,8 +41,8 @@ def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> d
     """The parameters for windows attached to the rows of an input, if the operator can use them; else {}."""
     sides = {f"{port}_window": port for port in ("left", "right")}
     if sides.keys() <= model.model_fields.keys():
-        given = all(has_windows(inputs.get(port)) for port in sides.values())
-        return {name: list(BOUNDS[:2]) for name in sides} if given else {}
+        have_windows = all(has_windows(inputs.get(port)) for port in sides.values())
+        return {name: list(BOUNDS[:2]) for name in sides} if have_windows else {}
     schema = next((schema for schema in inputs.values() if schema is not None), None)
     bounds = GivenWindows.model_fields.keys() - MadeWindows.model_fields.keys()
     can_take = bounds <= model.model_fields.keys() and has_windows(schema)

@@ -56,14 +56,14 @@ def note_workspace(work: Path, engine: str, name: str) -> Leftover:
 
 def leftovers(folder: Path) -> list[Leftover]:
     """The workspaces noted in the folder beside the store."""
-    found = []
+    noted = []
     for note in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
             written = json.loads(note.read_text(encoding="utf-8"))
-            found.append(Leftover(str(written["engine"]), str(written["workspace"]), note))
+            noted.append(Leftover(str(written["engine"]), str(written["workspace"]), note))
         except (OSError, ValueError, KeyError, TypeError):
             _LOG.warning("%s names no workspace", note)
-    return found
+    return noted
 
 
 def remove_folders(work: Path) -> threading.Thread:
@@ -111,14 +111,14 @@ def empty(leftover: Leftover) -> bool:
     return True
 
 
-def empty_in_background(found: list[Leftover], after_s: float = 0) -> threading.Thread | None:
+def empty_in_background(to_empty: list[Leftover], after_s: float = 0) -> threading.Thread | None:
     """Empty these workspaces one after the other, after a delay; None if there are none."""
-    if not found:
+    if not to_empty:
         return None
 
     def work() -> None:
         time.sleep(after_s)
-        for each in found:
+        for each in to_empty:
             empty(each)
 
     thread = threading.Thread(target=work, name="changelog-studio-leftovers", daemon=True)
