@@ -27,8 +27,8 @@ LOG: Final = app_log()
 def checked(pipeline: Pipeline) -> Check:
     """The check of a document. It never waits for Spark, and an unexpected error becomes a problem on the canvas."""
     try:
-        found = check(pipeline, gate(), workspace.folder())
-        return replace(found, problems=(*found.problems, *_not_allowed(found)))
+        result = check(pipeline, gate(), workspace.folder())
+        return replace(result, problems=(*result.problems, *_not_allowed(result)))
     except Exception:
         LOG.exception("a document could not be checked")
         message = "this pipeline cannot be checked; the details are in the app's log. Undo the last change, or go on."

@@ -45,7 +45,7 @@ class Previews:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "preview")
         self._lock = Lock()
-        self._asked: OrderedDict[str, Future[Preview]] = OrderedDict()
+        self._futures: OrderedDict[str, Future[Preview]] = OrderedDict()
         self._shown: WeakKeyDictionary[Asker, str] = WeakKeyDictionary()
 
     def ask(self, key: str, make: Callable[[], Preview], asker: Asker) -> Future[Preview]:
@@ -56,15 +56,15 @@ class Previews:
         with self._lock:
             last = self._shown.get(asker)
             self._shown[asker] = key
-            if last is not None and last in self._asked and last not in self._shown.values():
-                self._asked[last].cancel()
+            if last is not None and last in self._futures and last not in self._shown.values():
+                self._futures[last].cancel()
             # A preview that was cancelled before it started is submitted again.
-            if key not in self._asked or self._asked[key].cancelled():
-                self._asked[key] = self._pool.submit(make)
-            self._asked.move_to_end(key)
-            while len(self._asked) > _KEPT:
-                self._asked.popitem(last=False)[1].cancel()
-            return self._asked[key]
+            if key not in self._futures or self._futures[key].cancelled():
+                self._futures[key] = self._pool.submit(make)
+            self._futures.move_to_end(key)
+            while len(self._futures) > _KEPT:
+                self._futures.popitem(last=False)[1].cancel()
+            return self._futures[key]
 
 
 @cache
@@ -84,9 +84,9 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
     if verdict.plan is None:
         return verdict.problems[0]
     plan = verdict.plan
-    asked = first_not_asked((node.id, node.operator) for node in plan.sources if isinstance(node.operator, Source))
-    if asked is not None:
-        return asked
+    not_asked = first_not_asked((node.id, node.operator) for node in plan.sources if isinstance(node.operator, Source))
+    if not_asked is not None:
+        return not_asked
     key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
     there = elsewhere()
 
@@ -99,10 +99,10 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
 
 
 def _asker() -> Asker:
-    found = st.session_state.to_dict().get(_KEY)
-    if not isinstance(found, Asker):
-        found = st.session_state[_KEY] = Asker()
-    return found
+    asker = st.session_state.to_dict().get(_KEY)
+    if not isinstance(asker, Asker):
+        asker = st.session_state[_KEY] = Asker()
+    return asker
 
 
 def _stamps(plan: Plan) -> str:

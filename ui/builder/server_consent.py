@@ -82,7 +82,7 @@ def _read(operator: str, parameters: Mapping[str, Any]) -> Source | None:
 
 def _agreed() -> Agreed:
     # Reading a single entry of the session state can interrupt the script run.
-    found: Agreed | None = st.session_state.to_dict().get(_KEY)
-    if found is None:
-        found = st.session_state[_KEY] = set()
-    return found
+    agreed: Agreed | None = st.session_state.to_dict().get(_KEY)
+    if agreed is None:
+        agreed = st.session_state[_KEY] = set()
+    return agreed

@@ -214,9 +214,11 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
 
 def _first_different(left: Run, right: Run, edges: Mapping[str, Edge]) -> str:
     """The initial edge: the first one, from the results up, whose records differ; else the result."""
-    found = workspace.store().run_differences.first_different_event
+    first_different = workspace.store().run_differences.first_different_event
     differing = (
-        name for name, edge in edges.items() if found(left.run_id, right.run_id, edge.node, edge.port) is not None
+        name
+        for name, edge in edges.items()
+        if first_different(left.run_id, right.run_id, edge.node, edge.port) is not None
     )
     return next(differing, next(iter(edges)))
 

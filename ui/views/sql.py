@@ -16,7 +16,7 @@ from ui.components.grid import Cell, Row, Table, grid
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.open_run import opened_run
 from ui.components.sql.query_chart import query_chart
-from ui.components.sql.query_state import TEXT, adopt, ask, asked, take_back
+from ui.components.sql.query_state import TEXT, adopt, ask, last_query, take_back
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
@@ -144,7 +144,7 @@ def _show(run: Run) -> None:
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _editor(run)
-        text, line = asked(), 0
+        text, line = last_query(), 0
         if text is not None:
             try:
                 result = _answered(text, run.tables.schema)

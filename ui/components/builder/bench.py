@@ -55,7 +55,7 @@ class Bench:
 
 def bench() -> Bench:
     """The bench of the session."""
-    found = st.session_state.to_dict().get(_KEY)
-    if not isinstance(found, Bench):
-        found = st.session_state[_KEY] = Bench()
-    return found
+    current = st.session_state.to_dict().get(_KEY)
+    if not isinstance(current, Bench):
+        current = st.session_state[_KEY] = Bench()
+    return current

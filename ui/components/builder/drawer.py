@@ -215,8 +215,8 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
         where = f"**{problem.node}**: " if problem.node else ""
         node = known.get(problem.node)
         cls = operator_class(node.operator) if node else None
-        said = in_words(cls, node.parameters, problem) if node and cls else problem.sentence
-        sentence.markdown(f":red[:material/error: {where}{as_sentence(said)}]")
+        explained = in_words(cls, node.parameters, problem) if node and cls else problem.sentence
+        sentence.markdown(f":red[:material/error: {where}{as_sentence(explained)}]")
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))

@@ -28,41 +28,41 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
     if not node_id:
         st.caption("Select a node or an edge to see the first records that flow there.")
         return
-    asked = preview_of(pipeline, node_id)
-    if isinstance(asked, EngineStarting):
+    preview = preview_of(pipeline, node_id)
+    if isinstance(preview, EngineStarting):
         st.caption(":material/hourglass_top: Records appear as soon as Spark has started.")
-    elif isinstance(asked, NotAsked):
-        st.caption(f"**{words.escaped(asked.node)}**: {as_sentence(asked.sentence)}")
+    elif isinstance(preview, NotAsked):
+        st.caption(f"**{words.escaped(preview.node)}**: {as_sentence(preview.sentence)}")
         st.button(
-            f"Read from {words.escaped(asked.source.server)}",
-            key=f"ask-server|{asked.node}|{asked.source.server}",
+            f"Read from {words.escaped(preview.source.server)}",
+            key=f"ask-server|{preview.node}|{preview.source.server}",
             icon=":material/cloud_download:",
             on_click=guarded(agree),
-            args=(asked.source,),
+            args=(preview.source,),
         )
-    elif isinstance(asked, StudioError):
-        st.caption(f"Records appear as soon as this is fixed: {as_sentence(asked)}")
+    elif isinstance(preview, StudioError):
+        st.caption(f"Records appear as soon as this is fixed: {as_sentence(preview)}")
     else:
-        wait([asked], _AT_ONCE_S)
-        _arriving(asked, node_id)
+        wait([preview], _AT_ONCE_S)
+        _arriving(preview, node_id)
 
 
 @guarded_fragment()
-def _arriving(asked: Future[Preview], node_id: str) -> None:
+def _arriving(future: Future[Preview], node_id: str) -> None:
     """Draw the records once they are computed. Nothing else is redrawn, so an open list stays open."""
-    if asked.cancelled():
+    if future.cancelled():
         # It was dropped before it started, to make room for newer ones: the page asks again.
         st.rerun()
-    elif asked.done():
-        _show(asked, node_id)
+    elif future.done():
+        _show(future, node_id)
     else:
         st.caption(":material/hourglass_top: Reading the first rows of the sources …")
         beat(_LOOK_AGAIN_MS, key="first-rows-beat")
 
 
-def _show(asked: Future[Preview], node_id: str) -> None:
+def _show(future: Future[Preview], node_id: str) -> None:
     try:
-        preview = asked.result()
+        preview = future.result()
     except StudioError as error:
         st.caption(as_sentence(error))
         return

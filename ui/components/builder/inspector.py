@@ -63,9 +63,9 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     above = st.container()
     form = FormContext(drafting, node, inputs, complaints, output)
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
-    asked = [field for field in own if _applies(field, own, form)]
+    applicable = [field for field in own if _applies(field, own, form)]
     # Fields that most users never need are folded away.
-    shown = [field for field in asked if not _is_rare(field, form)]
+    shown = [field for field in applicable if not _is_rare(field, form)]
     if len(shown) > _FOLD_ABOVE:
         shown = [field for at, field in enumerate(shown) if at < _SHOWN or field.is_required]
     for field in shown:
@@ -74,7 +74,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         if field.name == "types" and issubclass(cls, FileSource) and is_web(str(node.parameters.get("path", ""))):
             served_columns(form, "Take the columns of the file")
         draw_field(field, form)
-    _more(form, [field for field in asked if field not in shown], key)
+    _more(form, [field for field in applicable if field not in shown], key)
     if issubclass(cls, Source):
         _time(form, cls)
     with above:

@@ -94,8 +94,8 @@ def _split(form: _Form) -> None:
 
 @guarded
 def _save(form: _Form, before: Engine | None, taken: Collection[str]) -> None:
-    said = st.session_state.to_dict()
-    typed = Typed(**{name: said[key] for name in _FIELDS if (key := form.key(name)) in said})
+    values = st.session_state.to_dict()
+    typed = Typed(**{name: values[key] for name in _FIELDS if (key := form.key(name)) in values})
     engine, form.complaints = read(typed, taken, before)
     if engine is None:
         return

@@ -90,12 +90,12 @@ def draft_list() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("The draft was discarded.")
             st.button("Undo", key="undiscard", type="tertiary", icon=":material/undo:", on_click=guarded(_keep))
-    found = [(draft, pipeline) for draft in store().drafts.list() if (pipeline := _unsaved_work(draft)) is not None]
-    for draft, pipeline in found[:_SHOWN]:
+    unsaved = [(draft, pipeline) for draft in store().drafts.list() if (pipeline := _unsaved_work(draft)) is not None]
+    for draft, pipeline in unsaved[:_SHOWN]:
         _draft(draft, pipeline)
-    if len(found) > _SHOWN:
-        with st.expander(f"{words.count(len(found) - _SHOWN, 'older draft')}"):
-            for draft, pipeline in found[_SHOWN:]:
+    if len(unsaved) > _SHOWN:
+        with st.expander(f"{words.count(len(unsaved) - _SHOWN, 'older draft')}"):
+            for draft, pipeline in unsaved[_SHOWN:]:
                 _draft(draft, pipeline)
 
 

@@ -102,9 +102,9 @@ def _head(table: Table, name: str) -> str:
     if table.sorted_by is not None and table.sorted_by.by == by:
         way = "descending" if table.sorted_by.descending else "ascending"
     sign = {"descending": "↓", "ascending": "↑"}.get(way, "↕")
-    told = f' aria-sort="{way}"' if way else ""
+    aria = f' aria-sort="{way}"' if way else ""
     sort = f'<button data-sort="{escape(by)}">{escape(name)} <span aria-hidden="true">{sign}</span></button>'
-    return f'<th scope="col"{marks}{told}>{sort}</th>'
+    return f'<th scope="col"{marks}{aria}>{sort}</th>'
 
 
 def _of_column(table: Table, name: str) -> tuple[str, str]:

@@ -50,13 +50,13 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
     for name, source in progress.sources.items():
-        said = {
+        conditions = {
             "has ended": source.is_ended,
             f"has more: {source.behind}": source.behind and not source.is_ended,
             "is idle: it does not hold back the watermark until records arrive": source.is_idle and not source.is_ended,
             "waits for the watermarks of its alignment group": source.is_waiting,
         }
-        for what in (what for what, is_so in said.items() if is_so):
+        for what in (what for what, is_so in conditions.items() if is_so):
             st.caption(f"**{words.escaped(name)}** {what}")
         for note in source.notes:
             st.warning(f"**{words.escaped(name)}**: {words.escaped(note)}", icon=":material/info:")

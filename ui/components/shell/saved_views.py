@@ -9,7 +9,7 @@ import streamlit as st
 
 from storage.library.saved_views import SavedView
 from ui.access.people import person
-from ui.components.sql.query_state import asked
+from ui.components.sql.query_state import last_query
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import VIEWS, View
@@ -61,7 +61,7 @@ def _row(saved: SavedView) -> None:
 def _save(page: str) -> None:
     """Save what the page shows. A view of the same name on the same page is replaced."""
     query = state.as_query()
-    question = asked()
+    question = last_query()
     if page == _SQL and question:
         query["sql"] = question
     name = st.session_state[_NAME].strip() or _named(page, query)

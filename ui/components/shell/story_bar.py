@@ -22,7 +22,7 @@ from ui.stories import Story, stories
 _REFRESH_S: Final = 0.7
 
 
-def _told() -> tuple[str, Story, int] | None:
+def _open_story() -> tuple[str, Story, int] | None:
     """The name in the URL, its story, and the index of the current step, from 0."""
     name, _, number = (state.story or "").rpartition(".")
     story = stories().get(name)
@@ -96,10 +96,10 @@ def _wait(run_id: int) -> None:
 
 def story_bar() -> None:
     """Draw the current step, if a story is open."""
-    told = _told()
-    if told is None:
+    opened = _open_story()
+    if opened is None:
         return
-    name, story, at = told
+    name, story, at = opened
     step, last = story.steps[at], len(story.steps) - 1
     waits = _is_running(state.run)
     with st.container(border=True, key="story"):

@@ -13,7 +13,7 @@ TEXT: Final = "sql-text"
 _ASKED: Final = "sql-asked"
 
 
-def asked() -> str | None:
+def last_query() -> str | None:
     """The query that was run last."""
     text: str | None = st.session_state.get(_ASKED)
     return text
@@ -33,6 +33,6 @@ def take_back() -> None:
 
 def adopt(example: str) -> None:
     """Before the field is drawn, run a new query in the URL; else fill the field with the last query or an example."""
-    if state.sql is not None and state.sql != asked():
+    if state.sql is not None and state.sql != last_query():
         st.session_state[_ASKED] = st.session_state[TEXT] = state.sql
-    st.session_state.setdefault(TEXT, asked() or example)
+    st.session_state.setdefault(TEXT, last_query() or example)

@@ -48,7 +48,7 @@ def lanes_chart(around: Around, event: int) -> go.Figure:
             showlegend=False,
             unselected={"marker": {"opacity": 1}},
             customdata=[record.seq for _, record in shown],
-            hovertext=[_said(names[at], lanes[at].edge.names, record) for at, record in shown],
+            hovertext=[_hover_text(names[at], lanes[at].edge.names, record) for at, record in shown],
             hovertemplate="%{hovertext}<extra></extra>",
         )
     # The legend has traces of its own: the legend mark of a trace is as pale as its first marble.
@@ -152,7 +152,7 @@ def _color(kind: RowKind, *, is_past: bool) -> str:
     return f"rgba({red},{green},{blue},{1 if is_past else 0.4})"
 
 
-def _said(edge: str, names: tuple[str, ...], record: Record) -> str:
+def _hover_text(edge: str, names: tuple[str, ...], record: Record) -> str:
     text = words.record(names, record.values)
     shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     return f"<b>event {record.seq:,}</b> · {edge}<br>{record.kind.symbol} {words.in_chart(shown)}"

@@ -85,14 +85,14 @@ def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
     label = _label(node, key)
     with st.container(border=True, gap="small"):
         st.markdown(f"State of **{words.escaped(node.plan.id)}** for **{words.escaped(label)}** after event {event:,}")
-        asked = f"{run.run_id} {node.plan.id} {key} {event}"
-        most = None if st.session_state.get(_ALL) == asked else MOST
+        identity = f"{run.run_id} {node.plan.id} {key} {event}"
+        most = None if st.session_state.get(_ALL) == identity else MOST
         with st.spinner("Replaying the records of this key …", show_time=most is None):
             snapshot = state_of(store, run.run_id, node, key, event, spark, most)
         if snapshot is None:
             st.caption("No record of this key has arrived yet.")
         elif key_state(snapshot, name=f"{node.plan.id} {label}"):
-            st.session_state[_ALL] = asked
+            st.session_state[_ALL] = identity
             st.rerun()
 
 
