@@ -20,6 +20,7 @@ from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui.components.time_travel.key_state import state_grid
+from ui.runs.variants import in_mini_batch
 
 
 @pytest.fixture(autouse=True)
@@ -180,8 +181,11 @@ def test_changes_of_the_state_are_marked() -> None:
 
 
 @pytest.fixture
-def shortened(store: Store, tmp_path: Path) -> int:
-    """A live run of one word, twelve times, and of its counts, with the records from event 10 on."""
+def shortened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> int:
+    """A live run of one word, twelve times, and of its counts, with the records from event 10 on.
+
+    Its parameter is the size of the bundles in mini-batch.
+    """
     pipeline = pipeline_of(
         "words -> count_words -> count_counts -> out",
         words=rows("word string", rows=[["Hello"]] * 12),
@@ -189,6 +193,8 @@ def shortened(store: Store, tmp_path: Path) -> int:
         count_counts=("aggregate", {"group_by": ["cnt"], "aggregates": [seeded_store.COUNT | {"name": "words"}]}),
         out=("sink", {"mode": "changelog"}),
     )
+    if (size := getattr(request, "param", None)) is not None:
+        pipeline = in_mini_batch(pipeline, size)
     run_plan, epoch = computed(pipeline, tmp_path)
     run = store.runs.create("live", pipeline.to_json(), engine="local[2]", live=Begun(str(tmp_path)))
     recorder = store.record(run.run_id)
@@ -225,4 +231,15 @@ def test_a_state_of_an_updating_input_is_computed_from_the_rows_that_were_kept(
     app.slider(key="event-slider").set_value(9).run()
     assert [each.value for each in app.info] == [
         "count_counts: the records of count_words before event 10 were deleted. Go to that event or to a later one."
+    ]
+
+
+@pytest.mark.parametrize("shortened", [2], indirect=True)
+def test_bundles_whose_records_were_deleted_are_not_computed_from_the_rows_that_were_kept(
+    shortened: int, open_view: OpenView
+) -> None:
+    app = open_view("time_travel", run=shortened, event=12)
+    app.selectbox(key="state-node").set_value("count_counts").run()
+    assert [each.value for each in app.info] == [
+        "count_counts: the records of count_words before event 10 were deleted. Its state is computed from them, too."
     ]
