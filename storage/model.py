@@ -193,6 +193,11 @@ class Edge:
         return sum(self.counts.values())
 
     @property
+    def progress(self) -> tuple[int, int]:
+        """A key for caches: the number of records alone repeats as retention removes older ones."""
+        return self.total, self.kept_from
+
+    @property
     def is_insert_only(self) -> bool:
         """True if all records are +I."""
         return self.mode == "[I]"

@@ -204,7 +204,7 @@ class Changelogs:
         if by_kind:
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
         # A filter may hold values that cannot be hashed, so its text is the cache key.
-        key = (edge.run_id, edge.node, edge.port, edge.total, repr(wanted))
+        key = (edge.run_id, edge.node, edge.port, *edge.progress, repr(wanted))
         return self._counts.get(key, lambda: self._count_anew(edge, wanted))
 
     def _count_anew(self, edge: Edge, wanted: Filter) -> int:

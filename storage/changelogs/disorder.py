@@ -84,7 +84,9 @@ class Disorders:
             if name not in edge.names:
                 raise UnknownColumn(edge.node, name, edge.names)
         sampled = max(1, -(-edge.total // _SAMPLED))
-        tables = {"sample": self._samples.get((run_id, edge.table, key, edge.total), lambda: self._sample(edge, key))}
+        tables = {
+            "sample": self._samples.get((run_id, edge.table, key, *edge.progress), lambda: self._sample(edge, key))
+        }
         delivered = _delivered(writers, seed)
         final = _materialised(edge) if materialised else _FINAL.format(position="delivered")
         expected = _materialised(edge, "place") if materialised else _FINAL.format(position="place")

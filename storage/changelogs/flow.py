@@ -152,7 +152,7 @@ class Flows:
         counts = self._cache.get(
             edge.run_id,
             f"{most} keys of {edge.node}.{edge.port} by retractions",
-            (edge.total,),
+            edge.progress,
             lambda: self._database.rows(by_retractions),
         )[:limit]
         # The cache has the first row of each key. The key is read from there, with its types.
@@ -180,7 +180,7 @@ class Flows:
         counts = self._cache.get(
             run_id,
             f"{most} seconds of {node}.{port} by retractions",
-            (edge.total,),
+            edge.progress,
             lambda: self._database.rows(seconds),
         )[:limit]
         return tuple(RetractedSecond(*row) for row in counts)
@@ -196,7 +196,10 @@ class Flows:
             return Cancelled(edge, 0, 0, ())
         most = max(limit, _KEPT)
         updates, inserts, rows = self._cache.get(
-            run_id, f"{most} pairs for nothing of {node}.{port}", (edge.total,), lambda: self._count_pairs(edge, most)
+            run_id,
+            f"{most} pairs for nothing of {node}.{port}",
+            edge.progress,
+            lambda: self._count_pairs(edge, most),
         )
         records = records_at(self._database, edge, [near for row in rows[:limit] for near in (row, row + 1)])
         return Cancelled(edge, updates, inserts, tuple((records[row], records[row + 1]) for row in rows[:limit]))

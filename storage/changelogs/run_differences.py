@@ -200,7 +200,7 @@ class RunDifferences:
         # Another version of DuckDB may hash differently.
         question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
         block_hashes: list[str] = self._cache.get(
-            edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
+            edge.run_id, question, edge.progress, lambda: [row[0] for row in self._database.rows(blocks)]
         )
         return block_hashes
 

@@ -97,7 +97,7 @@ class Lifetimes:
         """The lifetimes of the rows in the table just before or after this event; folded only once."""
         if self.are_at_hand(edge, seq):
             return Lives(lifetimes_of(edge), None)
-        key = (edge.run_id, edge.table, edge.total, seq)
+        key = (edge.run_id, edge.table, *edge.progress, seq)
         folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
 

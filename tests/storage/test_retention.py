@@ -17,7 +17,7 @@ from engine.contract.recorder import EdgeInfo, EdgeView
 from engine.reading.files import received
 from engine.reading.servers import kept_messages
 from storage import Store
-from storage.model import Run
+from storage.model import Filter, Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
@@ -144,6 +144,47 @@ def test_an_edge_keeps_less_than_the_run_and_its_table_stays_what_it_was(store: 
     assert edges["totals"].kept_from == edges["source"].kept_from == store.runs.get(short.run_id).kept_from > 1
     lets_go.finish()
     store.runs.delete(short.run_id)
+
+
+def test_answers_are_about_the_kept_records_although_their_number_repeats(store: Store, tmp_path: Path) -> None:
+    timed = edge("source", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
+    changing = edge("changing", columns(k="string", v="bigint"), "[I,UB,UA,D]", ("k",))
+    (run, recorder), (other, others) = begun(store, (timed, changing)), begun(store, (timed, changing))
+    for each in (run, other):
+        store.retention.set(each.run_id, Keep(events=10))
+    table: dict[str, int] = {}
+    totals = Counter[int]()
+    for number in range(24):
+        # In the middle, the key changes, and the other run's values; the number of records per epoch does not.
+        k = "ab"[number // 12]
+        marks, rows, changes = [], [], []
+        for seq in range(number * 5 + 1, number * 5 + 6):
+            changes += [(seq, b"a", "-U" if name == k else "-D", (name, v)) for name, v in table.items()]
+            changes.append((seq, b"b", "+U" if k in table else "+I", (k, seq // 3)))
+            table = {k: seq // 3}
+            rows.append((seq, b"", "+I", (k, seq * 1000)))
+            marks.append((seq, "source", seq * 1000, seq * 1000, False))
+        for to, v in ((recorder, 0), (others, number // 12)):
+            records: list[Event] = [(*place, (name, value + v)) for *place, (name, value) in changes]
+            epoch = Epoch(number, {"source": rows, "changing": records}, watermarks=marks)
+            to.commit(replace(epoch.write(tmp_path / f"w{v}", (timed, changing)), checkpoint="{}"))
+        page = store.changelog.page(run.run_id, "changing", limit=100)
+        kept, totals = page.records, totals + Counter([page.total])
+        taken = [record for record in kept if not record.kind.is_accumulate]
+        of_a = sum(record.values[0] == "a" for record in kept)
+        assert store.changelog.count(run.run_id, "changing", filter=Filter(equals=(("k", "a"),))) == of_a
+        keys = {key.key[0]: key.taken_back for key in store.flows.keys(run.run_id, "changing")}
+        assert keys == Counter(record.values[0] for record in taken)
+        seconds = store.flows.seconds(run.run_id, "changing", limit=50)
+        assert sorted(each.start_ms for each in seconds) == [record.seq * 1000 for record in taken]
+        examples = store.flows.cancelled(run.run_id, "changing").examples
+        assert all(one.values == after.values for one, after in examples)
+        delivery = store.disorder.deliver(run.run_id, "changing", writers=20, seed=number, materialised=False)
+        assert {row.expected for row in delivery.rows} <= {None, *table.items()}
+        others_kept = store.changelog.page(other.run_id, "changing", limit=100).records
+        part = store.run_differences.first_different_event(run.run_id, other.run_id, "changing")
+        assert (part is None) == (kept == others_kept)
+    assert totals.most_common(1)[0][1] > 5
 
 
 def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
