@@ -149,7 +149,9 @@ class RunWatermarks:
         if place == len(blocks):
             return self.ends.get(source)
         seqs, marks = self._stretch(source, blocks[place] * BLOCK // STRETCH)
-        return seqs[bisect_left(marks, time_ms)]
+        at = bisect_left(marks, time_ms)
+        # Without an event, the summary of the removed ones has it: it was reached before all kept events.
+        return seqs[at] if at < len(seqs) else self._run.entry.kept_from - 1
 
     def line(self, source: str, until_seq: int) -> StepFunction:
         """All steps of the source's watermark up to an event, for mini-batch and for combinations with idle sources."""

@@ -254,12 +254,15 @@ def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int) -> None:
     cursor.execute("UPDATE run_retention SET kept_from = ? WHERE run_id = ?", [cut + 1, run_id])
     run = edge.tables
     block = cut // BLOCK
-    cursor.execute(f"DELETE FROM {run.events} WHERE seq <= {cut} AND NOT is_end")
+    # One summary before all blocks, up to the cut: lookups of watermarks begin with it.
     cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE kept AS SELECT {block - 1} AS block, source, state, min(low_ms), "
+        "CREATE OR REPLACE TEMP TABLE kept AS SELECT -1 AS block, source, state, min(low_ms), "
         "arg_min(low_seq, low_ms), max(high_ms), arg_max(high_seq, high_ms), sum(records)::BIGINT, max(watermark_ms) "
-        f"FROM {run.overview} WHERE block < {block} GROUP BY source, state"
+        f"FROM {run.overview} WHERE block < {block} GROUP BY source, state UNION ALL "
+        "SELECT -1, source, NULL, NULL, NULL, NULL, NULL, 0, max(watermark_ms) "
+        f"FROM {run.events} WHERE seq >= {block * BLOCK} AND seq <= {cut} AND NOT is_end GROUP BY source"
     )
+    cursor.execute(f"DELETE FROM {run.events} WHERE seq <= {cut} AND NOT is_end")
     cursor.execute(f"DELETE FROM {run.overview} WHERE block < {block}")
     rest = f"SELECT * FROM {run.overview} ORDER BY rowid"
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE rest AS {rest}")

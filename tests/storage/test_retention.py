@@ -17,6 +17,8 @@ from engine.contract.recorder import EdgeInfo, EdgeView
 from engine.reading.files import received
 from engine.reading.servers import kept_messages
 from storage import Store
+from storage.database.tables import BLOCK
+from storage.event_time.watermarks import STRETCH
 from storage.model import Filter, Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
@@ -185,6 +187,34 @@ def test_answers_are_about_the_kept_records_although_their_number_repeats(store:
         part = store.run_differences.first_different_event(run.run_id, other.run_id, "changing")
         assert (part is None) == (kept == others_kept)
     assert totals.most_common(1)[0][1] > 5
+
+
+@pytest.mark.parametrize("cut", [1000, BLOCK * 3, STRETCH + 5])
+def test_watermarks_are_what_they_were(store: Store, tmp_path: Path, cut: int) -> None:
+    sources = tuple(edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab")
+    (whole, keeps), (short, lets_go) = begun(store, sources), begun(store, sources)
+    store.retention.set(short.run_id, Keep(events=300))
+    # The source b sends nothing after the cut, which falls in the middle of a block.
+    for number, (first, last) in enumerate([(1, cut // 2), (cut // 2 + 1, cut), (cut + 1, cut + 500)]):
+        senders = [(seq, "b" if seq % 10 == 0 and seq <= cut else "a") for seq in range(first, last + 1)]
+        records = {name: [(seq, b"", "+I", (seq * 10,)) for seq, sender in senders if sender == name] for name in "ab"}
+        marks = [(seq, sender, seq * 10, seq * 10, False) for seq, sender in senders]
+        output = replace(Epoch(number, records, watermarks=marks).write(tmp_path / "w", sources), checkpoint="{}")
+        keeps.commit(output)
+        lets_go.commit(output)
+    kept = store.runs.get(short.run_id)
+    assert kept.kept_from == cut + 1
+    marks_of_short, marks_of_whole = store.replays.marks(short.run_id), store.replays.marks(whole.run_id)
+    assert marks_of_short.current() == marks_of_whole.current()
+    for seq in (kept.kept_from, kept.kept_from + 10, kept.last_seq):
+        assert marks_of_short.before(seq) == marks_of_whole.before(seq)
+        for name in "ab":
+            assert marks_of_short.at(name, seq) == marks_of_whole.at(name, seq)
+    for time_ms in (100, cut * 10 - 100, cut * 10, cut * 10 + 50, cut * 20):
+        for name in "ab":
+            reached = marks_of_whole.reached(name, time_ms)
+            # It was reached before the kept events, or exactly where it is kept.
+            assert marks_of_short.reached(name, time_ms) == (None if reached is None else max(cut, reached))
 
 
 def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
