@@ -98,10 +98,11 @@ class Lineages:
     def _causes(self, entries: Sequence[Ancestor], input_edge: Edge) -> list[Ancestor]:
         """The one record that each was computed from: the last one whose step is a prefix of its own."""
         seqs = sorted({entry.record.seq for entry in entries})
+        steps = {entry.record.step[:length] for entry in entries for length in range(len(entry.record.step) + 1)}
         rows = self._database.rows(
             f"SELECT {record_columns(input_edge)} FROM {records_of(input_edge)} c "
-            "WHERE c.seq IN (SELECT unnest($seqs))",
-            {"seqs": seqs},
+            "WHERE c.seq IN (SELECT unnest($seqs)) AND c.step IN (SELECT unnest($steps))",
+            {"seqs": seqs, "steps": sorted(steps)},
         )
         records = list(map(to_record, rows))
         ancestors: list[Ancestor] = []

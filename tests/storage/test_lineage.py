@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,8 @@ from engine.model.origin import Origin
 from engine.model.position import timer
 from storage import Store
 from storage.changelogs.lineage import Ancestor
-from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+from storage.database.connection import Database
+from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 
 COUNTED = columns(cnt="bigint", freq="bigint")
 WORDS = edge("words", columns(word="string"), watermark_delay_ms=0)
@@ -149,3 +151,30 @@ def test_both_sides_of_a_pair_are_found_and_a_padded_side_has_none(store: Store,
     assert padded is not None
     assert [parent.record.values for parent in pair.parents] == [(1, "a"), (1, "b")]
     assert [parent.record.values for parent in padded.parents] == [(1, "a")]
+
+
+def test_of_a_large_event_only_the_causes_are_read(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = edge("s", columns(k="bigint"), watermark_delay_ms=0)
+    edges = (source, edge("many", columns(k="bigint")), edge("shown", columns(k="bigint")))
+    many = [at.to_bytes(2, "big") for at in range(2000)]
+    records: dict[str, list[Event]] = {
+        "s": [(1, b"", "+I", (0,))],
+        "many": [(1, step, "+I", (at,)) for at, step in enumerate(many)],
+        "shown": [(1, step + b"\0", "+I", (at,)) for at, step in enumerate(many)],
+    }
+    run_id = recorded(store, tmp_path, plan(*edges, wires=[("s", "many"), ("many", "shown")]), Epoch(records=records))
+    sizes = []
+
+    def rows(database: Database, *asked: Any, **more: Any) -> list[tuple[Any, ...]]:
+        answer = read(database, *asked, **more)
+        sizes.append(len(answer))
+        return answer
+
+    read = Database.rows
+    monkeypatch.setattr(Database, "rows", rows)
+    root = store.lineage.of(run_id, "shown", 7, {})
+    assert root is not None
+    assert lines(root) == ["shown 1 +I(7,)", "  many 1 +I(7,)", "    s 1 +I(0,)"]
+    assert max(sizes) < 10
