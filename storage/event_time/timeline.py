@@ -85,7 +85,7 @@ class Timelines:
         if not run.is_begun:
             return 0, 0
         row = self._database.row(f"SELECT min(seq), max(seq) FROM {run.tables.events}")
-        return (int(row[0]), int(row[1])) if row and row[0] is not None else (0, 0)
+        return (max(int(row[0]), run.entry.kept_from), int(row[1])) if row and row[0] is not None else (0, 0)
 
     def timeline(
         self,

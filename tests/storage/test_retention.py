@@ -14,6 +14,7 @@ import pytest
 
 from engine.contract.live import Begun, Decision
 from engine.contract.recorder import EdgeInfo, EdgeView
+from engine.model.timeline import MAX_WATERMARK
 from engine.reading.files import received
 from engine.reading.servers import kept_messages
 from storage import Store
@@ -215,6 +216,26 @@ def test_watermarks_are_what_they_were(store: Store, tmp_path: Path, cut: int) -
             reached = marks_of_whole.reached(name, time_ms)
             # It was reached before the kept events, or exactly where it is kept.
             assert marks_of_short.reached(name, time_ms) == (None if reached is None else max(cut, reached))
+
+
+def test_the_timeline_begins_with_the_kept_events_although_the_ends_of_sources_stay(
+    store: Store, tmp_path: Path
+) -> None:
+    sources = tuple(edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab")
+    run, recorder = begun(store, sources)
+    store.retention.set(run.run_id, Keep(events=10))
+    for number in range(12):
+        seqs = range(number * 5 + 1, number * 5 + 6)
+        marks = [(seq, "b", seq, seq, False) for seq in seqs if seq != 2]
+        marks += [(2, "a", None, MAX_WATERMARK, True)] if number == 0 else []
+        records: dict[str, list[Event]] = {"b": [(seq, b"", "+I", (seq,)) for seq in seqs if seq != 2]}
+        recorder.commit(
+            replace(Epoch(number, records, watermarks=marks).write(tmp_path / "w", sources), checkpoint="{}")
+        )
+    kept = store.runs.get(run.run_id)
+    assert kept.kept_from > 40
+    assert store.timeline.extent(run.run_id) == (kept.kept_from, kept.last_seq)
+    assert store.timeline.timeline(run.run_id).ends == {"a": 2}
 
 
 def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
