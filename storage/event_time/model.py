@@ -61,15 +61,17 @@ class RejectedRow:
 class Timeline:
     """Event time over arrival order, ready to draw, as Arrow tables.
 
-    points: seq, source, event_time_ms, state ("in time", "out of order", "late"), records (how many it
-    represents). watermarks: seq, source, watermark_ms: the steps of each source, from its value before the range on.
-    combined: seq, watermark_ms, once all sources have one. fires: node, seq, window_start_ms, window_end_ms, windows
-    (how many it represents). ends: the last event of each source. idle: idle ranges by source. is_exact: all points.
+    timed: the sources with an event time. points: seq, source, event_time_ms, state ("in time", "out of order",
+    "late"), records (how many it represents). watermarks: seq, source, watermark_ms: the steps of each source, from
+    its value before the range on. combined: seq, watermark_ms, once all sources have one. fires: node, seq,
+    window_start_ms, window_end_ms, windows (how many it represents). ends: the last event of each source. idle: idle
+    ranges by source. is_exact: all points.
     """
 
     from_seq: int
     to_seq: int
     sources: tuple[str, ...]
+    timed: tuple[str, ...]
     points: Any
     watermarks: Any
     combined: Any
@@ -80,8 +82,8 @@ class Timeline:
 
     @property
     def is_combined(self) -> bool:
-        """Whether several sources have a watermark; a single one needs no combining."""
-        return len(set(self.watermarks.column("source").to_pylist())) > 1
+        """Whether several sources have an event time; the watermark of a single one needs no combining."""
+        return len(self.timed) > 1
 
     @property
     def watermark(self) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.model.combined_watermark import combined_watermark, meeting
+from engine.model.combined_watermark import combined_watermark
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.model.timeline import Timeline as StepFunction
 from storage.database.connection import Database
@@ -140,18 +140,21 @@ class Timelines:
         carried = {source: mark for source, mark in known.before(start).items() if source in shown}
         ends = {source: seq for source, seq in known.ends.items() if source in shown and seq <= end}
         steps = _steps(start, carried, watermarks)
-        above = run.above(node) if node else meeting(shown)
-        has_idle = any(known.idle.get(source) for source in shown)
+        timed = tuple(edge.node for edge in run.timed_sources if edge.node in shown)
+        idle = {source: known.idle.get(source, ()) for source in timed}
+        has_idle = any(idle.values())
         if has_idle:
-            combined = known.combined(above, end)
+            lines = {source: known.line(source, end) for source in timed}
         else:
-            combined = combined_watermark(
-                lines_of([*steps, *((seq, name, MAX_WATERMARK) for name, seq in ends.items())]), above
-            )
+            moves = lines_of([*steps, *((seq, name, MAX_WATERMARK) for name, seq in ends.items())])
+            # A source without a watermark so far holds the combined one back.
+            lines = {source: moves.get(source, StepFunction.of([])) for source in timed}
+        combined = combined_watermark(lines, run.above(node) if node else run.above_results, idle)
         return Timeline(
             from_seq=start,
             to_seq=end,
             sources=shown,
+            timed=timed,
             points=points,
             watermarks=_step_table(steps),
             combined=_combined_table(combined, start, width if has_idle else 1),
@@ -223,6 +226,7 @@ def _empty(sources: tuple[str, ...]) -> Timeline:
         from_seq=0,
         to_seq=0,
         sources=sources,
+        timed=(),
         points=pa.schema(points).empty_table(),
         watermarks=_step_table([]),
         combined=_combined_table(StepFunction.of([]), 0, 1),

@@ -46,10 +46,10 @@ def test_the_combined_watermark(moves: Sequence[Move], expected: list[tuple[int,
     assert found == before
 
 
-def current(
+def run_of(
     store: Store, folder: Path, moves: Sequence[Move], turns: Sequence[Turn] = (), *, is_union: bool = False
-) -> int | None:
-    """The current watermark of a run of the sources a and b, which meet, and of one without an event time."""
+) -> int:
+    """A run of the sources a and b, which meet, and of one without an event time."""
     timed = [edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab"]
     untimed = edge("rates", columns(v="bigint"), watermark_delay_ms=0)
     both = edge("both", columns(ts="bigint*"))
@@ -63,8 +63,13 @@ def current(
         for seq, source, mark in moves
     ]
     records = {"rates": [(max(seq for seq, *_ in moves), b"", "+I", (1,))]}
-    run = recorded(store, folder, planned, Epoch(records=records, watermarks=marks, turns=turns))
-    return store.replays.marks(run).current()
+    return recorded(store, folder, planned, Epoch(records=records, watermarks=marks, turns=turns))
+
+
+def last_combined(store: Store, run: int) -> int | None:
+    """The combined watermark at the end of the timeline; it has none from the end of all sources on."""
+    marks = store.timeline.timeline(run).combined["watermark_ms"].to_pylist()
+    return marks[-1] if marks else None
 
 
 CURRENT: dict[str, tuple[list[Move], list[Turn], int | None]] = {
@@ -87,7 +92,9 @@ CURRENT: dict[str, tuple[list[Move], list[Turn], int | None]] = {
 def test_the_current_watermark_follows_the_rule_of_the_engine(
     store: Store, tmp_path: Path, moves: Sequence[Move], turns: Sequence[Turn], expected: int | None
 ) -> None:
-    assert current(store, tmp_path, moves, turns) == expected
+    run = run_of(store, tmp_path, moves, turns)
+    assert store.replays.marks(run).current() == expected
+    assert last_combined(store, run) == (None if expected == MAX_WATERMARK else expected)
 
 
 @pytest.mark.parametrize(("is_union", "expected"), [(True, 30), (False, 9)])
@@ -96,4 +103,16 @@ def test_the_current_watermark_waits_for_a_source_that_comes_back_unless_it_is_b
 ) -> None:
     moves = [(1, "a", 5), (2, "b", 9), (3, "a", 6), (4, "b", 30)]
     turns = [Turn(2, "a", True), Turn(3, "a", False)]
-    assert current(store, tmp_path, moves, turns, is_union=is_union) == expected
+    run = run_of(store, tmp_path, moves, turns, is_union=is_union)
+    assert store.replays.marks(run).current() == expected
+    assert last_combined(store, run) == expected
+
+
+def test_two_sources_with_an_event_time_are_combined_where_only_one_has_a_watermark(
+    store: Store, tmp_path: Path
+) -> None:
+    run = run_of(store, tmp_path, [(1, "a", 5), (2, "a", 9), (3, "b", 4)])
+    timeline = store.timeline.timeline(run, to_seq=2)
+    assert (timeline.timed, timeline.is_combined) == (("a", "b"), True)
+    assert timeline.watermark.to_pylist() == []
+    assert not store.timeline.timeline(run, sources=["a", "rates"]).is_combined
