@@ -118,15 +118,12 @@ class Conditions:
         return 100 * count / (run.last_seq - before), seq
 
     def _stands(self, run: StoredRun, now_ms: int, idle: Collection[str]) -> _Stood | None:
-        """The current combined watermark, and the time of its last change; None while a source has no watermark."""
+        """The current combined watermark, and the time of its last change; None while none is expected to advance."""
         marks = RunWatermarks(self.database, run)
-        found = marks.before(run.last_seq + 1)
-        timed = [edge.node for edge in run.timed_sources]
-        counting = [found.get(name) for name in timed if name not in marks.ends and name not in idle]
-        known = [mark for mark in counting if mark is not None]
-        if not timed or len(known) < len(counting):
+        mark_ms = marks.current()
+        # Neither without a watermark, nor while all sources are idle or have ended.
+        if mark_ms is None or {edge.node for edge in run.timed_sources} <= {*idle, *marks.ends}:
             return None
-        mark_ms = min(known, default=MAX_WATERMARK)
         before = self._stood.get(run.run_id)
         if before is None or before.mark_ms != mark_ms:
             self._stood[run.run_id] = _Stood(mark_ms, run.last_seq, now_ms)

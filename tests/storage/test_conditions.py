@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine.contract.recorder import Turn
 from storage import Store
 from storage.library.conditions import KINDS, LAG, LATE_SHARE, STANDS
 from tests.storage.test_retention import begun
@@ -70,3 +71,18 @@ def test_an_idle_source_lets_no_watermark_stand_and_what_is_not_asked_is_not_tol
     recorder.stop()
     store.runs.delete(run.run_id)
     assert store.conditions.warnings(run.run_id) == ()
+
+
+def test_the_watermark_that_lags_is_that_of_the_engine(store: Store, tmp_path: Path) -> None:
+    other = edge("other", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
+    run, recorder = begun(store, (TIMED, other))
+    store.conditions.set(run.run_id, LAG, 1)
+    marks = [(1, "source", 5, 5, False), (2, "other", 9, 9, False), (3, "source", 6, 6, False)]
+    records = {"source": [(1, b"", "+I", ("a", 5)), (3, b"", "+I", ("a", 6))], "other": [(2, b"", "+I", ("a", 9))]}
+    turns = [Turn(2, "source", True), Turn(3, "source", False)]
+    epoch = Epoch(0, records, watermarks=marks, turns=turns)
+    recorder.commit(replace(epoch.write(tmp_path, (TIMED, other)), checkpoint="{}"))
+    # The watermark does not fall when a source comes back behind it.
+    store.conditions.look(run.run_id, 5_009)
+    assert [each.value for each in store.conditions.warnings(run.run_id)] == [5]
+    recorder.finish()
