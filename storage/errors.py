@@ -8,6 +8,7 @@
     │   ├── StoreDamaged            parts of the file are missing or were changed by something else
     │   └── StoreForeign            a database of something else
     ├── StoreWriteFailed            a full disk or another error while writing: the change was rolled back
+    ├── StoreReadFailed             a query of the studio itself was interrupted, or needs too much memory or disk
     ├── UnknownPipeline             no pipeline (or version) with that number
     ├── UnknownRun                  no run with that number
     ├── RunIsRunning                a run that is running or paused cannot be deleted
@@ -121,6 +122,15 @@ class StoreWriteFailed(StoreError):
             f"{what} at the store {path}: {reason} The change was rolled back and everything stored before "
             f"is intact. {todo}."
         )
+
+
+class StoreReadFailed(StoreError):
+    """A query of the studio failed: it was interrupted, or needed more memory or disk than there is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"reading the store {path} failed: {reason} Nothing was changed. Try again.")
 
 
 class UnknownPipeline(StoreError):

@@ -20,7 +20,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 import duckdb
 
-from storage.errors import StoreDamaged, StoreLocked, StoreUnreadable, StoreWriteFailed
+from storage.errors import StoreDamaged, StoreLocked, StoreReadFailed, StoreUnreadable, StoreWriteFailed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +151,7 @@ class Database:
             except duckdb.Error as error:
                 if _DAMAGED.search(str(error)):
                     raise StoreDamaged(self.path, first_sentence(str(error))) from error
-                raise
+                raise StoreReadFailed(self.path, first_sentence(str(error))) from error
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:

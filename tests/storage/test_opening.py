@@ -21,6 +21,7 @@ from storage.errors import (
     StoreDamaged,
     StoreForeign,
     StoreLocked,
+    StoreReadFailed,
     StoreTooNew,
     StoreUnreadable,
     StoreWriteFailed,
@@ -165,7 +166,7 @@ def test_the_file_is_closed_while_it_is_asked(tmp_path: Path, monkeypatch: pytes
             if patience > 1:
                 assert asked.result() == [(23_076_923,)]
             else:
-                with pytest.raises(duckdb.Error):
+                with pytest.raises(StoreReadFailed):
                     asked.result()
         with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as another:
             assert another.execute("SELECT 1").fetchall() == [(1,)]
