@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
-
-import duckdb
+from typing import Final
 
 from storage.database.connection import Database
 from storage.errors import StoreError
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Preparation:
@@ -46,9 +47,14 @@ class Preparation:
 
     def _work(self) -> None:
         while (run_id := self._asked.get()) is not None:
-            # A step may run out of memory, or the run may be deleted meanwhile.
-            with contextlib.suppress(duckdb.Error, StoreError):
+            try:
                 for _ in self._steps(run_id):
                     if self._stopped:
                         break
-            self._asked.task_done()
+            except StoreError:
+                # A step may run out of memory, or the run may be deleted meanwhile.
+                _LOG.debug("run %s: not prepared", run_id, exc_info=True)
+            except Exception:  # noqa: BLE001 - a defect in one answer must not end the preparation of others
+                _LOG.exception("run %s: not prepared", run_id)
+            finally:
+                self._asked.task_done()
