@@ -88,7 +88,7 @@ class Conditions:
         """Check the conditions and note changes. now_ms: epoch ms. idle: the sources that are idle now."""
         bounds = self.of(run_id)
         run = self.runs.stored(run_id)
-        if not bounds or not run.last_seq:
+        if not bounds or not run.last_seq or not run.entry.goes_on:
             return
         stood = self._stands(run, now_ms, idle)
         for kind, bound in bounds.items():

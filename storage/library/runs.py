@@ -34,6 +34,11 @@ _TABLES: Final = (
     "run_conditions",
     "run_warnings",
 )
+_END_WARNINGS: Final = f"""
+UPDATE run_warnings SET over_at = greatest(
+    raised_at, coalesce((SELECT finished_at FROM runs WHERE runs.run_id = run_warnings.run_id), {NOW}))
+WHERE over_at IS NULL AND run_id IN (SELECT run_id FROM runs WHERE status NOT IN ('running', 'paused'))
+"""
 # Joins instead of a sub-query per column: DuckDB takes four times as long to plan the sub-queries.
 _RUN: Final = """
 SELECT r.run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
@@ -244,6 +249,7 @@ class Runs:
                     f"WHERE status IN ('running', 'paused') AND {condition}",
                     [status.value, sentence],
                 )
+            cursor.execute(_END_WARNINGS)
 
     def stored(self, run_id: int) -> StoredRun:
         """A run with its plan, edges and tables. Its attributes raise UnknownRun."""
@@ -289,6 +295,7 @@ class Runs:
             ).fetchone()
             if ended is None:
                 raise UnknownRun(run_id)
+            cursor.execute(_END_WARNINGS)
 
 
 def _counters(run: StoredRun, node: str, late: int, rejected: int) -> NodeCounters:

@@ -86,3 +86,22 @@ def test_the_watermark_that_lags_is_that_of_the_engine(store: Store, tmp_path: P
     store.conditions.look(run.run_id, 5_009)
     assert [each.value for each in store.conditions.warnings(run.run_id)] == [5]
     recorder.finish()
+
+
+def test_a_warning_is_over_with_its_run(store: Store, tmp_path: Path) -> None:
+    warned = []
+    for way in ("finished", "failed", "abandoned", "goes on"):
+        run, recorder = begun(store, (TIMED,))
+        store.conditions.set(run.run_id, LAG, 1)
+        commit(recorder, tmp_path / way, 0, range(1, 3))
+        store.conditions.look(run.run_id, 60_000)
+        if way == "finished":
+            recorder.finish()
+        elif way == "failed":
+            store.runs.fail(run.run_id, "a sentence")
+        elif way == "abandoned":
+            store.runs.interrupt_abandoned()
+        # Another look does not raise it again.
+        store.conditions.look(run.run_id, 61_000)
+        warned.append([each.over_at is not None for each in store.conditions.warnings(run.run_id)])
+    assert warned == [[True], [True], [True], [False]]
