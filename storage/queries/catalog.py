@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,8 @@ _COLUMNS: Final = """
 SELECT table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns()
 WHERE schema_name = $schema AND database_name = current_database() ORDER BY table_name, column_index
 """
+# A table may have the name of an unreserved keyword without quotes.
+_KEYWORDS: Final = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
 
 
 @dataclass(frozen=True)
@@ -38,19 +41,17 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class TableDescription:
-    """A table: its name inside its schema, its description, its number of rows, its columns."""
+    """A table: its name inside its schema, its description, its number of rows, its columns.
+
+    quoted: the name in SQL, quoted if necessary.
+    """
 
     schema: str
     name: str
+    quoted: str
     comment: str
     rows: int
     columns: tuple[ColumnDescription, ...]
-
-    @property
-    def quoted(self) -> str:
-        """The name in SQL, quoted if necessary."""
-        plain = self.name.replace("_", "a").isalnum() and not self.name[0].isdigit()
-        return self.name if plain else identifier(self.name)
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,11 @@ class Catalog:
         columns: dict[str, list[ColumnDescription]] = {}
         for table, *column in self._database.rows(_COLUMNS, {"schema": schema}):
             columns.setdefault(str(table), []).append(ColumnDescription(*column))
+        keywords = {str(word) for (word,) in self._database.rows(_KEYWORDS)}
         return tuple(
-            TableDescription(schema, str(name), str(comment), int(rows), tuple(columns.get(str(name), ())))
+            TableDescription(
+                *(schema, name, _quoted(name, keywords), str(comment), int(rows)), tuple(columns.get(name, ()))
+            )
             for name, comment, rows in self._database.rows(_TABLES, {"schema": schema})
         )
 
@@ -117,6 +121,11 @@ class Catalog:
             )
         )
         return tuple(suggestions)
+
+
+def _quoted(name: str, keywords: Set[str]) -> str:
+    is_plain = name.replace("_", "a").isalnum() and not name[0].isdigit() and name.lower() not in keywords
+    return name if is_plain else identifier(name)
 
 
 def _loudest(edge: Edge) -> str:

@@ -15,6 +15,7 @@ from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries import reader
 from storage.spreadsheets import harmless, harmless_sql
 from tests.storage.beside import beside
+from tests.storage.written_runs import columns, edge, plan, recorded
 from tests.ui import seeded_store
 
 
@@ -61,6 +62,10 @@ def run() -> str:
 )
 def test_what_reads_the_store_is_answered(store: Store, run: str, sql: str) -> None:
     assert store.queries.run(sql, schema=run).columns
+
+
+def test_columns_with_one_name_are_told_apart(store: Store) -> None:
+    assert len(set(store.queries.run("SELECT 1 AS a, 2 AS a, 3 AS a").columns)) == 3
 
 
 @pytest.mark.parametrize(
@@ -334,6 +339,16 @@ def test_every_example_has_an_answer(tmp_path: Path) -> None:
             run_id = made(store, tmp_path)
             for example in store.catalog.examples(run_id):
                 assert store.queries.run(example.sql, schema=f"run_{run_id}").columns, example.title
+
+
+def test_a_node_may_have_the_name_of_a_keyword(store: Store, tmp_path: Path) -> None:
+    edges = [edge(name, columns(k="bigint")) for name in ("union", "Join", "values", "events", "2nd")]
+    run_id = recorded(store, tmp_path, plan(*edges))
+    tables = {table.name: table.quoted for table in store.catalog.tables(f"run_{run_id}")}
+    quoted = [tables[each.node] for each in edges]
+    assert quoted == ['"union"', '"Join"', '"values"', "events", '"2nd"']
+    for name in quoted:
+        assert store.queries.run(f"FROM {name}", schema=f"run_{run_id}").columns
 
 
 def test_the_tables_are_described(store: Store, run: str) -> None:
