@@ -53,7 +53,9 @@ class OpenEpoch:
         """Roll back, and interrupt the running statement."""
         self._abandoned = True
         self._works.put(None)
-        self._database.interrupt(self._thread.ident)
+        # Once the thread has ended, its id may be that of another one.
+        if self._thread.is_alive():
+            self._database.interrupt(self._thread.ident)
         self._thread.join()
 
     def _work(self) -> None:

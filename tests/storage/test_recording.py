@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from engine.contract.recorder import EdgeFile, Recorder
 from engine.model.schema import Column, Schema
 from storage import Store
+from storage.database.connection import Database
 from storage.errors import EpochRefused, StoreWriteFailed
 from storage.model import Run
+from storage.recording.open_epoch import OpenEpoch
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001
@@ -200,3 +202,17 @@ def test_runs_and_readers_work_side_by_side(store: Store, tmp_path: Path) -> Non
     assert failures == []
     assert {run.name for run in store.runs.list()} == {f"run {n}" for n in range(4)}
     assert datetime.now(UTC) - started < timedelta(minutes=1)
+
+
+def test_an_epoch_that_has_failed_interrupts_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted: list[int | None] = []
+
+    def fail(_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(Database, "interrupt", lambda _, thread: interrupted.append(thread))
+    opened = OpenEpoch(Database(tmp_path / "studio.duckdb"), 0)
+    opened.do(fail)
+    opened.wait()
+    opened.abandon()
+    assert interrupted == []
