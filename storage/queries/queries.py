@@ -69,7 +69,7 @@ class Queries:
         wanted = f"SELECT * FROM ({query}) LIMIT {int(rows) + 1}"
         request = Request(str(self._database.path), before, wanted, time_limit_s, memory_limit_mib)
         described, fetched = self._answer(request, text, on_wait)
-        names = _free_names([name for name, _ in described])
+        names = tuple(name for name, _ in described)
         types = tuple(type_ for _, type_ in described)
         seconds = time.perf_counter() - started
         return QueryResult(names, types, tuple(fetched[:rows]), len(fetched) > rows, seconds)
@@ -141,11 +141,3 @@ def _search_path(cursor: Cursor, schema: str) -> list[str]:
     if cursor.execute("SELECT 1 FROM duckdb_schemas() WHERE schema_name = ?", [schema]).fetchone() is None:
         return ["main"]
     return [schema, "main"]
-
-
-def _free_names(names: list[str]) -> tuple[str, ...]:
-    """The columns' names; repeated names get a number."""
-    unique_names: list[str] = []
-    for name in names:
-        unique_names.append(name if name not in unique_names else f"{name} ({unique_names.count(name) + 1})")
-    return tuple(unique_names)
