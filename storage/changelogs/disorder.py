@@ -30,7 +30,7 @@ _MASK: Final = 1 << 40
 
 
 @dataclass(frozen=True)
-class LostRow:
+class WrongRow:
     """A key whose row is wrong, missing or left over. None: no row."""
 
     expected: Values | None
@@ -50,7 +50,7 @@ class Delivery:
     lost: int
     wrong: int
     ghosts: int
-    rows: tuple[LostRow, ...]
+    rows: tuple[WrongRow, ...]
 
     @property
     def is_right(self) -> bool:
@@ -102,7 +102,7 @@ class Disorders:
         rows = self._database.rows(
             f"""{both},
             counted AS (
-                SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM records WHERE overtaken), count(*),
+                SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM records WHERE overtook), count(*),
                     count(*) FILTER (in_a AND NOT in_b), count(*) FILTER (in_a AND in_b AND NOT is_same),
                     count(*) FILTER (in_b AND NOT in_a)
                 FROM compared),
@@ -115,7 +115,7 @@ class Disorders:
         width = len(edge.columns)
         records, swapped, keys, lost, wrong, ghosts = rows[0][:6]
         differ = tuple(
-            LostRow(row[8 : 8 + width] if row[6] else None, row[8 + width :] if row[7] else None)
+            WrongRow(row[8 : 8 + width] if row[6] else None, row[8 + width :] if row[7] else None)
             for row in rows
             if row[6] is not None
         )
@@ -140,7 +140,7 @@ def _delivered(writers: int, seed: int) -> str:
     """
     wait = f"(hash(place, {int(seed)}) % {2 * max(int(writers) - 1, 0) + 1})::BIGINT"
     return f"""
-        SELECT *, lag(delivered) OVER (ORDER BY place) > delivered AS overtaken FROM (
+        SELECT *, lag(delivered) OVER (ORDER BY place) > delivered AS overtook FROM (
             SELECT *, max((place + {wait}) * {_MASK} + place) OVER (PARTITION BY writer ORDER BY place) AS delivered
             FROM (SELECT *, (hash(place, {int(seed)} + 1) % {max(int(writers), 1)})::BIGINT AS writer FROM sample))
     """

@@ -14,9 +14,8 @@ from typing import Final
 from engine.model.origin import Origin
 from engine.model.position import TIMER
 from storage.database.connection import Database
-from storage.database.edge_records import record_columns, records_at, records_of, to_record
+from storage.database.edge_records import record_columns, records_at, records_of, time_of, to_record
 from storage.database.sql import identifier
-from storage.event_time.needed_waits import time_of
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes

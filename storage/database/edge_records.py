@@ -14,6 +14,11 @@ from storage.model import Edge, EdgeColumn, Record, StoredView, Values
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 ENGINE_POSITION: Final = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
 """Position and kind of a record in the form that the engine reads."""
+_TIMES: Final = {
+    "epoch_ms": "{column}",
+    "epoch_s": "{column} * 1000",
+    "timestamp": "epoch_ms({column})",
+}
 
 
 def records_of(edge: Edge) -> str:
@@ -37,6 +42,12 @@ def view_query(edge: Edge, view: StoredView, first: str) -> str:
     pairs = zip(view.columns, edge.columns, strict=True)
     columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
     return f"SELECT {first}, {step}, kind{columns} FROM {edge.tables.named(view.table)}"
+
+
+def time_of(edge: Edge) -> str | None:
+    """The event time of an edge's rows in ms, as SQL over an alias c; None if it has no event time."""
+    column: EdgeColumn | None = next((column for column in edge.columns if column.time), None)
+    return _TIMES[column.time or ""].format(column=f"c.{identifier(column.stored_as)}") if column else None
 
 
 def lifetimes_of(edge: Edge) -> str:

@@ -44,29 +44,29 @@ class AddedLatencies:
         self._runs = runs
         self._timelines = timelines
 
-    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> AddedLatency:
+    def compared(self, run_id: int, operator: LateOperator, delay_ms: int) -> AddedLatency:
         """How much later than in the run the operator's windows would fire."""
         import numpy as np
 
         run = self._runs.stored(run_id)
         fires = run.tables.fires
-        ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
-        seqs, tops = self._tops(run, asked)
+        ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": operator.node})])
+        seqs, tops = self._tops(run, operator)
         if not len(ends) or not seqs:
             return AddedLatency(len(ends), 0.0, 0)
         places = np.array([*seqs, run.last_seq])
         marks = np.array(tops)
         then = np.searchsorted(marks, ends - 1 + delay_ms)
-        now = np.searchsorted(marks, ends - 1 + asked.delay_ms)
+        now = np.searchsorted(marks, ends - 1 + operator.delay_ms)
         later = places[then] - places[now]
         return AddedLatency(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
-    def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
+    def _tops(self, run: StoredRun, operator: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times: the events that raised it, and its values after them."""
-        timeline = self._timelines.timeline(run.run_id, node=asked.node)
+        timeline = self._timelines.timeline(run.run_id, node=operator.node)
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges if edge.role == "source"}
         lines = {name: shifted(line, delays[name]) for name, line in lines_of(moves_of(timeline)).items()}
-        if set(lines) < set(holdbacks_of(run.above(asked.node))):
+        if set(lines) < set(holdbacks_of(run.above(operator.node))):
             return [], []
-        risen = combined_watermark(lines, run.above(asked.node), timeline.idle)
+        risen = combined_watermark(lines, run.above(operator.node), timeline.idle)
         return risen.seqs.tolist(), risen.marks.tolist()

@@ -16,20 +16,15 @@ from typing import TYPE_CHECKING, Final, assert_never
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
 from engine.model.timeline import MAX_WATERMARK
 from engine.windows.assigners import Windowing, WindowKind
-from storage.database.edge_records import records_of
+from storage.database.edge_records import records_of, time_of
 from storage.database.sql import identifier, literal
 from storage.event_time.watermarks import RunWatermarks, combined_before
 from storage.library.stored_run import StoredRun
-from storage.model import Edge, EdgeColumn
+from storage.model import Edge
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TIMES: Final = {
-    "epoch_ms": "{column}",
-    "epoch_s": "{column} * 1000",
-    "timestamp": "epoch_ms({column})",
-}
 # With more records, the rows of a partition are not compared: every row at or below the watermark counts as lost.
 _COMPARED: Final = 50_000
 
@@ -95,15 +90,15 @@ def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
-def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str | None = None) -> str:
+def needed(run: StoredRun, operator: LateOperator, edges: Sequence[Edge], tops: str | None = None) -> str:
     """The query of the operator's input records with an event time: port, seq, time_ms, end_ms, needed.
 
     needed: the wait in ms that keeps the record. tops: the name of the table of `tops_where_idle`, if there is one.
     """
-    rule = asked.rule
-    inputs = late_inputs(run, asked.node, rule, edges)
-    if [each.edge.node for each in inputs] == list(asked.sources) and len(inputs) == 1:
-        rows = _single(asked, run, inputs[0].port)
+    rule = operator.rule
+    inputs = late_inputs(run, operator.node, rule, edges)
+    if [each.edge.node for each in inputs] == list(operator.sources) and len(inputs) == 1:
+        rows = _single(operator, run, inputs[0].port)
     else:
         union = " UNION ALL ".join(
             f"SELECT {literal(each.port)} AS port, c.seq, {time_of(each.edge)} AS time_ms "
@@ -111,7 +106,7 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str
             for each in inputs
         )
         before = (
-            combined_before(run.tables.events, _shifts(asked, run))
+            combined_before(run.tables.events, _shifts(operator, run))
             if tops is None
             else f"SELECT e.seq, t.top FROM {run.tables.events} e ASOF LEFT JOIN {tops} t ON e.seq > t.seq"
         )
@@ -133,12 +128,6 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], tops: str
             return bounded_rows
 
 
-def time_of(edge: Edge) -> str | None:
-    """The event time of an edge's rows in ms, as SQL over an alias c; None if it has no event time."""
-    column: EdgeColumn | None = next((column for column in edge.columns if column.time), None)
-    return _TIMES[column.time or ""].format(column=f"c.{identifier(column.stored_as)}") if column else None
-
-
 def _is_stateless_above(run: StoredRun, node: str) -> bool:
     """Whether a node's input does not depend on a watermark: all operators above it are stateless."""
     wires = run.pipeline.inputs
@@ -152,27 +141,27 @@ def _is_stateless_above(run: StoredRun, node: str) -> bool:
     return True
 
 
-def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
+def _single(operator: LateOperator, run: StoredRun, port: str) -> str:
     """For an operator with one source: the largest event time before each record, minus the operator's holdback."""
-    (source,) = asked.sources
-    held = run.holdbacks(asked.node).get(source, 0)
+    (source,) = operator.sources
+    held = run.holdbacks(operator.node).get(source, 0)
     return (
         f"SELECT {literal(port)} AS port, seq, event_time_ms AS time_ms, "
-        f"lag(watermark_ms) OVER () + {asked.delay_ms - held} AS top "
+        f"lag(watermark_ms) OVER () + {operator.delay_ms - held} AS top "
         f"FROM {run.tables.events} WHERE source = {literal(source)} AND NOT is_end"
     )
 
 
-def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, asked: LateOperator) -> pa.Table | None:
+def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, operator: LateOperator) -> pa.Table | None:
     """The combined largest event time at the operator, per event that changed it; None if no source was idle.
 
     Only needed for several sources: with an idle one, SQL over the sources' own watermarks is not enough.
     """
-    if len(asked.sources) < 2 or not any(watermarks.idle.get(source) for source in asked.sources):
+    if len(operator.sources) < 2 or not any(watermarks.idle.get(source) for source in operator.sources):
         return None
     import pyarrow as pa
 
-    line = watermarks.combined(run.above(asked.node), run.last_seq, _delays(run))
+    line = watermarks.combined(run.above(operator.node), run.last_seq, _delays(run))
     return pa.table({"seq": pa.array(line.seqs), "top": pa.array(line.marks)})
 
 
@@ -180,10 +169,10 @@ def _delays(run: StoredRun) -> dict[str, int]:
     return {edge.node: edge.watermark_delay_ms or 0 for edge in run.sources}
 
 
-def _shifts(asked: LateOperator, run: StoredRun) -> dict[str, int]:
+def _shifts(operator: LateOperator, run: StoredRun) -> dict[str, int]:
     """By source, the difference from its watermark to its largest event time, minus the operator's holdback."""
-    delays, held = _delays(run), run.holdbacks(asked.node)
-    return {source: delays[source] - held.get(source, 0) for source in asked.sources}
+    delays, held = _delays(run), run.holdbacks(operator.node)
+    return {source: delays[source] - held.get(source, 0) for source in operator.sources}
 
 
 def _end_and_bound(bound: EndOfWindow | OwnTime) -> tuple[str, str]:

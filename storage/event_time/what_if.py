@@ -98,24 +98,24 @@ class WhatIf:
         edges = run.edges
         by_node: dict[str, LateOperator] = {}
         for edge in edges:
-            asked = None if edge.node in by_node else late_operator(run, edge, edges)
-            if asked is not None:
-                by_node[edge.node] = asked
+            operator = None if edge.node in by_node else late_operator(run, edge, edges)
+            if operator is not None:
+                by_node[edge.node] = operator
         return tuple(by_node.values())
 
-    def losses(self, run_id: int, asked: LateOperator) -> Losses:
+    def losses(self, run_id: int, operator: LateOperator) -> Losses:
         """The histogram of the waits that an operator's records need; computed once per run."""
         import numpy as np
 
         run = self._runs.stored(run_id)
         waits, counts = self._cache.get(
-            run_id, f"losses of {asked.node}", run.progress, lambda: self._histogram(run, asked)
+            run_id, f"losses of {operator.node}", run.progress, lambda: self._histogram(run, operator)
         )
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
-    def _histogram(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
-        waits, tables = self._needed(run, asked)
+    def _histogram(self, run: StoredRun, operator: LateOperator) -> tuple[list[int], list[int]]:
+        waits, tables = self._needed(run, operator)
         table = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
             f"FROM ({waits}) GROUP BY ALL ORDER BY ALL",
@@ -123,22 +123,22 @@ class WhatIf:
         )
         return table.column("needed").to_pylist(), table.column("records").to_pylist()
 
-    def _needed(self, run: StoredRun, asked: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
+    def _needed(self, run: StoredRun, operator: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
         """The query of the waits that an operator's records need, and its tables that are not in the file."""
-        tops = tops_where_idle(RunWatermarks(self._database, run), run, asked)
-        return needed(run, asked, run.edges, None if tops is None else _TOPS), {} if tops is None else {_TOPS: tops}
+        tops = tops_where_idle(RunWatermarks(self._database, run), run, operator)
+        return needed(run, operator, run.edges, None if tops is None else _TOPS), {} if tops is None else {_TOPS: tops}
 
     def records(
-        self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
+        self, run_id: int, operator: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
     ) -> tuple[WhatIfRecord, ...]:
         """A page of the records that were late or would be, in arrival order."""
         run = self._runs.stored(run_id)
         edges = run.edges
-        inputs = {each.port: each.edge for each in late_inputs(run, asked.node, asked.rule, edges)}
-        now = asked.wait_ms
+        inputs = {each.port: each.edge for each in late_inputs(run, operator.node, operator.rule, edges)}
+        now = operator.wait_ms
         then = delay_ms + lateness_ms
         late = run.tables.late
-        waits, tables = self._needed(run, asked)
+        waits, tables = self._needed(run, operator)
         # A single input is already in arrival order, and reading stops at the end of the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(
@@ -147,7 +147,7 @@ class WhatIf:
             "SELECT p.port, p.seq, p.time_ms, p.end_ms, p.needed, "
             f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq), "
             f"p.needed > {then} FROM page p ORDER BY p.seq",
-            {"node": asked.node},
+            {"node": operator.node},
             tables=tables,
         )
         seqs: dict[str, list[int]] = defaultdict(list)

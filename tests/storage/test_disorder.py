@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.changelogs.disorder import LostRow
+from storage.changelogs.disorder import WrongRow
 from storage.errors import UnknownColumn
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 
@@ -89,7 +89,7 @@ def test_several_writers_lose_updates_in_the_end(store: Store, tmp_path: Path) -
         store.disorder.deliver(run, "totals", writers=4, seed=seed, materialised=False).rows for seed in range(40)
     }
     # The -U of the last update comes after its +U, and takes the row away.
-    assert (LostRow(("a", 29), None),) in outcomes
+    assert (WrongRow(("a", 29), None),) in outcomes
     assert () in outcomes
 
 
