@@ -197,7 +197,7 @@ class NothingToRecord(StoreError):
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
-        super().__init__(f"run {run_id} has no records: it ended, or is, before its first epoch.")
+        super().__init__(f"run {run_id} has no records yet: its first epoch is not complete.")
 
 
 class RecordingFailed(StoreError):

@@ -76,7 +76,7 @@ class TimePair:
 
 @dataclass(frozen=True)
 class LatePair:
-    """A late record that is late in only one of the runs, or by a different amount."""
+    """A record that is late in only one of the runs."""
 
     node: str
     seq: int

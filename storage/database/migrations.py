@@ -104,7 +104,7 @@ CREATE TABLE run_answers (
     found_for VARCHAR NOT NULL,
     document VARCHAR NOT NULL
 );
-COMMENT ON TABLE run_answers IS 'What the studio found out about large runs, as JSON, so that it is not asked twice.';
+COMMENT ON TABLE run_answers IS 'Cached answers about large runs, as JSON.';
 """
 
 # Before this migration, lifetimes were complete with every commit. Since then the store notes how far they go.
@@ -169,7 +169,7 @@ CREATE TABLE run_warnings (
     raised_at TIMESTAMP NOT NULL,
     over_at TIMESTAMP
 );
-COMMENT ON TABLE run_conditions IS 'What somebody wants to be told of a live run, each with its bound.';
+COMMENT ON TABLE run_conditions IS 'The alert conditions of live runs, with their bounds.';
 COMMENT ON TABLE run_warnings IS 'When such a condition was met, by which event, and until when. Times are UTC.';
 """
 
@@ -196,7 +196,7 @@ CREATE TABLE run_edge_retention (
     kept_from BIGINT NOT NULL DEFAULT 1
 );
 COMMENT ON TABLE run_edge_retention IS
-    'Of which edges of a live run less is kept: the last records, or those of the last hours. All from kept_from on.';
+    'Edges of a live run that keep less than the run: their last records, or those of the last hours.';
 """
 
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (

@@ -16,9 +16,9 @@ from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
+from storage.library.run_title import RunTitle
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, Epoch, NodeCounters, Run, RunStatus
-from storage.run_title import RunTitle
 
 _TABLES: Final = (
     "runs",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.contract.recorder import Progress
+from storage.library.run_title import RunTitle
 from storage.model import Run, RunStatus
-from storage.run_title import RunTitle
 from ui.components.runs.ownership import by
 from ui.runs.job import Job
 from ui.shell import words

@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from storage.errors import UnknownRun
+from storage.library.run_title import RunTitle
 from storage.model import Edge, Run
-from storage.run_title import RunTitle
 from ui.builder.drafting import edited
 from ui.builder.editing import edge_key, operator_title
 from ui.components.runs.run_status import look, when
