@@ -31,7 +31,7 @@ REJECTED_ORDERS: Final = {"reason": "reason", "line": "line", "source": "node"}
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortOrder:
     """The sort order of a table: one of the names above, and the direction."""
 
     by: str
@@ -58,7 +58,7 @@ class LateRecords:
         source: str | None = None,
         from_seq: int | None = None,
         to_seq: int | None = None,
-        order: Sorted | None = None,
+        order: SortOrder | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[LateRecord]:
@@ -112,7 +112,7 @@ class LateRecords:
         run_id: int,
         *,
         node: str | None = None,
-        order: Sorted | None = None,
+        order: SortOrder | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[RejectedRow]:

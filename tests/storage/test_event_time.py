@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storage import Store
-from storage.event_time.late import Sorted
+from storage.event_time.late import SortOrder
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 MAX = (1 << 63) - 1
@@ -129,9 +129,9 @@ def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> N
     assert [late.seq for late in store.late.page(run_id, to_seq=4).records] == [4]
     assert [late.seq for late in store.late.page(run_id, offset=1, limit=1).records] == [5]
     for by, seqs in (("kept_by", [5, 4]), ("event", [4, 5]), ("window", [4, 5])):
-        assert [late.seq for late in store.late.page(run_id, order=Sorted(by)).records] == seqs, by
+        assert [late.seq for late in store.late.page(run_id, order=SortOrder(by)).records] == seqs, by
     # What has no window is last either way.
-    turned = store.late.page(run_id, order=Sorted("window", descending=True), limit=1)
+    turned = store.late.page(run_id, order=SortOrder("window", descending=True), limit=1)
     assert ([late.seq for late in turned.records], turned.total) == ([4], 2)
     summary = store.late.summary(run_id)
     assert [(row.node, row.source, row.records, row.needed_delay_ms) for row in summary] == [
@@ -154,5 +154,5 @@ def test_rejected_rows_come_in_the_order_of_their_lines(store: Store, tmp_path: 
     assert [(row.line, row.reason) for row in page.records] == [(2, "an empty line"), (9, "no number")]
     assert page.total == 2
     assert store.late.rejected(run_id, node="b").records == ()
-    turned = store.late.rejected(run_id, order=Sorted("line", descending=True))
+    turned = store.late.rejected(run_id, order=SortOrder("line", descending=True))
     assert [row.line for row in turned.records] == [9, 2]

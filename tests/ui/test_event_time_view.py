@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.model.pipeline import Pipeline
 from storage import Store
-from storage.event_time.late import Sorted
+from storage.event_time.late import SortOrder
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
@@ -85,7 +85,7 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
         "key=b, id=5, ts=1000000100001",
     ]
     assert [row[4] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
-    app.session_state[f"late-{run}-order"] = Sorted("event", descending=True)
+    app.session_state[f"late-{run}-order"] = SortOrder("event", descending=True)
     assert [row[4] for row in rows_of(app.run(), f"late-{run}-grid")] == ["6", "5"]
     assert '<th scope="col" class="number" aria-sort="descending">' in html_of(app, f"late-{run}-grid")
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.event_time.late import Sorted
+from storage.event_time.late import SortOrder
 from storage.model import Run
 from ui.components.event_time.late_downloads import late_download, rejected_download
 from ui.components.event_time.late_table import late_table, rejected_table
@@ -54,8 +54,8 @@ def rejected_rows(run: Run, *, height: int | None = None) -> None:
         pager(key, offset, _PAGE, page.total, what="rejected rows")
 
 
-def _order(key: str) -> Sorted | None:
-    order: Sorted | None = st.session_state.get(f"{key}-order")
+def _order(key: str) -> SortOrder | None:
+    order: SortOrder | None = st.session_state.get(f"{key}-order")
     return order
 
 
@@ -63,5 +63,5 @@ def _sort(key: str, by: str) -> None:
     """Sort by a column, the largest first; the second time, the smallest first. Return to the first page."""
     order = _order(key)
     is_turned = order is not None and order.by == by and order.descending
-    st.session_state[f"{key}-order"] = Sorted(by, descending=not is_turned)
+    st.session_state[f"{key}-order"] = SortOrder(by, descending=not is_turned)
     st.session_state[key] = 0

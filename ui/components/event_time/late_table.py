@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from storage.event_time.late import Sorted
+from storage.event_time.late import SortOrder
 from storage.event_time.model import LateRecord, LateSummary, RejectedRow
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -20,7 +20,7 @@ _LATE_SORTS: Final = {
 }
 
 
-def late_table(records: Sequence[LateRecord], event: int | None, order: Sorted | None = None) -> Table:
+def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrder | None = None) -> Table:
     """One line per late record and window, the reason first. order: the sort order."""
     day = _only_day(records)
     columns: tuple[str, ...] = (
@@ -59,7 +59,7 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: Sorted |
     return Table(columns, rows, frozenset({"event"}), sorts=_LATE_SORTS, sorted_by=order)
 
 
-def rejected_table(rows: Sequence[RejectedRow], order: Sorted | None = None) -> Table:
+def rejected_table(rows: Sequence[RejectedRow], order: SortOrder | None = None) -> Table:
     """One line per row that could not be read, the reason first. order: the sort order."""
     return Table(
         ("why", "line", "the original row", "file", "source"),

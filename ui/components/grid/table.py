@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.event_time.late import Sorted
+from storage.event_time.late import SortOrder
 from ui.shell import words
 from ui.shell.theme import kind_badge
 
@@ -76,7 +76,7 @@ class Table:
     numbers: frozenset[str] = frozenset()
     narrow: frozenset[str] = frozenset()
     sorts: Mapping[str, str] = field(default_factory=dict)
-    sorted_by: Sorted | None = None
+    sorted_by: SortOrder | None = None
 
 
 def number_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> frozenset[str]:
