@@ -20,6 +20,8 @@ S_co = TypeVar("S_co", covariant=True)
 
 Json = Any
 """Plain values: numbers, strings, lists, objects, None."""
+Stopping = Callable[[], bool]
+"""Whether the run is being stopped."""
 
 
 def never() -> bool:
@@ -54,13 +56,7 @@ class Stream(Protocol[S_co]):
     """An open source in one process. S_co: sources that Spark reads (`engine.contract.source.Source`)."""
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The available records after a position, None for the start.
 
@@ -84,13 +80,7 @@ class Whole(Generic[S]):
     scan: Scan | None
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The first poll takes all of it."""
         return Taken("all" if position is None else None, "end", is_end=True)

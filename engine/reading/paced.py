@@ -8,7 +8,6 @@ A resumed run continues at its rate, as Flink's datagen does; it does not make u
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -16,7 +15,7 @@ from pydantic import Field, PrivateAttr
 
 from engine.contract.scan import Scan
 from engine.contract.source import Source
-from engine.contract.stream import Json, Limit, Taken, never
+from engine.contract.stream import Json, Limit, Stopping, Taken, never
 
 SAMPLE: Final = 1000
 """The number of records that a bounded run generates for an unbounded source."""
@@ -71,13 +70,7 @@ class Paced:
     _since: tuple[int, int] | None = field(default=None)
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The records that are due since the last poll."""
         at = int(position or 0)

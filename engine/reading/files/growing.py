@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final, NamedTuple, Protocol
@@ -20,7 +20,7 @@ from typing import BinaryIO, ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 
 from engine.contract.scan import Scan
-from engine.contract.stream import Json, Limit, Taken, never
+from engine.contract.stream import Json, Limit, Stopping, Taken, never
 from engine.errors import SourceError
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import is_packed
@@ -100,13 +100,7 @@ class GrowingFiles:
     _compared_ns: dict[str, int] = field(default_factory=dict)
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The lines added since the last poll. Raises SourceError on the first poll and on the last one."""
         if not ending and self._looked_ms is not None and now_ms - self._looked_ms < self.interval_ms:

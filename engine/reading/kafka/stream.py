@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.contract.scan import Scan
-from engine.contract.stream import Json, Limit, Taken, never
+from engine.contract.stream import Json, Limit, Stopping, Taken, never
 from engine.errors import SourceError
 from engine.reading.kafka.client import Client
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
@@ -43,13 +42,7 @@ class KafkaStream:
     _listed_s: float = field(default_factory=time.monotonic)
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The messages since the last poll. Raises SourceError if no broker answers at the start."""
         if self._fetching is None:

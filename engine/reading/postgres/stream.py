@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.contract.scan import Scan
-from engine.contract.stream import Json, Limit, Taken, never
+from engine.contract.stream import Json, Limit, Stopping, Taken, never
 from engine.errors import SourceError
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import Database, Snapshot, text_of_lsn
@@ -64,13 +64,7 @@ class PostgresStream:
     _trouble: str = ""
 
     def poll(
-        self,
-        position: Json,
-        limit: Limit,
-        now_ms: int,
-        *,
-        ending: bool = False,
-        is_stopping: Callable[[], bool] = never,
+        self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False, is_stopping: Stopping = never
     ) -> Taken:
         """The rows of the snapshot, piece by piece, then the changes since the last poll. Raises SourceError."""
         if self._database is None and self._trouble and not ending and time.monotonic() - self._asked_s < _AGAIN_S:
