@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from storage.event_time.model import Timeline
 from storage.model import Edge, Run
 from ui.components.changelog.table_comparison import comparison_table
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
@@ -137,7 +136,8 @@ class _Differences:
             st.caption("Neither run has an event time.")
             return
         grid(time_table(self.times, *self.names), key="compare-times", label="Event time compared")
-        left, right = (_timeline(each) for each in (self.left, self.right))
+        timelines = workspace.store().timeline
+        left, right = (timelines.timeline(each.run_id) for each in (self.left, self.right))
         draw_figure(watermark_pair_chart(left, right, self.names), "compare-watermarks")
 
     def _late(self) -> None:
@@ -184,13 +184,6 @@ class _Differences:
             on_pick=lambda seq: move_to(int(seq)),
             label="Changelogs compared",
         )
-
-
-def _timeline(run: Run) -> Timeline:
-    store = workspace.store()
-    # Only sources with an event time: with another source, there would be no combined watermark until its end.
-    timed = [edge.node for edge in store.runs.stored(run.run_id).timed_sources]
-    return store.timeline.timeline(run.run_id, sources=timed)
 
 
 def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:

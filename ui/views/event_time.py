@@ -92,7 +92,7 @@ def _saw(key: str) -> None:
 def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
     from_seq, to_seq = seq_range(run.run_id, first, last)
-    # Only sources with an event time: one without would keep the combined watermark undefined.
+    # A source without an event time has nothing to draw.
     timeline = workspace.store().timeline.timeline(
         run.run_id, from_seq=from_seq, to_seq=to_seq, node=node, sources=names or [edge.node for edge in sources]
     )
