@@ -91,7 +91,7 @@ _WAITS_UNTIL = 0.8
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the files for `--no-loadscope-reorder`; every process has to find the same order."""
     tests = config.rootpath / "tests"
-    folders = {item.path: item.path.relative_to(tests).parts[0] for item in items}
+    folders = {path: path.relative_to(tests).parts[0] for path in dict.fromkeys(item.path for item in items)}
     waiting = [path for path, folder in folders.items() if folder in _WAITING]
     rest = [path for path, folder in folders.items() if folder not in (*_FIRST, *_WAITING)]
     places = {path: float(_FIRST.index(folder)) for path, folder in folders.items() if folder in _FIRST}

@@ -33,8 +33,9 @@ inspect.modulesbyfile.update(dict.fromkeys(("<string>", "<frozen runpy>"), "buil
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ours = set(Path(__file__).parent.glob("test_*.py"))
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path in ours:
             item.add_marker("browser")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -19,21 +21,28 @@ def covering(paths: Sequence[Path], times: int = 1) -> list[Path]:
     Greedy: the next case is always the one with the most missing steps; on a tie, the first.
     """
     steps = {path: steps_of(path) for path in paths}
-    left = list(paths)
     missing: dict[str, int] = {}
     for found in steps.values():
         for step in found:
             missing[step] = min(times, missing.get(step, 0) + 1)
     chosen = []
-    while any(missing.values()):
-        best = max(left, key=lambda path: sum(missing[step] > 0 for step in steps[path]))
-        left.remove(best)
-        chosen.append(best)
-        for step in steps[best]:
+    # What a case adds only becomes less: the first one that still adds what it did when it was counted is the best.
+    left = [(-len(steps[path]), at) for at, path in enumerate(paths)]
+    heapq.heapify(left)
+    while left and left[0][0] < 0:
+        counted, at = heapq.heappop(left)
+        path = paths[at]
+        adds = sum(missing[step] > 0 for step in steps[path])
+        if adds != -counted:
+            heapq.heappush(left, (-adds, at))
+            continue
+        chosen.append(path)
+        for step in steps[path]:
             missing[step] = max(0, missing[step] - 1)
     return chosen
 
 
+@cache
 def steps_of(path: Path) -> frozenset[str]:
     """The kinds of steps in Flink's plan of a case: `Join`, `Join joinType=LeftOuterJoin`, and so on."""
     plan = json.loads(path.with_suffix(".expected.json").read_text())["exec_plan"]

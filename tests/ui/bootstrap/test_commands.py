@@ -18,9 +18,18 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A python that only notes the name of the module to run, and fails for the modules in $FAILING."""
+    """A python that only notes the name of the module to run, and fails for the modules in $FAILING.
+
+    It does not note the collection, which runs at the same time as other checks.
+    """
     python, noted = tmp_path / "python", tmp_path / "noted"
-    python.write_text(f'#!/bin/sh\necho "$2" >> {noted}\ncase " $FAILING " in *" $2 "*) exit 1;; esac\n')
+    python.write_text(
+        f"""#!/bin/sh
+case "$*" in *--collect-only*) exit 0;; esac
+echo "$2" >> {noted}
+case " $FAILING " in *" $2 "*) exit 1;; esac
+"""
+    )
     python.chmod(0o755)
     monkeypatch.setattr(commands, "ready_python", lambda: python)
     monkeypatch.chdir(tmp_path)
