@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import Parameters, SparkSql, parameter
 from engine.contract.source import ComputedColumn
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
@@ -33,55 +33,48 @@ Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 class Argument(Parameters):
     """An argument of a function."""
 
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns, such as a column.",
-        json_schema_extra={"expression": True},
-    )
+    expression: SparkSql = parameter("Expression", "A Spark SQL expression over the input's columns, such as a column.")
 
 
 class Aggregate(Parameters):
     """One aggregate function over a column or an expression."""
 
-    function: Annotated[AggregateFunction, Named(functions)] = Field(
-        title="Function",
-        description="What to compute over the rows of a group.",
-        json_schema_extra={"functions": True},
+    function: Annotated[AggregateFunction, Named(functions)] = parameter(
+        "Function", "What to compute over the rows of a group.", functions=True
     )
-    argument: str | None = Field(
-        None,
-        title="Of",
-        description="The column or expression to aggregate; empty counts rows.",
-        json_schema_extra={"column": True, "expression": True},
+    argument: str | None = parameter(
+        "Of", "The column or expression to aggregate; empty counts rows.", default=None, column=True, expression=True
     )
-    name: str | None = Field(
-        None, min_length=1, title="Name", description="The name of the result; empty: made from function and column."
+    name: str | None = parameter(
+        "Name", "The name of the result; empty: made from function and column.", default=None, min_length=1
     )
-    distinct: bool = Field(False, title="Distinct", description="Use each distinct value once.")
-    filter: str | None = Field(
-        None,
-        title="Only where",
-        description="Only rows that meet this condition are aggregated. Other rows still belong to the group.",
-        json_schema_extra={"expression": True},
+    distinct: bool = parameter("Distinct", "Use each distinct value once.", default=False)
+    filter: str | None = parameter(
+        "Only where",
+        "Only rows that meet this condition are aggregated. Other rows still belong to the group.",
+        default=None,
+        expression=True,
     )
-    separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
-    offset: int = Field(1, ge=0, title="Rows back", description="How many rows LAG looks back.")
-    others: tuple[Argument, ...] = Field(
-        (), title="Other arguments", description="Further arguments of a function in Python, in order."
+    separator: str = parameter("Separator", "The text that LISTAGG puts between two values.", default=",")
+    offset: int = parameter("Rows back", "How many rows LAG looks back.", default=1, ge=0)
+    others: tuple[Argument, ...] = parameter(
+        "Other arguments", "Further arguments of a function in Python, in order.", default=()
     )
-    percentage: Shares = Field(
-        0.5,
-        title="Percentage",
-        description="The share of the values below the result of PERCENTILE, from 0 to 1. A list, such as [0.5, 0.9], "
+    percentage: Shares = parameter(
+        "Percentage",
+        "The share of the values below the result of PERCENTILE, from 0 to 1. A list, such as [0.5, 0.9], "
         "gives a list.",
-        json_schema_extra={"text": True, "only": ["PERCENTILE"]},
+        default=0.5,
+        text=True,
+        only=["PERCENTILE"],
     )
-    frequency: str | None = Field(
-        None,
-        title="Frequency",
-        description="How often PERCENTILE counts each value: a whole number. Empty: once.",
-        json_schema_extra={"column": True, "expression": True, "only": ["PERCENTILE"]},
+    frequency: str | None = parameter(
+        "Frequency",
+        "How often PERCENTILE counts each value: a whole number. Empty: once.",
+        default=None,
+        column=True,
+        expression=True,
+        only=["PERCENTILE"],
     )
 
     @property
@@ -112,7 +105,7 @@ class Aggregate(Parameters):
         return f"array<{result}>" if has_list else result
 
 
-GroupBy = Annotated[tuple[str | ComputedColumn, ...], Field(title="Group by", json_schema_extra={"columns": True})]
+GroupBy = Annotated[tuple[str | ComputedColumn, ...], parameter("Group by", columns=True)]
 
 
 def key_expressions(group_by: GroupBy) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
@@ -21,6 +21,7 @@ from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.aggregates.registry import functions
 from engine.aggregates.state import SlotWords
 from engine.contract.operator import Operator
+from engine.contract.parameters import parameter
 from engine.errors import PipelineError
 from engine.python_functions.aggregates import PythonAggregate, taken_up
 from engine.python_functions.declared import Declared, Rejected, functions_in
@@ -121,12 +122,13 @@ def functions_of(code: str) -> Mapping[str, PythonFunction]:
 class WithFunctions(Operator):
     """An operator whose calls can name functions of its code."""
 
-    code: str = Field(
-        "",
-        title="Code",
-        description="Python that defines aggregate functions of your own: classes with create_accumulator, accumulate, "
+    code: str = parameter(
+        "Code",
+        "Python that defines aggregate functions of your own: classes with create_accumulator, accumulate, "
         "get_value, and retract and merge where they are needed, as in PyFlink. They run in Spark's workers.",
-        json_schema_extra={"code": True, "last": True},
+        default="",
+        code=True,
+        last=True,
     )
 
     @model_validator(mode="before")

@@ -13,10 +13,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Final
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
 from engine.contract.operator import OUT, Operator
+from engine.contract.parameters import parameter
 from engine.contract.requirements import require_insert_only
 
 LATE_PORT: Final = "late"
@@ -32,12 +31,12 @@ class LateRecords(Enum):
 class RoutesLate(Operator):
     """An operator that can route late records."""
 
-    late_records: LateRecords = Field(
-        LateRecords.LEDGER,
-        title="Late records",
-        description="Ledger: late records are stored with the reason. Port: they are also emitted from the second "
+    late_records: LateRecords = parameter(
+        "Late records",
+        "Ledger: late records are stored with the reason. Port: they are also emitted from the second "
         "output, late, to which other nodes can connect.",
-        json_schema_extra={"last": True},
+        default=LateRecords.LEDGER,
+        last=True,
     )
 
     @property

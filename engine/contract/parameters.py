@@ -1,28 +1,107 @@
-"""The base of all parameters, of operators and of sources.
+"""The base of all parameters, of operators and of sources, and how a parameter is declared:
 
-`json_schema_extra` says what is special about a parameter, and the form has a special input for it:
+    window_ms: Duration = parameter("Window", "How long a window is.", default=1000, last=True)
 
-    {"column": True}      one column of the input
-    {"columns": True}     a list of columns
-    {"expression": True}  Spark SQL; `engine.expressions.spellings` translates Flink's spellings
-    {"port": NAME}        the input whose columns are meant, if there are several
-    {"duration": True}    a duration in ms
-    {"text": True}        values other than strings and numbers are entered as text and parsed by the model
-    {"functions": True}   the aggregate functions of the node's code can be chosen too
-    {"only": ["hop"]}     shown only if one of these values is chosen in the field of the same model that offers them
-    {"last": True}        rarely used: in a folded part below the others
-
-A parameter that is one of several named objects, such as an aggregate function, is annotated with
-`engine.contract.named.Named`.
+`parameter` is pydantic's Field with the marks for the form as arguments. Kinds of parameters with an input of their
+own are types: Columns, ColumnOrNone, Duration, DurationOrNone, SparkSql, SparkSqlOrNone. A parameter that is one of
+several named objects, such as an aggregate function, is annotated with `engine.contract.named.Named`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Self, TypedDict, Unpack, cast, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 
+class Marks(TypedDict, total=False):
+    """What is special about a parameter. The form has a special input for it."""
+
+    column: bool
+    """One column of the input."""
+    columns: bool
+    """A list of columns."""
+    expression: bool
+    """Spark SQL; `engine.expressions.spellings` translates Flink's spellings."""
+    port: str
+    """The input whose columns are meant, if there are several."""
+    duration: bool
+    """A duration in ms."""
+    file: bool
+    """A path, or an upload."""
+    offered: bool
+    """One of the choices that only the source knows (`Source.offered`)."""
+    code: bool
+    """Python code."""
+    text: bool
+    """Values other than strings and numbers are entered as text and parsed by the model."""
+    functions: bool
+    """The aggregate functions of the node's code can be chosen too."""
+    only: Sequence[str]
+    """Shown only if one of these values is chosen in the field of the same model that offers them."""
+    unless: str
+    """Not shown if this other field is set."""
+    start: Any
+    """The value in the form of a new node, if it is not the default."""
+    last: bool
+    """Rarely used: in a folded part below the others."""
+
+
+def parameter(
+    title: str | None = None,
+    description: str | None = None,
+    *,
+    default: Any = PydanticUndefined,
+    default_factory: Callable[[], Any] | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    min_length: int | None = None,
+    **marks: Unpack[Marks],
+) -> Any:
+    """A parameter with the label and the help text of its field in the form; without a default it is required.
+
+    What is given here completes or replaces what its type is annotated with.
+    """
+    given = {
+        "title": title,
+        "description": description,
+        "default_factory": default_factory,
+        "ge": ge,
+        "gt": gt,
+        "le": le,
+        "lt": lt,
+        "min_length": min_length,
+        "json_schema_extra": marks or None,
+    }
+    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return Field(default, **known)
+
+
+def marks_of(field: FieldInfo) -> Marks:
+    """The marks of a declared parameter."""
+    return cast(Marks, field.json_schema_extra) if isinstance(field.json_schema_extra, dict) else {}
+
+
+Columns = Annotated[tuple[str, ...], parameter(columns=True)]
+"""Columns of the input."""
+ColumnOrNone = Annotated[str | None, parameter(default=None, column=True)]
+"""A column of the input; None by default."""
+Duration = Annotated[int, parameter(ge=0, duration=True)]
+"""A duration in ms."""
+DurationOrNone = Annotated[int | None, parameter(default=None, ge=0, duration=True)]
+"""A duration in ms; None by default."""
+SparkSql = Annotated[str, parameter(min_length=1, expression=True)]
+"""A required expression."""
+SparkSqlOrNone = Annotated[str | None, parameter(default=None, min_length=1, expression=True)]
+"""An expression; None by default."""
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field, parameter))
 class Parameters(BaseModel):
     """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT.
 
@@ -34,8 +113,7 @@ class Parameters(BaseModel):
     @field_validator("*")
     @classmethod
     def _is_spark_sql(cls, value: Any, field: ValidationInfo) -> Any:
-        extra = cls.model_fields[field.field_name or ""].json_schema_extra
-        if not (isinstance(value, str) and isinstance(extra, dict) and extra.get("expression")):
+        if not (isinstance(value, str) and marks_of(cls.model_fields[field.field_name or ""]).get("expression")):
             return value
         from engine.expressions.spellings import as_spark
 

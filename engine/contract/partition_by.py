@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from engine.contract.parameters import parameter
 
-PartitionBy = Annotated[tuple[str, ...], Field(title="Partition by", json_schema_extra={"columns": True})]
+PartitionBy = Annotated[tuple[str, ...], parameter("Partition by", columns=True)]
 """Columns of the input. The description of the operator's field explains the use of a partition."""

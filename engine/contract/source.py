@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import ColumnOrNone, DurationOrNone, Parameters, SparkSql, parameter
 from engine.contract.scan import Scan, rows_of
 from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
@@ -68,19 +68,16 @@ class SourceFrames:
 class TypedColumn(Parameters):
     """A declared column."""
 
-    name: str = Field(title="Name")
-    type: str = Field("string", title="Type", description="A type of Spark or Flink, such as BIGINT or DECIMAL(10,2).")
+    name: str = parameter("Name")
+    type: str = parameter("Type", "A type of Spark or Flink, such as BIGINT or DECIMAL(10,2).", default="string")
 
 
 class ComputedColumn(Parameters):
     """One column that an expression computes."""
 
-    name: str = Field(min_length=1, title="Name", description="The name of the column.")
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns, such as amount * 2.",
-        json_schema_extra={"expression": True},
+    name: str = parameter("Name", "The name of the column.", min_length=1)
+    expression: SparkSql = parameter(
+        "Expression", "A Spark SQL expression over the input's columns, such as amount * 2."
     )
 
 
@@ -117,73 +114,59 @@ class Source(Parameters):
         """A source has one output."""
         return (OUT,)
 
-    event_time: str | None = Field(
-        None,
-        title="Event time",
-        description="The column with the time at which a record happened.",
-        json_schema_extra={"column": True},
+    event_time: ColumnOrNone = parameter("Event time", "The column with the time at which a record happened.")
+    event_time_unit: TimeUnit | None = parameter(
+        "Unit of time", "Empty: inferred from the type; numbers are epoch ms.", default=None
     )
-    event_time_unit: TimeUnit | None = Field(
-        None, title="Unit of time", description="Empty: inferred from the type; numbers are epoch ms."
-    )
-    watermark_delay_ms: int | None = Field(
-        0,
+    watermark_delay_ms: int | None = parameter(
+        "Watermark delay",
+        "How far out of order records may arrive; empty: only explicit watermarks advance event time.",
+        default=0,
         ge=0,
-        title="Watermark delay",
-        description="How far out of order records may arrive; empty: only explicit watermarks advance event time.",
-        json_schema_extra={"duration": True},
+        duration=True,
     )
-    watermark_every: int = Field(
-        1, ge=1, title="Watermark every", description="Emit the watermark after this many records."
-    )
-    processing_time: bool = Field(
-        False,
-        title="Processing time",
-        description="The event time is the clock time at which a record arrived, which is what windows over "
+    watermark_every: int = parameter("Watermark every", "Emit the watermark after this many records.", default=1, ge=1)
+    processing_time: bool = parameter(
+        "Processing time",
+        "The event time is the clock time at which a record arrived, which is what windows over "
         "PROCTIME() use. The watermark stays 1 ms behind, so that records of the same millisecond are not "
         "late.",
-        json_schema_extra={"last": True},
+        default=False,
+        last=True,
     )
-    arrival_column: str | None = Field(
-        None,
-        title="Arrival column",
-        description="The column of this source that is compared when the pipeline merges its sources by a column.",
-        json_schema_extra={"column": True},
+    arrival_column: ColumnOrNone = parameter(
+        "Arrival column", "The column of this source that is compared when the pipeline merges its sources by a column."
     )
-    idle_timeout_ms: int | None = Field(
-        None,
-        ge=0,
-        title="Idle after",
-        description="In a live run, a source without records for this long no longer holds back the watermark, until "
+    idle_timeout_ms: DurationOrNone = parameter(
+        "Idle after",
+        "In a live run, a source without records for this long no longer holds back the watermark, until "
         "its next record. Empty: the idle timeout of the pipeline; 0: never.",
-        json_schema_extra={"duration": True, "last": True},
+        last=True,
     )
-    alignment_group: str | None = Field(
-        None,
-        title="Alignment group",
-        description="In a live run, sources of one group wait for each other's watermarks.",
-        json_schema_extra={"last": True},
+    alignment_group: str | None = parameter(
+        "Alignment group",
+        "In a live run, sources of one group wait for each other's watermarks.",
+        default=None,
+        last=True,
     )
-    alignment_drift_ms: int | None = Field(
-        None,
-        ge=0,
-        title="Alignment drift",
-        description="How far the watermark of this source may be ahead of the lowest in its group. Beyond that it is "
-        "not read.",
-        json_schema_extra={"duration": True, "last": True},
+    alignment_drift_ms: DurationOrNone = parameter(
+        "Alignment drift",
+        "How far the watermark of this source may be ahead of the lowest in its group. Beyond that it is not read.",
+        last=True,
     )
-    alignment_interval_ms: int = Field(
-        1000,
+    alignment_interval_ms: int = parameter(
+        "Alignment interval",
+        "How often the lowest watermark of the group is updated.",
+        default=1000,
         ge=1,
-        title="Alignment interval",
-        description="How often the lowest watermark of the group is updated.",
-        json_schema_extra={"duration": True, "last": True},
+        duration=True,
+        last=True,
     )
-    computed: tuple[ComputedColumn, ...] = Field(
-        (),
-        title="Computed columns",
-        description="Columns computed from the columns that are read. One of them can be the event time.",
-        json_schema_extra={"last": True},
+    computed: tuple[ComputedColumn, ...] = parameter(
+        "Computed columns",
+        "Columns computed from the columns that are read. One of them can be the event time.",
+        default=(),
+        last=True,
     )
 
     @model_validator(mode="before")

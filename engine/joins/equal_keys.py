@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from engine.contract.derived import Derived
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Operator, StepContext
+from engine.contract.parameters import SparkSqlOrNone, parameter
 from engine.contract.step import KeyedInput
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
@@ -26,19 +27,16 @@ Matches = Callable[[Row], Any]
 
 LeftKeys = Annotated[
     tuple[str, ...],
-    Field(
-        title="Left keys",
-        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
-        json_schema_extra={"columns": True, "port": "left"},
+    parameter(
+        "Left keys",
+        "Columns of the left input that must be equal to the right keys. NULL equals nothing.",
+        columns=True,
+        port="left",
     ),
 ]
 RightKeys = Annotated[
     tuple[str, ...],
-    Field(
-        title="Right keys",
-        description="Columns of the right input, in the order of the left keys.",
-        json_schema_extra={"columns": True, "port": "right"},
-    ),
+    parameter("Right keys", "Columns of the right input, in the order of the left keys.", columns=True, port="right"),
 ]
 
 
@@ -49,21 +47,18 @@ class KeyedJoin(Operator):
     ports: ClassVar[tuple[str, ...]] = PORTS
     kinds: ClassVar[tuple[JoinKind, ...]] = tuple(JoinKind)
 
-    kind: JoinKind = Field(
-        JoinKind.INNER,
-        title="Kind",
-        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
+    kind: JoinKind = parameter(
+        "Kind",
+        "Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
         "Semi keeps left rows that have a partner, anti those that have none.",
+        default=JoinKind.INNER,
     )
     left_keys: LeftKeys = Field(min_length=1)
     right_keys: RightKeys = Field(min_length=1)
-    condition: str | None = Field(
-        None,
-        min_length=1,
-        title="Further condition",
-        description="A further condition on the joined columns, such as x < y. A right column whose name the left "
+    condition: SparkSqlOrNone = parameter(
+        "Further condition",
+        "A further condition on the joined columns, such as x < y. A right column whose name the left "
         "input has, too, gets a number: k becomes k0.",
-        json_schema_extra={"expression": True},
     )
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ The file ends with `OPERATOR = YourClass`, a subclass of `engine.contract.operat
 this order:
 
 - its names in the palette and in documents: `operator`, `title`, `summary`, `group`
-- its parameters: pydantic fields, whose titles are the labels of the form in the browser
+- its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser
 - its inputs, unless it has the single port `in`: `ports`; `many_edges` if a port takes several edges; `tables` for
 ports that are read before all others
 - `derive`: the output's schema, changelog mode and keys

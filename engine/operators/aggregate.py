@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
@@ -36,6 +36,7 @@ from engine.contract.derived import Derived
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, state_table
 from engine.contract.step import Keyed, KeyedInput
@@ -185,9 +186,11 @@ class GroupAggregate(WithFunctions):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
     group: ClassVar[str] = "aggregates"
 
-    group_by: GroupBy = Field((), description="The columns or expressions to group by; none: all rows are one group.")
-    aggregates: tuple[Aggregate, ...] = Field(
-        (), title="Aggregates", description="What to compute per group; none: the distinct groups themselves."
+    group_by: GroupBy = parameter(
+        description="The columns or expressions to group by; none: all rows are one group.", default=()
+    )
+    aggregates: tuple[Aggregate, ...] = parameter(
+        "Aggregates", "What to compute per group; none: the distinct groups themselves.", default=()
     )
 
     @model_validator(mode="after")

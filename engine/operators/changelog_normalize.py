@@ -16,8 +16,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from engine.batch_check.rows import PUTS, by_key
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
@@ -27,6 +25,7 @@ from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import Columns, SparkSqlOrNone, parameter
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, kept_row
 from engine.contract.step import Keyed, KeyedInput
@@ -118,18 +117,9 @@ class ChangelogNormalize(Operator):
     summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops duplicates."
     group: ClassVar[str] = "keyed"
 
-    keys: tuple[str, ...] = Field(
-        min_length=1,
-        title="Key columns",
-        description="The primary key: the columns that identify a row.",
-        json_schema_extra={"columns": True},
-    )
-    condition: str | None = Field(
-        None,
-        min_length=1,
-        title="Only where",
-        description="A condition on the emitted rows; a row that no longer meets it is deleted.",
-        json_schema_extra={"expression": True},
+    keys: Columns = parameter("Key columns", "The primary key: the columns that identify a row.", min_length=1)
+    condition: SparkSqlOrNone = parameter(
+        "Only where", "A condition on the emitted rows; a row that no longer meets it is deleted."
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

@@ -12,13 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import SEQ, WATERMARK_MS
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
@@ -63,7 +62,7 @@ class CurrentWatermark(Operator):
     summary: ClassVar[str] = "Adds the watermark that each record finds, to tell late records from others."
     group: ClassVar[str] = "records"
 
-    name: str = Field("watermark", min_length=1, title="Name", description="What the column is called.")
+    name: str = parameter("Name", "What the column is called.", default="watermark", min_length=1)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns and the watermark. Raises PipelineError and PlanRejected."""

@@ -18,7 +18,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.batch_check.rows import PUTS, first_of
 from engine.columnar.columns import without_equality
@@ -31,6 +31,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Alternative, Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
@@ -91,25 +92,22 @@ class Deduplicate(RoutesLate):
     summary: ClassVar[str] = "Keeps one row per key: the first or the last, by event time or by arrival."
     group: ClassVar[str] = "keyed"
 
-    keys: tuple[str, ...] = Field(
-        title="Key columns",
-        description="Rows with equal values in these columns are duplicates of each other; NULL equals NULL. None: "
+    keys: Columns = parameter(
+        "Key columns",
+        "Rows with equal values in these columns are duplicates of each other; NULL equals NULL. None: "
         "all rows are duplicates.",
-        json_schema_extra={"columns": True},
     )
-    order: RowOrder = Field(
-        RowOrder.EVENT_TIME,
-        title="Order by",
-        description="event_time: by the event time of the rows. arrival: by the order in which they arrive.",
+    order: RowOrder = parameter(
+        "Order by",
+        "event_time: by the event time of the rows. arrival: by the order in which they arrive.",
+        default=RowOrder.EVENT_TIME,
     )
-    keep: Keep = Field(Keep.LAST, title="Keep", description="Which row of a key is kept.")
-    first_row: FirstRow = Field(
-        FirstRow.WHEN_COMPLETE,
-        title="Emit the first row",
-        description=(
-            "For the first row by event time. when_complete: emitted once, when the watermark has reached the "
-            "row. at_once: emitted on arrival, and replaced if an earlier row arrives later."
-        ),
+    keep: Keep = parameter("Keep", "Which row of a key is kept.", default=Keep.LAST)
+    first_row: FirstRow = parameter(
+        "Emit the first row",
+        "For the first row by event time. when_complete: emitted once, when the watermark has reached the "
+        "row. at_once: emitted on arrival, and replaced if an earlier row arrives later.",
+        default=FirstRow.WHEN_COMPLETE,
     )
 
     @model_validator(mode="after")

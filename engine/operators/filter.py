@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, Monotonicity, constant
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import SparkSql, parameter
 from engine.contract.requirements import Offer, forwarded, forwarded_with_update_before
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
@@ -43,11 +42,8 @@ class Filter(Operator):
     summary: ClassVar[str] = "Keeps the records that match a condition, with their kinds."
     group: ClassVar[str] = "records"
 
-    condition: str = Field(
-        min_length=1,
-        title="Condition",
-        description="A Spark SQL expression. Records for which it is true are kept: amount > 10",
-        json_schema_extra={"expression": True},
+    condition: SparkSql = parameter(
+        "Condition", "A Spark SQL expression. Records for which it is true are kept: amount > 10"
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

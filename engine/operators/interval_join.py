@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, constant
@@ -26,6 +26,7 @@ from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed
@@ -191,16 +192,12 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     left_keys: LeftKeys = ()
     right_keys: RightKeys = ()
-    lower_ms: int = Field(
-        title="From",
-        description="The smallest allowed value of left time minus right time. Negative: the left row may be earlier.",
-        json_schema_extra={"duration": True},
+    lower_ms: int = parameter(
+        "From",
+        "The smallest allowed value of left time minus right time. Negative: the left row may be earlier.",
+        duration=True,
     )
-    upper_ms: int = Field(
-        title="To",
-        description="The largest allowed value of left time minus right time.",
-        json_schema_extra={"duration": True},
-    )
+    upper_ms: int = parameter("To", "The largest allowed value of left time minus right time.", duration=True)
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
@@ -22,7 +22,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import Duration, Parameters, SparkSql, parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
@@ -53,24 +53,18 @@ _AT_ONCE = "0L"
 class Define(Parameters):
     """The condition of a variable."""
 
-    variable: str = Field(min_length=1, title="Variable", description="A variable of the pattern.")
-    condition: str = Field(
-        min_length=1,
-        title="Condition",
-        description="The condition that its rows must meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100.",
-        json_schema_extra={"expression": True},
+    variable: str = parameter("Variable", "A variable of the pattern.", min_length=1)
+    condition: SparkSql = parameter(
+        "Condition", "The condition that its rows must meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100."
     )
 
 
 class Measure(Parameters):
     """A value of a match."""
 
-    name: str = Field(min_length=1, title="Name", description="The name of the column.")
-    expression: str = Field(
-        min_length=1,
-        title="Value",
-        description="A value of the match: LAST(A.price), FIRST(A.price, 1), SUM(A.price), MATCH_ROWTIME().",
-        json_schema_extra={"expression": True},
+    name: str = parameter("Name", "The name of the column.", min_length=1)
+    expression: SparkSql = parameter(
+        "Value", "A value of the match: LAST(A.price), FIRST(A.price, 1), SUM(A.price), MATCH_ROWTIME()."
     )
 
 
@@ -82,51 +76,45 @@ class MatchRecognize(RoutesLate):
     summary: ClassVar[str] = "Finds sequences of rows that match a pattern, such as a price that falls and rises again."
     group: ClassVar[str] = "patterns"
 
-    partition_by: PartitionBy = Field(
-        (), description="Rows with equal values in these columns are searched together; none: all rows."
+    partition_by: PartitionBy = parameter(
+        description="Rows with equal values in these columns are searched together; none: all rows.", default=()
     )
-    order: RowOrder = Field(
-        RowOrder.EVENT_TIME,
-        title="Order by",
-        description="event_time: a row waits until the watermark reaches it. arrival: it is processed at once.",
+    order: RowOrder = parameter(
+        "Order by",
+        "event_time: a row waits until the watermark reaches it. arrival: it is processed at once.",
+        default=RowOrder.EVENT_TIME,
     )
-    then_by: OrderColumns = Field(
-        (), title="Then by", description="The order of rows of one time; empty: as they arrive."
-    )
-    pattern: str = Field(
-        min_length=1,
-        title="Pattern",
-        description="Variables in the order of their rows, with quantifiers: A B+ C? D{2,3}. Rows follow each other "
+    then_by: OrderColumns = parameter("Then by", "The order of rows of one time; empty: as they arrive.", default=())
+    pattern: str = parameter(
+        "Pattern",
+        "Variables in the order of their rows, with quantifiers: A B+ C? D{2,3}. Rows follow each other "
         "directly. A reluctant quantifier (B+?) ends as soon as it can.",
-        json_schema_extra={"start": "A B+ C"},
+        min_length=1,
+        start="A B+ C",
     )
-    define: tuple[Define, ...] = Field(
-        (),
-        title="Define",
-        description="The condition of each variable; a variable without one matches any row.",
+    define: tuple[Define, ...] = parameter(
+        "Define", "The condition of each variable; a variable without one matches any row.", default=()
     )
-    measures: tuple[Measure, ...] = Field(
-        min_length=1, title="Measures", description="The output of a match, after the partition columns."
+    measures: tuple[Measure, ...] = parameter(
+        "Measures", "The output of a match, after the partition columns.", min_length=1
     )
-    after_match: Skip = Field(
-        Skip.PAST_LAST_ROW,
-        title="After a match",
-        description="Where the search goes on: past the last row of the match, at the row after its first one, or at "
+    after_match: Skip = parameter(
+        "After a match",
+        "Where the search goes on: past the last row of the match, at the row after its first one, or at "
         "the first or last row of a variable.",
+        default=Skip.PAST_LAST_ROW,
     )
-    skip_to: str | None = Field(
-        None,
-        title="Variable to skip to",
-        description="The variable at whose row the search goes on.",
-        json_schema_extra={"only": [Skip.TO_FIRST.value, Skip.TO_LAST.value]},
+    skip_to: str | None = parameter(
+        "Variable to skip to",
+        "The variable at whose row the search goes on.",
+        default=None,
+        only=[Skip.TO_FIRST.value, Skip.TO_LAST.value],
     )
-    within_ms: int = Field(
-        0,
-        ge=0,
-        title="Within",
-        description="A match takes less time than this, from its first row to its last; 0: any time. Without it a "
+    within_ms: Duration = parameter(
+        "Within",
+        "A match takes less time than this, from its first row to its last; 0: any time. Without it a "
         "partial match may be kept for ever.",
-        json_schema_extra={"duration": True},
+        default=0,
     )
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.aggregates.batch import over_frames
 from engine.aggregates.derived_columns import check_names, derive_columns
@@ -34,6 +34,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import ColumnOrNone, DurationOrNone, parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
@@ -65,45 +66,33 @@ class OverAggregate(RoutesLate):
     summary: ClassVar[str] = "Adds to each row sums and other aggregates over the rows before it."
     group: ClassVar[str] = "aggregates"
 
-    partition_by: PartitionBy = Field(
-        (),
+    partition_by: PartitionBy = parameter(
         description="Each row is aggregated over the rows before it that have equal values in these columns. None: "
         "over all rows before it.",
+        default=(),
     )
-    order: RowOrder = Field(
-        RowOrder.EVENT_TIME,
-        title="Order by",
-        description="event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
+    order: RowOrder = parameter(
+        "Order by",
+        "event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
+        default=RowOrder.EVENT_TIME,
     )
-    order_column: str | None = Field(
-        None,
-        title="Order by a column",
-        description="Instead of a time: rows are emitted at once, and updated whenever a row is inserted or deleted "
-        "before them.",
-        json_schema_extra={"column": True},
+    order_column: ColumnOrNone = parameter(
+        "Order by a column",
+        "Instead of a time: rows are emitted at once, and updated whenever a row is inserted or deleted before them.",
     )
-    frame: Frame = Field(
-        Frame.RANGE,
-        title="Frame",
-        description="rows: the frame is a number of rows. range: it is a length of time; rows with equal times share "
-        "one frame.",
+    frame: Frame = parameter(
+        "Frame",
+        "rows: the frame is a number of rows. range: it is a length of time; rows with equal times share one frame.",
+        default=Frame.RANGE,
     )
-    preceding_rows: int | None = Field(
-        None,
-        ge=0,
-        title="Rows back",
-        description="How many rows before the current one; empty: all.",
-        json_schema_extra={"only": ["rows"]},
+    preceding_rows: int | None = parameter(
+        "Rows back", "How many rows before the current one; empty: all.", default=None, ge=0, only=["rows"]
     )
-    preceding_ms: int | None = Field(
-        None,
-        ge=0,
-        title="Time back",
-        description="How far back the frame reaches; empty: to the first row.",
-        json_schema_extra={"duration": True, "only": ["range"]},
+    preceding_ms: DurationOrNone = parameter(
+        "Time back", "How far back the frame reaches; empty: to the first row.", only=["range"]
     )
-    aggregates: tuple[Aggregate, ...] = Field(
-        min_length=1, title="Aggregates", description="What to compute over the rows of the frame."
+    aggregates: tuple[Aggregate, ...] = parameter(
+        "Aggregates", "What to compute over the rows of the frame.", min_length=1
     )
 
     @model_validator(mode="after")

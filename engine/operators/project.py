@@ -12,11 +12,10 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded
 from engine.contract.source import ComputedColumn
 from engine.contract.step import Native, Projection, Step
@@ -37,9 +36,7 @@ class Project(Operator):
     summary: ClassVar[str] = "Chooses, renames and computes columns."
     group: ClassVar[str] = "records"
 
-    columns: tuple[ComputedColumn, ...] = Field(
-        min_length=1, title="Columns", description="The columns of the output, in order."
-    )
+    columns: tuple[ComputedColumn, ...] = parameter("Columns", "The columns of the output, in order.", min_length=1)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The computed columns. Raises ExpressionError, and PipelineError for a name used twice."""

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from engine.aggregates.parameters import Argument
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError, unknown_name
@@ -38,26 +37,23 @@ class Python(Operator):
     summary: ClassVar[str] = "Computes a column with a function (UDF) that you write in Python."
     group: ClassVar[str] = "records"
 
-    code: str = Field(
-        min_length=1,
-        title="Code",
-        description="Python that defines the function. It runs in Spark's workers and must be deterministic. "
+    code: str = parameter(
+        "Code",
+        "Python that defines the function. It runs in Spark's workers and must be deterministic. "
         "PyFlink's @udf and @udtf are read as well.",
-        json_schema_extra={"code": True, "start": "def f(value):\n    return value\n"},
+        min_length=1,
+        code=True,
+        start="def f(value):\n    return value\n",
     )
-    function: str = Field(
-        "", title="Function", description="The function of the code that is called. Empty: the last one."
-    )
-    arguments: tuple[Argument, ...] = Field(
-        title="Arguments", description="The arguments, in order; NULL is passed as None."
-    )
-    name: str = Field("result", min_length=1, title="Name", description="What the column of the results is called.")
-    type: str = Field(
-        "",
-        title="Type",
-        description="Of the results: BIGINT, STRING, ARRAY<INT>, ... Empty: as result_type in the code says. Unnest "
+    function: str = parameter("Function", "The function of the code that is called. Empty: the last one.", default="")
+    arguments: tuple[Argument, ...] = parameter("Arguments", "The arguments, in order; NULL is passed as None.")
+    name: str = parameter("Name", "What the column of the results is called.", default="result", min_length=1)
+    type: str = parameter(
+        "Type",
+        "Of the results: BIGINT, STRING, ARRAY<INT>, ... Empty: as result_type in the code says. Unnest "
         "makes records of an array.",
-        json_schema_extra={"start": "STRING"},
+        default="",
+        start="STRING",
     )
 
     @property

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded_with_update_before
 from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
@@ -59,10 +58,8 @@ class Repeat(Operator):
     summary: ClassVar[str] = "Emits each record as often as one of its columns says (INTERSECT ALL, EXCEPT ALL)."
     group: ClassVar[str] = "records"
 
-    times_column: str = Field(
-        title="Number of copies",
-        description="The integer column with the number of copies; it is not part of the output.",
-        json_schema_extra={"column": True},
+    times_column: str = parameter(
+        "Number of copies", "The integer column with the number of copies; it is not part of the output.", column=True
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

@@ -16,13 +16,12 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
-from pydantic import Field
-
 from engine.batch_check.rows import first_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import PLACED
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
@@ -51,16 +50,15 @@ class Sink(Operator):
     group: ClassVar[str] = "sinks"
     role: ClassVar[str] = "sink"
 
-    mode: SinkMode = Field(
-        SinkMode.CHANGELOG,
-        title="Mode",
-        description="changelog takes +I, -U, +U and -D; upsert takes no -U and replaces by key; append takes only +I.",
+    mode: SinkMode = parameter(
+        "Mode",
+        "changelog takes +I, -U, +U and -D; upsert takes no -U and replaces by key; append takes only +I.",
+        default=SinkMode.CHANGELOG,
     )
-    keys: tuple[str, ...] = Field(
-        (),
-        title="Key columns",
-        description="For an upsert sink: the columns that identify a row. Empty: the upsert key of its input.",
-        json_schema_extra={"columns": True},
+    keys: Columns = parameter(
+        "Key columns",
+        "For an upsert sink: the columns that identify a row. Empty: the upsert key of its input.",
+        default=(),
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from engine.aggregates.over import OverBoundedKernel
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
@@ -22,6 +20,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
@@ -56,8 +55,8 @@ class Sort(RoutesLate):
     summary: ClassVar[str] = "Emits rows in order of event time, each when the watermark reaches it."
     group: ClassVar[str] = "records"
 
-    then_by: OrderColumns = Field(
-        (), description="The order of rows with equal event times. Empty: the order of arrival.", title="Then by"
+    then_by: OrderColumns = parameter(
+        "Then by", "The order of rows with equal event times. Empty: the order of arrival.", default=()
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

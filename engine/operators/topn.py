@@ -11,13 +11,14 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
 from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import ColumnOrNone, parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
@@ -63,47 +64,41 @@ class TopN(Operator):
     summary: ClassVar[str] = "Keeps the best rows of each partition, with or without their rank."
     group: ClassVar[str] = "ranking"
 
-    partition_by: PartitionBy = Field(
-        (), description="One ranking for each value of these columns. Empty: one ranking of all rows."
+    partition_by: PartitionBy = parameter(
+        description="One ranking for each value of these columns. Empty: one ranking of all rows.", default=()
     )
-    order_by: OrderColumns = Field(
-        (),
+    order_by: OrderColumns = parameter(
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
+        default=(),
     )
-    by_arrival: bool = Field(
-        False,
-        title="Order by arrival",
-        description="Instead of columns: keep the first rows of each partition that arrive, as ORDER BY PROCTIME() "
-        "does.",
+    by_arrival: bool = parameter(
+        "Order by arrival",
+        "Instead of columns: keep the first rows of each partition that arrive, as ORDER BY PROCTIME() does.",
+        default=False,
     )
     rank_start: RankStart = 1
-    rank_end: int | None = Field(
-        None, ge=1, title="To rank", description="The last rank in the output: the N of Top N."
+    rank_end: int | None = parameter("To rank", "The last rank in the output: the N of Top N.", default=None, ge=1)
+    rank_end_column: ColumnOrNone = parameter(
+        "To rank, from a column",
+        "Instead of a number: an integer column. Its value in the first row of a partition is the N of that partition.",
     )
-    rank_end_column: str | None = Field(
-        None,
-        title="To rank, from a column",
-        description="Instead of a number: an integer column. Its value in the first row of a partition is the N of "
-        "that partition.",
-        json_schema_extra={"column": True},
-    )
-    ranking: Ranking = Field(
-        Ranking.ROW_NUMBER,
-        title="Ranked by",
-        description="Row number: of rows equal in the order, the first to arrive ranks first, as in Flink. Rank and "
+    ranking: Ranking = parameter(
+        "Ranked by",
+        "Row number: of rows equal in the order, the first to arrive ranks first, as in Flink. Rank and "
         "dense rank give them the same rank, with or without a gap after them; Flink rejects these in streaming.",
+        default=Ranking.ROW_NUMBER,
     )
-    with_rank: bool = Field(
-        False,
-        title="Output the rank",
-        description="Add the rank as a column. Every change of a rank is then an update, so leave it out if you can.",
+    with_rank: bool = parameter(
+        "Output the rank",
+        "Add the rank as a column. Every change of a rank is then an update, so leave it out if you can.",
+        default=False,
     )
     rank_column: RankColumn = "rank"
-    limit: bool = Field(
-        False,
-        title="As LIMIT",
-        description="In SQL: ORDER BY ... LIMIT. Flink's plan knows less of its rows than of those of ROW_NUMBER.",
-        json_schema_extra={"last": True},
+    limit: bool = parameter(
+        "As LIMIT",
+        "In SQL: ORDER BY ... LIMIT. Flink's plan knows less of its rows than of those of ROW_NUMBER.",
+        default=False,
+        last=True,
     )
 
     @model_validator(mode="after")

@@ -13,12 +13,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.frames import EACH
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded_with_update_before
 from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
@@ -46,39 +45,35 @@ class Unnest(Operator):
     summary: ClassVar[str] = "Emits each record once for each element of an array or a map."
     group: ClassVar[str] = "records"
 
-    collection: str = Field(
-        title="Array or map",
-        description="The column or expression whose elements become rows.",
-        json_schema_extra={"column": True, "expression": True},
+    collection: str = parameter(
+        "Array or map", "The column or expression whose elements become rows.", column=True, expression=True
     )
-    names: tuple[str, ...] = Field(
-        ("element",),
+    names: tuple[str, ...] = parameter(
+        "Names",
+        "The name of the element's column; for entries two names, of keys and values; for fields one each.",
+        default=("element",),
         min_length=1,
-        title="Names",
-        description="The name of the element's column; for entries two names, of keys and values; for fields one each.",
     )
-    elements: Elements = Field(
-        Elements.VALUES,
-        title="Elements",
-        description="values: the elements of an array. entries: the keys and values of a map. copies: the keys of a "
+    elements: Elements = parameter(
+        "Elements",
+        "values: the elements of an array. entries: the keys and values of a map. copies: the keys of a "
         "multiset (a map), each as often as its value says.",
+        default=Elements.VALUES,
     )
-    fields: tuple[str, ...] = Field(
-        (),
-        title="Fields",
-        description="For an array of rows: the fields that become columns, one for each name. Rows that are NULL are "
+    fields: tuple[str, ...] = parameter(
+        "Fields",
+        "For an array of rows: the fields that become columns, one for each name. Rows that are NULL are "
         "left out. Empty: the whole row becomes one column.",
+        default=(),
     )
-    position: str | None = Field(
-        None,
+    position: str | None = parameter(
+        "Name of the position",
+        "A column that counts the elements of a record from 1 (WITH ORDINALITY); empty: none.",
+        default=None,
         min_length=1,
-        title="Name of the position",
-        description="A column that counts the elements of a record from 1 (WITH ORDINALITY); empty: none.",
     )
-    keeps_empty: bool = Field(
-        False,
-        title="Keep records without elements",
-        description="They are emitted with NULL for the element, as with LEFT JOIN.",
+    keeps_empty: bool = parameter(
+        "Keep records without elements", "They are emitted with NULL for the element, as with LEFT JOIN.", default=False
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

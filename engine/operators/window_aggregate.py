@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.aggregates.batch import grouped
 from engine.aggregates.derived_columns import check_names, derive_columns
@@ -33,6 +33,7 @@ from engine.contract.derived import Derived, constant
 from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import Duration, parameter
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PlanRejected
@@ -78,46 +79,42 @@ class WindowAggregate(WithFunctions, GivenWindows):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group and event-time window."
     group: ClassVar[str] = "aggregates"
 
-    group_by: GroupBy = Field(
-        (), description="The columns or expressions to group by; none: all rows of a window are one group."
+    group_by: GroupBy = parameter(
+        description="The columns or expressions to group by; none: all rows of a window are one group.", default=()
     )
-    aggregates: tuple[Aggregate, ...] = Field(
-        (), title="Aggregates", description="What to compute per group and window."
+    aggregates: tuple[Aggregate, ...] = parameter("Aggregates", "What to compute per group and window.", default=())
+    window_time: bool = parameter(
+        "Add the window's time",
+        "Add window_time, the last millisecond of the window, as the event time for the next operator.",
+        default=False,
+        last=True,
     )
-    window_time: bool = Field(
-        False,
-        title="Add the window's time",
-        description="Add window_time, the last millisecond of the window, as the event time for the next operator.",
-        json_schema_extra={"last": True},
+    allowed_lateness_ms: Duration = parameter(
+        "Allowed lateness",
+        "How long a window is kept after it has fired, so that late records update its result.",
+        default=0,
+        last=True,
     )
-    allowed_lateness_ms: int = Field(
-        0,
-        ge=0,
-        title="Allowed lateness",
-        description="How long a window is kept after it has fired, so that late records update its result.",
-        json_schema_extra={"duration": True, "last": True},
-    )
-    early_fire_every_ms: int = Field(
-        0,
-        ge=0,
-        title="Early firing every",
-        description="Emit the result so far each time event time advances by this much; 0: only at the end.",
-        json_schema_extra={"duration": True, "last": True},
+    early_fire_every_ms: Duration = parameter(
+        "Early firing every",
+        "Emit the result so far each time event time advances by this much; 0: only at the end.",
+        default=0,
+        last=True,
     )
 
-    early_fire_each_record: bool = Field(
-        False,
-        title="Early firing with each record",
-        description="Emit the result so far with every record that changes it.",
-        json_schema_extra={"last": True},
+    early_fire_each_record: bool = parameter(
+        "Early firing with each record",
+        "Emit the result so far with every record that changes it.",
+        default=False,
+        last=True,
     )
 
-    group_window: bool = Field(
-        False,
-        title="Group window",
-        description="In SQL: GROUP BY TUMBLE(...), Flink's older form, not a window table function. In mini-batch its "
+    group_window: bool = parameter(
+        "Group window",
+        "In SQL: GROUP BY TUMBLE(...), Flink's older form, not a window table function. In mini-batch its "
         "windows fire with the record that moves the watermark.",
-        json_schema_extra={"last": True},
+        default=False,
+        last=True,
     )
 
     @model_validator(mode="after")

@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
-from pydantic import Field
-
 from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived, Keys
 from engine.contract.frames import EACH
 from engine.contract.late_rule import LateRule
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
@@ -46,8 +45,9 @@ class WindowAssign(MadeWindows):
     summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
     group: ClassVar[str] = "records"
 
-    partition_by: PartitionBy = Field(
-        (), description="Session: one session per value of these columns. Other windows are the same for all rows."
+    partition_by: PartitionBy = parameter(
+        description="Session: one session per value of these columns. Other windows are the same for all rows.",
+        default=(),
     )
 
     def _check_windows(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
@@ -24,6 +24,7 @@ from engine.contract.kernel import Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
@@ -157,27 +158,22 @@ class WindowJoin(KeyedJoin, RoutesLate):
     # () is valid and joins all rows of a window. It has to be explicit, so there is no default.
     left_keys: LeftKeys
     right_keys: RightKeys
-    windows: WindowKind = Field(
-        WindowKind.TUMBLE,
-        title="Windows",
-        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
+    windows: WindowKind = parameter(
+        "Windows",
+        "Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
+        default=WindowKind.TUMBLE,
     )
     size_ms: Size = None
     slide_ms: Slide = None
     step_ms: Step = None
     offset_ms: Offset = 0
-    left_window: tuple[str, ...] = Field(
-        (),
-        title="Left window",
-        description="If rows already have a window: the columns of its start and end. Then leave the size empty.",
-        json_schema_extra={"columns": True, "port": "left"},
+    left_window: Columns = parameter(
+        "Left window",
+        "If rows already have a window: the columns of its start and end. Then leave the size empty.",
+        default=(),
+        port="left",
     )
-    right_window: tuple[str, ...] = Field(
-        (),
-        title="Right window",
-        description="The same for the right input.",
-        json_schema_extra={"columns": True, "port": "right"},
-    )
+    right_window: Columns = parameter("Right window", "The same for the right input.", default=(), port="right")
 
     @model_validator(mode="after")
     def _has_windows(self) -> Self:

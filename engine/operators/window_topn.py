@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived
@@ -24,6 +24,7 @@ from engine.contract.frames import RANK, SEQ
 from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
@@ -123,21 +124,16 @@ class WindowTopN(GivenWindows):
     summary: ClassVar[str] = "Keeps the best rows of each event-time window, once the window has closed."
     group: ClassVar[str] = "ranking"
 
-    partition_by: PartitionBy = Field(
-        (), description="One ranking per window and value of these columns. Empty: one ranking per window."
+    partition_by: PartitionBy = parameter(
+        description="One ranking per window and value of these columns. Empty: one ranking per window.", default=()
     )
-    order_by: OrderColumns = Field(min_length=1, description="The order of the ranking: the first row has rank 1.")
+    order_by: OrderColumns = parameter(description="The order of the ranking: the first row has rank 1.", min_length=1)
     rank_start: RankStart = 1
-    rank_end: int = Field(
-        ge=1,
-        title="To rank",
-        description="The last rank in the output: the N of Top N.",
-        json_schema_extra={"start": 3},
-    )
-    with_rank: bool = Field(False, title="Output the rank", description="Add the rank as a column.")
+    rank_end: int = parameter("To rank", "The last rank in the output: the N of Top N.", ge=1, start=3)
+    with_rank: bool = parameter("Output the rank", "Add the rank as a column.", default=False)
     rank_column: RankColumn = "rank"
-    later_first: bool = Field(
-        False, title="Later rows first", description="Of rows that are equal in the order, the later one ranks first."
+    later_first: bool = parameter(
+        "Later rows first", "Of rows that are equal in the order, the later one ranks first.", default=False
     )
 
     @model_validator(mode="after")

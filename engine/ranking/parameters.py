@@ -5,37 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from pydantic import Field
-
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import Parameters, parameter
 from engine.errors import PipelineError
 from engine.model.schema import FLOATS, Column, Schema, is_nested, quote
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 RankStart = Annotated[
     int,
-    Field(ge=1, title="From rank", description="The first rank in the output; 2 leaves out the best row."),
+    parameter("From rank", "The first rank in the output; 2 leaves out the best row.", ge=1),
 ]
-RankColumn = Annotated[str, Field(min_length=1, title="Name of the rank", description="The column with the rank.")]
+RankColumn = Annotated[str, parameter("Name of the rank", "The column with the rank.", min_length=1)]
 
 
 class OrderBy(Parameters):
     """One column of the order."""
 
-    column: str = Field(
-        title="Column", description="The column to sort by.", json_schema_extra={"column": True, "port": "in"}
-    )
-    descending: bool = Field(
-        False,
-        title="Descending",
-        description="The largest value ranks first.",
-        json_schema_extra={"start": True},
-    )
-    nulls: Nulls = Field(
-        Nulls.LOWEST,
-        title="NULL is",
-        description="Lowest, as in Flink: first when ascending, last when descending. Or always first, or last.",
-        json_schema_extra={"last": True},
+    column: str = parameter("Column", "The column to sort by.", column=True, port="in")
+    descending: bool = parameter("Descending", "The largest value ranks first.", default=False, start=True)
+    nulls: Nulls = parameter(
+        "NULL is",
+        "Lowest, as in Flink: first when ascending, last when descending. Or always first, or last.",
+        default=Nulls.LOWEST,
+        last=True,
     )
 
     @property
@@ -45,7 +36,7 @@ class OrderBy(Parameters):
         return f"{quote(self.column)} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 
-OrderColumns = Annotated[tuple[OrderBy, ...], Field(title="Order by")]
+OrderColumns = Annotated[tuple[OrderBy, ...], parameter("Order by")]
 
 
 def check_order(order: Sequence[OrderBy], schema: Schema, node: str, field: str) -> None:

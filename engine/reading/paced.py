@@ -11,8 +11,9 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import PrivateAttr
 
+from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.contract.stream import Json, Limit, Stopping, Taken, never
@@ -24,19 +25,19 @@ SAMPLE: Final = 1000
 class MadeUp(Source):
     """A source that generates each record from its number."""
 
-    rows: int | None = Field(
-        1000,
+    rows: int | None = parameter(
+        "Records",
+        f"How many records to generate. Empty: without end in a live run, {SAMPLE:,} in any other.",
+        default=1000,
         ge=0,
         le=1 << 40,
-        title="Records",
-        description=f"How many records to generate. Empty: without end in a live run, {SAMPLE:,} in any other.",
     )
-    rate: float = Field(
-        100.0,
+    rate: float = parameter(
+        "Rate",
+        "Records per second of event time, and in a live run also per second of real time.",
+        default=100.0,
         ge=0.001,
         le=1_000_000,
-        title="Rate",
-        description="Records per second of event time, and in a live run also per second of real time.",
     )
 
     _cut: tuple[int, int] | None = PrivateAttr(None)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from engine.contract.operator import Analyzer, Operator
+from engine.contract.parameters import marks_of
 from engine.contract.source import Source
 from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema
@@ -38,8 +39,7 @@ def _translated(model: Model, flink: Callable[[str], str]) -> Model:
     changed: dict[str, Any] = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
-        extra = field.json_schema_extra
-        if isinstance(value, str) and isinstance(extra, dict) and extra.get("expression"):
+        if isinstance(value, str) and marks_of(field).get("expression"):
             changed[name] = flink(value)
         elif isinstance(value, BaseModel):
             changed[name] = _translated(value, flink)

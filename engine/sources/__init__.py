@@ -4,8 +4,8 @@ The file ends with `SOURCE = YourClass`, a subclass of `engine.contract.source.S
 shared code. The class declares:
 
 - its names in the palette and in documents: `operator`, `title`, `summary`
-- its parameters: pydantic fields, whose titles are the labels of the form in the browser. The base class has event
-time, watermark delay and computed columns
+- its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser. The
+base class has event time, watermark delay and computed columns
 - `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
   names. `update_kind`: how a changelog writes updates. `is_known_steady`: whether Flink's plan knows that inserted
   rows never change

@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
@@ -41,17 +40,17 @@ class Csv(TextFiles, RowFile):
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
     opens = endings
 
-    header: bool = Field(
-        True, title="First line has names", description="The first line of each file holds the names of the columns."
+    header: bool = parameter(
+        "First line has names", "The first line of each file holds the names of the columns.", default=True
     )
-    names: tuple[str, ...] = Field(
-        (), title="Names", description="The names of the columns, if the files have no header or to replace it."
+    names: tuple[str, ...] = parameter(
+        "Names", "The names of the columns, if the files have no header or to replace it.", default=()
     )
-    separator: str = Field(",", title="Separator", description=r"One character; \t is a tab.")
-    quote: str = Field('"', title="Quote", description="The character around a field that holds a separator.")
-    null_text: str = Field("", title="NULL text", description="The text that means NULL. An empty field is NULL, too.")
-    multi_line: bool = Field(
-        False, title="Line breaks in quotes", description="Quoted fields may contain line breaks. Reading is slower."
+    separator: str = parameter("Separator", r"One character; \t is a tab.", default=",")
+    quote: str = parameter("Quote", "The character around a field that holds a separator.", default='"')
+    null_text: str = parameter("NULL text", "The text that means NULL. An empty field is NULL, too.", default="")
+    multi_line: bool = parameter(
+        "Line breaks in quotes", "Quoted fields may contain line breaks. Reading is slower.", default=False
     )
     sample_rows: SampleRows = 1000
 

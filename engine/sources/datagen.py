@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
 from engine.contract.frames import ORDINAL
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import Parameters, parameter
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import INTEGERS, Column, Schema, is_numeric
@@ -40,19 +38,15 @@ _ENDLESS: Final = 1 << 62
 class GeneratedColumn(Parameters):
     """One column, and how its values are generated."""
 
-    name: str = Field(min_length=1, title="Name")
-    type: str = Field(
-        "bigint", title="Type", description="A type of Spark or Flink, such as BIGINT, STRING or TIMESTAMP(3)."
+    name: str = parameter("Name", min_length=1)
+    type: str = parameter("Type", "A type of Spark or Flink, such as BIGINT, STRING or TIMESTAMP(3).", default="bigint")
+    kind: Literal["random", "sequence"] = parameter(
+        "Kind", "random: any value between From and To. sequence: counts up from From to To.", default="random"
     )
-    kind: Literal["random", "sequence"] = Field(
-        "random",
-        title="Kind",
-        description="random: any value between From and To. sequence: counts up from From to To.",
-    )
-    min: float | None = Field(None, title="From", description="The smallest value. Empty: 0, or 1 for a sequence.")
-    max: float | None = Field(None, title="To", description="The largest value. Empty: 1000.")
-    length: int = Field(8, ge=1, le=10_000, title="Length", description="The length of random texts, in characters.")
-    null_rate: float = Field(0.0, ge=0, le=1, title="Share of NULL")
+    min: float | None = parameter("From", "The smallest value. Empty: 0, or 1 for a sequence.", default=None)
+    max: float | None = parameter("To", "The largest value. Empty: 1000.", default=None)
+    length: int = parameter("Length", "The length of random texts, in characters.", default=8, ge=1, le=10_000)
+    null_rate: float = parameter("Share of NULL", default=0.0, ge=0, le=1)
 
 
 class Datagen(MadeUp):
@@ -64,12 +58,10 @@ class Datagen(MadeUp):
         "Random or sequential values for your own columns, as from Flink's datagen; the same in every run."
     )
 
-    columns: tuple[GeneratedColumn, ...] = Field(
-        (), title="Columns", description="Names, types and values of the columns."
-    )
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="The same seed gives the same records.")
-    start_ms: int = Field(
-        1_704_067_200_000, title="Start", description="The first timestamp, in ms since 1970; 2024-01-01 by default."
+    columns: tuple[GeneratedColumn, ...] = parameter("Columns", "Names, types and values of the columns.", default=())
+    seed: int = parameter("Seed", "The same seed gives the same records.", default=1, ge=0, lt=1 << 62)
+    start_ms: int = parameter(
+        "Start", "The first timestamp, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
     )
 
     @property

@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 
-from pydantic import Field
-
+from engine.contract.parameters import parameter
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.files.csv_sample import renamed_columns
@@ -36,14 +35,9 @@ class Excel(TableFile):
     endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
     opens = endings
 
-    table: str = Field(
-        "",
-        title="Sheet",
-        description="The name of the sheet. Empty: the first one.",
-        json_schema_extra={"offered": True},
-    )
-    header: bool = Field(
-        True, title="First row has names", description="The first row that is not empty holds the names of the columns."
+    table: str = parameter("Sheet", "The name of the sheet. Empty: the first one.", default="", offered=True)
+    header: bool = parameter(
+        "First row has names", "The first row that is not empty holds the names of the columns.", default=True
     )
     sample_rows: SampleRows = 1000
 

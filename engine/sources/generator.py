@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
 from engine.contract.frames import ORDINAL
+from engine.contract.parameters import Duration, parameter
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.flink_table import create_table, datagen_options
@@ -39,56 +38,38 @@ class Generator(MadeUp):
         "Generated records with skew, disorder, duplicates and late records; the same in every run."
     )
 
-    event_time: str | None = Field(
-        "ts", title="Event time", description="The column with the time at which a record happened."
+    event_time: str | None = parameter(
+        "Event time", "The column with the time at which a record happened.", default="ts"
     )
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="The same seed gives the same records.")
-    start_ms: int = Field(
-        1_704_067_200_000, title="Start", description="The first event time, in ms since 1970; 2024-01-01 by default."
+    seed: int = parameter("Seed", "The same seed gives the same records.", default=1, ge=0, lt=1 << 62)
+    start_ms: int = parameter(
+        "Start", "The first event time, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
     )
-    keys: int = Field(10, ge=1, le=1 << 40, title="Keys", description="The number of different keys, at most.")
-    skew: float = Field(
-        0.0,
-        ge=0,
-        le=5,
-        title="Skew",
-        description="0: all keys equally often; 1: like words in a text (Zipf); higher: steeper.",
+    keys: int = parameter("Keys", "The number of different keys, at most.", default=10, ge=1, le=1 << 40)
+    skew: float = parameter(
+        "Skew", "0: all keys equally often; 1: like words in a text (Zipf); higher: steeper.", default=0.0, ge=0, le=5
     )
-    values: int = Field(
-        100, ge=1, title="Values", description="Values range from 0 up to, but not including, this number."
+    values: int = parameter("Values", "Values range from 0 up to, but not including, this number.", default=100, ge=1)
+    disorder: float = parameter(
+        "Disorder", "The share of records that arrive out of order, 0 to 1.", default=0.0, ge=0, le=1
     )
-    disorder: float = Field(
-        0.0, ge=0, le=1, title="Disorder", description="The share of records that arrive out of order, 0 to 1."
-    )
-    disorder_ms: int = Field(
-        1000,
+    disorder_ms: int = parameter(
+        "Disorder up to",
+        "How far the event time of such a record goes back, at most.",
+        default=1000,
         ge=1,
-        title="Disorder up to",
-        description="How far the event time of such a record goes back, at most.",
-        json_schema_extra={"duration": True},
+        duration=True,
     )
-    duplicates: float = Field(
-        0.0,
-        ge=0,
-        le=_MOST_DUPLICATES,
-        title="Duplicates",
-        description="The share of records that repeat the one before.",
+    duplicates: float = parameter(
+        "Duplicates", "The share of records that repeat the one before.", default=0.0, ge=0, le=_MOST_DUPLICATES
     )
-    spike_every: int = Field(
-        0, ge=0, title="Late burst every", description="After every so many records a few arrive very late. 0: never."
+    spike_every: int = parameter(
+        "Late burst every", "After every so many records a few arrive very late. 0: never.", default=0, ge=0
     )
-    spike_records: int = Field(
-        10, ge=1, title="Records of a late burst", description="How many records are late each time."
-    )
-    spike_ms: int = Field(
-        60_000,
-        ge=0,
-        title="Late burst by",
-        description="How late they are.",
-        json_schema_extra={"duration": True},
-    )
-    time_type: Literal["epoch_ms", "timestamp"] = Field(
-        "epoch_ms", title="Type of the time", description="ts as a number of ms since 1970, or as a timestamp."
+    spike_records: int = parameter("Records of a late burst", "How many records are late each time.", default=10, ge=1)
+    spike_ms: Duration = parameter("Late burst by", "How late they are.", default=60_000)
+    time_type: Literal["epoch_ms", "timestamp"] = parameter(
+        "Type of the time", "ts as a number of ms since 1970, or as a timestamp.", default="epoch_ms"
     )
 
     @property

@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
-
+from engine.contract.parameters import parameter
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Schema
 from engine.reading.files.input_files import InputFile, local_file
@@ -28,18 +27,19 @@ class HttpRows(JsonLines):
     opens = ()
     files_go = True
 
-    path: str = Field(
-        "",
-        title="Address",
-        description="A name such as orders: rows are posted to /rows/orders of the app, as a JSON object, an array, "
+    path: str = parameter(
+        "Address",
+        "A name such as orders: rows are posted to /rows/orders of the app, as a JSON object, an array, "
         "or one per line. Letters, digits, _ and -.",
+        default="",
     )
-    monitor_interval_ms: int | None = Field(
-        200,
+    monitor_interval_ms: int | None = parameter(
+        "Look for more every",
+        "How often a live run looks for new rows. Empty: the rows are read once.",
+        default=200,
         ge=1,
-        title="Look for more every",
-        description="How often a live run looks for new rows. Empty: the rows are read once.",
-        json_schema_extra={"duration": True, "last": True},
+        duration=True,
+        last=True,
     )
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Final, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import Columns, parameter
 from engine.model.schema import Schema
 from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson
@@ -33,41 +32,31 @@ class Kafka(KafkaTopics):
     connector: ClassVar[str] = "kafka"
     envelopes: ClassVar = {each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)}
 
-    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = Field(
-        "json", title="Format", description="The format of message values."
+    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = parameter(
+        "Format", "The format of message values.", default="json"
     )
-    start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
-        "earliest-offset",
-        title="Begin at",
-        description="Where a new run begins. A resumed run goes on where it stopped.",
+    start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = parameter(
+        "Begin at", "Where a new run begins. A resumed run goes on where it stopped.", default="earliest-offset"
     )
-    start_at: str = Field(
-        "",
-        title="Begin at which",
-        description="A time in ms since 1970, or offsets such as partition:0,offset:42;partition:1,offset:300",
-        json_schema_extra={"last": True},
+    start_at: str = parameter(
+        "Begin at which",
+        "A time in ms since 1970, or offsets such as partition:0,offset:42;partition:1,offset:300",
+        default="",
+        last=True,
     )
-    end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
-        "unbounded",
-        title="End at",
-        description="Where the source ends. unbounded: a live run never ends, any other run ends with the last "
+    end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = parameter(
+        "End at",
+        "Where the source ends. unbounded: a live run never ends, any other run ends with the last "
         "message at its start.",
-        json_schema_extra={"last": True},
+        default="unbounded",
+        last=True,
     )
-    end_at: str = Field(
-        "", title="End at which", description="Written as for Begin at which.", json_schema_extra={"last": True}
+    end_at: str = parameter("End at which", "Written as for Begin at which.", default="", last=True)
+    key_columns: Columns = parameter(
+        "Columns of the key", "The columns that are in the message keys.", default=(), last=True
     )
-    key_columns: tuple[str, ...] = Field(
-        (),
-        title="Columns of the key",
-        description="The columns that are in the message keys.",
-        json_schema_extra={"columns": True, "last": True},
-    )
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row. Empty: only the whole row does.",
-        json_schema_extra={"columns": True, "last": True},
+    primary_key: Columns = parameter(
+        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
     )
 
     @property

@@ -11,8 +11,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
-from pydantic import Field
-
+from engine.contract.parameters import parameter
 from engine.reading.servers.mysql import Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
@@ -26,7 +25,7 @@ class MySql(TableServer):
     product: ClassVar[str] = "MySQL"
     protocol: ClassVar[str] = "mysql"
 
-    port: int = Field(3306, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
+    port: int = parameter("Port", default=3306, ge=1, le=65_535, last=True)
 
     def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
         """A connection. Raises SourceError, Gone."""

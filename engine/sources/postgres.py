@@ -11,8 +11,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
-from pydantic import Field
-
+from engine.contract.parameters import parameter
 from engine.reading.postgres.client import Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
@@ -26,10 +25,8 @@ class Postgres(TableServer):
     product: ClassVar[str] = "PostgreSQL"
     protocol: ClassVar[str] = "postgresql"
 
-    port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    schema_name: str = Field(
-        "public", title="Schema", description="The schema of the table.", json_schema_extra={"last": True}
-    )
+    port: int = parameter("Port", default=5432, ge=1, le=65_535, last=True)
+    schema_name: str = parameter("Schema", "The schema of the table.", default="public", last=True)
 
     @property
     def schema_there(self) -> str:

@@ -14,9 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import Columns, parameter
 from engine.contract.source import TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
@@ -47,34 +46,27 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     product: ClassVar[str] = "PostgreSQL"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
 
-    port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    schema_name: str = Field(
-        "public", title="Schema", description="The schema of the table.", json_schema_extra={"last": True}
-    )
-    slot: str = Field(
-        "",
-        title="Replication slot",
-        description="A name of lower-case letters, digits and _ that no other run uses. A live run creates the slot "
+    port: int = parameter("Port", default=5432, ge=1, le=65_535, last=True)
+    schema_name: str = parameter("Schema", "The schema of the table.", default="public", last=True)
+    slot: str = parameter(
+        "Replication slot",
+        "A name of lower-case letters, digits and _ that no other run uses. A live run creates the slot "
         "and a publication of the same name, unless one exists; deleting the run drops what it created.",
+        default="",
     )
-    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="The columns to read, and their types.")
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row.",
-        json_schema_extra={"columns": True, "last": True},
-    )
-    changelog_mode: Literal["all", "upsert"] = Field(
-        "all",
-        title="Changes",
-        description="all: updates and deletions carry the old row, which needs REPLICA IDENTITY FULL. upsert: they "
+    columns: tuple[TypedColumn, ...] = parameter("Columns", "The columns to read, and their types.", default=())
+    primary_key: Columns = parameter("Primary key", "Columns whose values identify a row.", default=(), last=True)
+    changelog_mode: Literal["all", "upsert"] = parameter(
+        "Changes",
+        "all: updates and deletions carry the old row, which needs REPLICA IDENTITY FULL. upsert: they "
         "carry the key only.",
+        default="all",
     )
-    start: Literal["initial", "latest-offset"] = Field(
-        "initial",
-        title="Begin with",
-        description="initial: the rows of the table, then all changes. latest-offset: only changes from now on.",
-        json_schema_extra={"last": True},
+    start: Literal["initial", "latest-offset"] = parameter(
+        "Begin with",
+        "initial: the rows of the table, then all changes. latest-offset: only changes from now on.",
+        default="initial",
+        last=True,
     )
 
     @property

@@ -14,9 +14,9 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Field
 
 from engine.contract.derived import Derived
+from engine.contract.parameters import Columns, parameter
 from engine.contract.scan import Numbered, Scan
 from engine.contract.source import Source
 from engine.errors import SourceError, SourceMissing
@@ -38,22 +38,17 @@ class Recording(Source):
     title: ClassVar[str] = "Recording"
     summary: ClassVar[str] = "The records that a source of another run had, in their order."
 
-    path: str = Field(
-        "",
-        title="Recording",
-        description='The file of the recording. "Try a change on these records" on a run\'s page makes it.',
+    path: str = parameter(
+        "Recording", 'The file of the recording. "Try a change on these records" on a run\'s page makes it.', default=""
     )
-    updates_by_key: bool = Field(
-        False,
-        title="Updates come without -U",
-        description="If records have kinds: a +I or +U replaces the row of its primary key (an upsert source).",
-        json_schema_extra={"last": True},
+    updates_by_key: bool = parameter(
+        "Updates come without -U",
+        "If records have kinds: a +I or +U replaces the row of its primary key (an upsert source).",
+        default=False,
+        last=True,
     )
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row. Empty: only the whole row does.",
-        json_schema_extra={"columns": True, "last": True},
+    primary_key: Columns = parameter(
+        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
     )
 
     @property

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
-from pydantic import Field
 
 from engine.contract.derived import Derived
 from engine.contract.frames import KIND, WATERMARK
+from engine.contract.parameters import parameter
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.contract.source import Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
@@ -39,38 +39,31 @@ class Rows(Source):
     title: ClassVar[str] = "Rows"
     summary: ClassVar[str] = "Rows typed in by hand, in order of arrival."
 
-    columns: tuple[TypedColumn, ...] = Field(
-        (), title="Columns", description="Names and types of the columns, in order."
-    )
-    rows: tuple[list[Any] | dict[str, Any], ...] = Field(
-        (),
-        title="Rows",
-        description='The rows, in order of arrival. {"watermark": ms} advances the watermark. A number in a timestamp '
+    columns: tuple[TypedColumn, ...] = parameter("Columns", "Names and types of the columns, in order.", default=())
+    rows: tuple[list[Any] | dict[str, Any], ...] = parameter(
+        "Rows",
+        'The rows, in order of arrival. {"watermark": ms} advances the watermark. A number in a timestamp '
         "column is epoch ms.",
+        default=(),
     )
-    changelog: bool = Field(
-        False,
-        title="Rows carry their kind",
-        description="Each row starts with +I, -U, +U or -D. Otherwise all rows are +I.",
+    changelog: bool = parameter(
+        "Rows carry their kind", "Each row starts with +I, -U, +U or -D. Otherwise all rows are +I.", default=False
     )
-    updates_by_key: bool = Field(
-        False,
-        title="Updates come without -U",
-        description="If rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
+    updates_by_key: bool = parameter(
+        "Updates come without -U",
+        "If rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
+        default=False,
     )
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row. Empty: only the whole row does.",
-        json_schema_extra={"column": True},
+    primary_key: tuple[str, ...] = parameter(
+        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), column=True
     )
 
-    in_query: bool = Field(
-        False,
-        title="VALUES in a query",
-        description="In SQL: the rows stand in a query, not in a table. Flink's plan does not know that they never "
+    in_query: bool = parameter(
+        "VALUES in a query",
+        "In SQL: the rows stand in a query, not in a table. Flink's plan does not know that they never "
         "change, so that a Top N by a COUNT of them retracts its rows.",
-        json_schema_extra={"last": True},
+        default=False,
+        last=True,
     )
 
     @property

@@ -11,9 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import Columns, parameter
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
@@ -28,20 +27,15 @@ class UpsertKafka(KafkaTopics):
     summary: ClassVar[str] = "Kafka topics whose messages replace the row of their key, or delete it."
     connector: ClassVar[str] = "upsert-kafka"
 
-    format: Literal["json", "csv", "raw"] = Field("json", title="Format", description="The format of message values.")
-    key_format: KeyFormat | None = Field("json", title="Format of the key", description="The format of message keys.")
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="The columns that are in the message keys.",
-        json_schema_extra={"columns": True},
-    )
-    end: Literal["unbounded", "latest-offset"] = Field(
-        "unbounded",
-        title="End at",
-        description="Where the source ends. unbounded: a live run never ends, any other run ends with the last "
+    format: Literal["json", "csv", "raw"] = parameter("Format", "The format of message values.", default="json")
+    key_format: KeyFormat | None = parameter("Format of the key", "The format of message keys.", default="json")
+    primary_key: Columns = parameter("Primary key", "The columns that are in the message keys.", default=())
+    end: Literal["unbounded", "latest-offset"] = parameter(
+        "End at",
+        "Where the source ends. unbounded: a live run never ends, any other run ends with the last "
         "message at its start.",
-        json_schema_extra={"last": True},
+        default="unbounded",
+        last=True,
     )
 
     @property

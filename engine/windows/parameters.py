@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
+from engine.contract.parameters import ColumnOrNone, parameter
 from engine.errors import PipelineError, PlanRejected
 from engine.model.durations import interval
 from engine.model.free_names import free_name
@@ -29,42 +30,46 @@ BOUNDS: Final = ("window_start", "window_end", "window_time")
 
 Size = Annotated[
     int | None,
-    Field(
+    parameter(
+        "Window size",
+        "The length of a window; for cumulating windows, of the longest.",
         gt=0,
-        title="Window size",
-        description="The length of a window; for cumulating windows, of the longest.",
-        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"], "unless": "window_start"},
+        duration=True,
+        only=["tumble", "hop", "cumulate"],
+        unless="window_start",
     ),
 ]
 Slide = Annotated[
     int | None,
-    Field(
+    parameter(
+        "Slide",
+        "Hop: the time between the starts of two windows; the size is a multiple of it.",
         gt=0,
-        title="Slide",
-        description="Hop: the time between the starts of two windows; the size is a multiple of it.",
-        json_schema_extra={"duration": True, "only": ["hop"], "unless": "window_start"},
+        duration=True,
+        only=["hop"],
+        unless="window_start",
     ),
 ]
 Step = Annotated[
     int | None,
-    Field(
+    parameter(
+        "Step",
+        "Cumulate: by how much a window grows; the size is a multiple of it.",
         gt=0,
-        title="Step",
-        description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True, "only": ["cumulate"], "unless": "window_start"},
+        duration=True,
+        only=["cumulate"],
+        unless="window_start",
     ),
 ]
 Offset = Annotated[
     int,
-    Field(
-        title="Window offset",
-        description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
-        json_schema_extra={
-            "duration": True,
-            "only": ["tumble", "hop", "cumulate"],
-            "unless": "window_start",
-            "last": True,
-        },
+    parameter(
+        "Window offset",
+        "Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
+        duration=True,
+        only=["tumble", "hop", "cumulate"],
+        unless="window_start",
+        last=True,
     ),
 ]
 
@@ -72,22 +77,24 @@ Offset = Annotated[
 class MadeWindows(RoutesLate):
     """Windows assigned by event time."""
 
-    kind: WindowKind = Field(
-        WindowKind.TUMBLE,
-        title="Windows",
-        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
+    kind: WindowKind = parameter(
+        "Windows",
+        "Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
         "Session: as long as records keep coming.",
-        json_schema_extra={"unless": "window_start"},
+        default=WindowKind.TUMBLE,
+        unless="window_start",
     )
     size_ms: Size = None
     slide_ms: Slide = None
     step_ms: Step = None
-    gap_ms: int | None = Field(
-        None,
+    gap_ms: int | None = parameter(
+        "Gap",
+        "Session: it ends when no record came for longer than this.",
+        default=None,
         gt=0,
-        title="Gap",
-        description="Session: it ends when no record came for longer than this.",
-        json_schema_extra={"duration": True, "only": ["session"], "unless": "window_start"},
+        duration=True,
+        only=["session"],
+        unless="window_start",
     )
     offset_ms: Offset = 0
 
@@ -140,15 +147,10 @@ class MadeWindows(RoutesLate):
 class GivenWindows(MadeWindows):
     """Windows assigned here, or attached ones."""
 
-    window_start: str | None = Field(
-        None,
-        title="Window start",
-        description="If rows already have a window: the column of its start. Then leave the lengths empty.",
-        json_schema_extra={"column": True},
+    window_start: ColumnOrNone = parameter(
+        "Window start", "If rows already have a window: the column of its start. Then leave the lengths empty."
     )
-    window_end: str | None = Field(
-        None, title="Window end", description="The column of its end.", json_schema_extra={"column": True}
-    )
+    window_end: ColumnOrNone = parameter("Window end", "The column of its end.")
 
     @property
     def window_columns(self) -> tuple[str, ...]:

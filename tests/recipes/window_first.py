@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import RANK
 from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
@@ -71,9 +70,7 @@ class WindowFirst(MadeWindows):
     group: ClassVar[str] = "keyed"
     sql_function: ClassVar[str] = "WINDOW_FIRST"
 
-    keys: tuple[str, ...] = Field(
-        title="Keys", description="One row per value of these.", json_schema_extra={"columns": True}
-    )
+    keys: Columns = parameter("Keys", "One row per value of these.")
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns and the window's bounds."""

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
@@ -41,12 +40,12 @@ class EnvelopeFile(TextFiles):
     format: ClassVar[str]
     """Flink's name of the format."""
 
-    sample_rows: int = Field(
-        1000,
+    sample_rows: int = parameter(
+        "Rows for type inference",
+        "The number of lines that are read to infer the types.",
+        default=1000,
         ge=1,
         le=100_000,
-        title="Rows for type inference",
-        description="The number of lines that are read to infer the types.",
     )
 
     @staticmethod

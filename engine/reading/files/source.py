@@ -11,9 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
+from engine.contract.parameters import ColumnOrNone, Columns, parameter
 from engine.contract.source import Source, SourceFrames
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
@@ -34,12 +33,7 @@ if TYPE_CHECKING:
 
 SampleRows = Annotated[
     int,
-    Field(
-        ge=1,
-        le=100_000,
-        title="Rows for type inference",
-        description="The number of rows that are read to infer the types.",
-    ),
+    parameter("Rows for type inference", "The number of rows that are read to infer the types.", ge=1, le=100_000),
 ]
 
 
@@ -51,31 +45,27 @@ class FileSource(Source):
     files_go: ClassVar[bool] = False
     """Whether deleted files never come back, so that their positions can be forgotten."""
 
-    path: str = Field(
-        "",
-        title="File",
-        description="A file, a folder (all its files) or a glob such as data/*.csv, several in name order; or an https "
+    path: str = parameter(
+        "File",
+        "A file, a folder (all its files) or a glob such as data/*.csv, several in name order; or an https "
         "address, which is fetched when the pipeline runs.",
-        json_schema_extra={"file": True},
+        default="",
+        file=True,
     )
-    types: dict[str, str] = Field(
+    types: dict[str, str] = parameter(
+        "Types",
+        "Override the inferred type of a column, with BIGINT or DECIMAL(10,2) for instance.",
         default_factory=dict,
-        title="Types",
-        description="Override the inferred type of a column, with BIGINT or DECIMAL(10,2) for instance.",
-        json_schema_extra={"column": True},
+        column=True,
     )
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row. Empty: only the whole row does.",
-        json_schema_extra={"columns": True, "last": True},
+    primary_key: Columns = parameter(
+        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
     )
-    fixed_columns: bool = Field(
-        False,
-        title="Columns are those of Types",
-        description="The columns are exactly those listed under Types, whatever the files hold. There may be no file "
-        "yet.",
-        json_schema_extra={"last": True},
+    fixed_columns: bool = parameter(
+        "Columns are those of Types",
+        "The columns are exactly those listed under Types, whatever the files hold. There may be no file yet.",
+        default=False,
+        last=True,
     )
 
     @property
@@ -156,12 +146,13 @@ class FileSource(Source):
 class TextFiles(FileSource):
     """A source over files of lines, which a live run can follow."""
 
-    monitor_interval_ms: int | None = Field(
-        None,
+    monitor_interval_ms: int | None = parameter(
+        "Look for more every",
+        "How often a live run looks for new lines and new files. Empty: the files are read once.",
+        default=None,
         ge=1,
-        title="Look for more every",
-        description="How often a live run looks for new lines and new files. Empty: the files are read once.",
-        json_schema_extra={"duration": True, "last": True},
+        duration=True,
+        last=True,
     )
 
     @property
@@ -194,18 +185,16 @@ class TextFiles(FileSource):
 class RowFile(FileSource):
     """A source over files in which each row is a record; one column may hold the kind."""
 
-    kind_column: str | None = Field(
-        None,
-        title="Kind column",
-        description="The column with the row kind: +I, -U, +U, -D, or insert, update, delete. Empty: all rows are "
-        "inserts.",
-        json_schema_extra={"column": True, "last": True},
+    kind_column: ColumnOrNone = parameter(
+        "Kind column",
+        "The column with the row kind: +I, -U, +U, -D, or insert, update, delete. Empty: all rows are inserts.",
+        last=True,
     )
-    updates_by_key: bool = Field(
-        False,
-        title="Updates come without -U",
-        description="If rows have a kind: a +I or +U replaces the row of its primary key (an upsert source).",
-        json_schema_extra={"last": True},
+    updates_by_key: bool = parameter(
+        "Updates come without -U",
+        "If rows have a kind: a +I or +U replaces the row of its primary key (an upsert source).",
+        default=False,
+        last=True,
     )
 
     @property

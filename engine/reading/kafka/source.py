@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field
-
 from engine.contract.derived import Derived
-from engine.contract.parameters import Parameters
+from engine.contract.parameters import Duration, Parameters, parameter
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type
@@ -53,19 +51,17 @@ KeyFormat = Literal["json", "csv", "raw"]
 class Property(Parameters):
     """An option of Kafka's client."""
 
-    name: str = Field(
-        min_length=1, title="Name", description="The name of an option of Kafka's client, such as security.protocol."
-    )
-    value: str = Field(
-        "", title="Value", description="For a secret, name an environment variable: ${env:KAFKA_PASSWORD}."
-    )
+    name: str = parameter("Name", "The name of an option of Kafka's client, such as security.protocol.", min_length=1)
+    value: str = parameter("Value", "For a secret, name an environment variable: ${env:KAFKA_PASSWORD}.", default="")
 
 
 class MetadataColumn(Parameters):
     """A column with the broker's metadata of a message."""
 
-    name: str = Field(min_length=1, title="Name")
-    of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
+    name: str = parameter("Name", min_length=1)
+    of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = parameter(
+        "What it is", default="timestamp"
+    )
 
 
 class KafkaTopics(ReceivedSource):
@@ -76,66 +72,56 @@ class KafkaTopics(ReceivedSource):
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
     """The formats whose messages are changes, by name."""
 
-    servers: str = Field(
-        "", title="Bootstrap servers", description="Brokers as host:port, separated by commas: localhost:9092."
+    servers: str = parameter(
+        "Bootstrap servers", "Brokers as host:port, separated by commas: localhost:9092.", default=""
     )
-    topic: str = Field("", title="Topic", description="The name of the topic. Separate several with semicolons.")
-    topic_pattern: str = Field(
-        "",
-        title="Pattern of topics",
-        description="Instead of names: a regular expression that matches whole names, such as orders-.*",
-        json_schema_extra={"last": True},
+    topic: str = parameter("Topic", "The name of the topic. Separate several with semicolons.", default="")
+    topic_pattern: str = parameter(
+        "Pattern of topics",
+        "Instead of names: a regular expression that matches whole names, such as orders-.*",
+        default="",
+        last=True,
     )
-    discovery_interval_ms: int = Field(
-        DISCOVERY_MS,
-        ge=0,
-        title="Look for more every",
-        description="How often a live run looks for new topics and partitions. It reads them from their start. 0: "
-        "never.",
-        json_schema_extra={"duration": True, "last": True},
+    discovery_interval_ms: Duration = parameter(
+        "Look for more every",
+        "How often a live run looks for new topics and partitions. It reads them from their start. 0: never.",
+        default=DISCOVERY_MS,
+        last=True,
     )
-    columns: tuple[TypedColumn, ...] = Field(
-        (), title="Columns", description="Names and types, for CSV in the order of the fields."
+    columns: tuple[TypedColumn, ...] = parameter(
+        "Columns", "Names and types, for CSV in the order of the fields.", default=()
     )
-    key_format: KeyFormat | None = Field(
-        None,
-        title="Format of the key",
-        description="How message keys are read. Empty: they are ignored.",
-        json_schema_extra={"last": True},
+    key_format: KeyFormat | None = parameter(
+        "Format of the key", "How message keys are read. Empty: they are ignored.", default=None, last=True
     )
-    key_prefix: str = Field(
-        "",
-        title="Prefix of the key's columns",
-        description="A prefix of the names of the key's columns. In the key itself the names stand without it.",
-        json_schema_extra={"last": True},
+    key_prefix: str = parameter(
+        "Prefix of the key's columns",
+        "A prefix of the names of the key's columns. In the key itself the names stand without it.",
+        default="",
+        last=True,
     )
-    value_has_key: bool = Field(
-        True,
-        title="Values have the key's columns",
-        description="Switch it off if the columns of the key are in the key only.",
-        json_schema_extra={"last": True},
+    value_has_key: bool = parameter(
+        "Values have the key's columns",
+        "Switch it off if the columns of the key are in the key only.",
+        default=True,
+        last=True,
     )
-    metadata: tuple[MetadataColumn, ...] = Field(
-        (),
-        title="Metadata",
-        description="Columns with what the broker knows of a message: timestamp, timestamp type, offset, partition, "
-        "topic.",
-        json_schema_extra={"last": True},
+    metadata: tuple[MetadataColumn, ...] = parameter(
+        "Metadata",
+        "Columns with what the broker knows of a message: timestamp, timestamp type, offset, partition, topic.",
+        default=(),
+        last=True,
     )
-    properties: tuple[Property, ...] = Field(
-        (),
-        title="Options of the client",
-        description="Such as security.protocol, sasl.mechanism and sasl.username. For secrets, name an environment "
+    properties: tuple[Property, ...] = parameter(
+        "Options of the client",
+        "Such as security.protocol, sasl.mechanism and sasl.username. For secrets, name an environment "
         "variable: ${env:KAFKA_PASSWORD}.",
-        json_schema_extra={"last": True},
+        default=(),
+        last=True,
     )
-    separator: str = Field(
-        ",", title="Separator", description="One character, for CSV.", json_schema_extra={"last": True}
-    )
-    quote: str = Field('"', title="Quote", description="One character, for CSV.", json_schema_extra={"last": True})
-    null_text: str = Field(
-        "", title="NULL text", description="The text that means NULL, for CSV.", json_schema_extra={"last": True}
-    )
+    separator: str = parameter("Separator", "One character, for CSV.", default=",", last=True)
+    quote: str = parameter("Quote", "One character, for CSV.", default='"', last=True)
+    null_text: str = parameter("NULL text", "The text that means NULL, for CSV.", default="", last=True)
 
     @property
     @abstractmethod

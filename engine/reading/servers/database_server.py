@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from pydantic import Field
-
+from engine.contract.parameters import parameter
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, is_nested
@@ -27,13 +26,13 @@ class DatabaseServer(ServedSource):
     product: ClassVar[str]
     asks_for_columns: ClassVar[str] = "Take the columns of the table"
 
-    host: str = Field("localhost", title="Host", description="The name or address of the server.")
-    port: int = Field(0, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    database: str = Field("", title="Database")
-    table_name: str = Field("", title="Table", description="The name of the table on the server.")
-    user: str = Field("", title="User", description="A user who may read the table.")
-    password: str = Field(
-        "", title="Password", description="The name of an environment variable that holds it: ${env:DATABASE_PASSWORD}."
+    host: str = parameter("Host", "The name or address of the server.", default="localhost")
+    port: int = parameter("Port", default=0, ge=1, le=65_535, last=True)
+    database: str = parameter("Database", default="")
+    table_name: str = parameter("Table", "The name of the table on the server.", default="")
+    user: str = parameter("User", "A user who may read the table.", default="")
+    password: str = parameter(
+        "Password", "The name of an environment variable that holds it: ${env:DATABASE_PASSWORD}.", default=""
     )
 
     @property

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
-from pydantic import Field
-
+from engine.contract.parameters import Columns, parameter
 from engine.model.schema import Column, Schema
 from engine.reading.files.input_files import InputFile
 from engine.reading.tables.apart import Apart
@@ -42,12 +41,10 @@ class DatabaseFile(TableFile):
     database: ClassVar[Database]
     apart: ClassVar[Apart]
 
-    order_by: tuple[str, ...] = Field(
-        (),
-        title="Order",
-        description="Rows arrive in the order of these columns, then of all columns. Empty: in the order of the event "
-        "time.",
-        json_schema_extra={"columns": True},
+    order_by: Columns = parameter(
+        "Order",
+        "Rows arrive in the order of these columns, then of all columns. Empty: in the order of the event time.",
+        default=(),
     )
 
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
-from pydantic import Field, PrivateAttr
+from pydantic import PrivateAttr
 
 from engine.contract.derived import Derived
+from engine.contract.parameters import Columns, parameter
 from engine.contract.scan import Scan
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, unknown_name
@@ -51,19 +52,14 @@ class TableServer(DatabaseServer):
 
     protocol: ClassVar[str]
 
-    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="The columns to read, and their types.")
-    order_by: tuple[str, ...] = Field(
-        (),
-        title="Order",
-        description="Rows arrive in the order of these columns, then of the table's key. Empty: in the order of the "
-        "event time.",
-        json_schema_extra={"columns": True},
+    columns: tuple[TypedColumn, ...] = parameter("Columns", "The columns to read, and their types.", default=())
+    order_by: Columns = parameter(
+        "Order",
+        "Rows arrive in the order of these columns, then of the table's key. Empty: in the order of the event time.",
+        default=(),
     )
-    primary_key: tuple[str, ...] = Field(
-        (),
-        title="Primary key",
-        description="Columns whose values identify a row. Empty: only the whole row does.",
-        json_schema_extra={"columns": True, "last": True},
+    primary_key: Columns = parameter(
+        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
     )
 
     _kept: ForNow | None = PrivateAttr(None)

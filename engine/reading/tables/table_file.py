@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import PrivateAttr
 
 from engine.contract.derived import Derived
+from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.schema import Column
@@ -45,11 +46,8 @@ class OpenTable:
 class TableFile(RowFile):
     """A source over a table of a file."""
 
-    table: str = Field(
-        "",
-        title="Table",
-        description="The name of the table. It can be left empty if the file has only one.",
-        json_schema_extra={"offered": True},
+    table: str = parameter(
+        "Table", "The name of the table. It can be left empty if the file has only one.", default="", offered=True
     )
 
     _kept: ForNow | None = PrivateAttr(None)

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic.fields import FieldInfo
 from sqlglot import exp
 
 from engine.contract.operator import Operator
+from engine.contract.parameters import marks_of
 from engine.errors import shortened
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
@@ -51,9 +51,9 @@ def in_terms_of(operator: type[Operator], parameters: Mapping[str, Any], names: 
     """The parameters with the column names of the input. names: by column of the relation, its name in the input."""
     translated = dict(parameters)
     for name, value in parameters.items():
-        if _holds(operator.model_fields[name], "column"):
+        if marks_of(operator.model_fields[name]).get("column"):
             translated[name] = names.get(value, value)
-        elif _holds(operator.model_fields[name], "columns"):
+        elif marks_of(operator.model_fields[name]).get("columns"):
             translated[name] = [names.get(each, each) for each in value]
     return translated
 
@@ -78,8 +78,8 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
         raise SqlRejected(message, argument)
     if isinstance(value, exp.Anonymous) and value.name.upper() == "DESCRIPTOR":
         columns = [scope.bind(column).name for column in value.expressions]
-        return name, columns[0] if _holds(field, "column") else columns
-    if _holds(field, "duration") and isinstance(value.unnest(), exp.Interval | exp.Neg):
+        return name, columns[0] if marks_of(field).get("column") else columns
+    if marks_of(field).get("duration") and isinstance(value.unnest(), exp.Interval | exp.Neg):
         return name, interval_ms(value)
     constant = value_of(value)
     is_json = isinstance(constant, str) and constant[:1] in ("[", "{") and field.annotation is not str
@@ -88,8 +88,3 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
     except (ValueError, RecursionError) as error:
         message = f"{name.upper()} is not valid JSON: {shortened(constant)}."
         raise SqlRejected(message, argument) from error
-
-
-def _holds(field: FieldInfo, what: str) -> bool:
-    """Whether a field is declared as a column, columns or a duration."""
-    return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get(what))
