@@ -105,7 +105,7 @@ class Aggregate(Parameters):
         return f"array<{result}>" if has_list else result
 
 
-GroupBy = Annotated[tuple[str | ComputedColumn, ...], parameter("Group by", columns=True)]
+GroupBy = Annotated[tuple[str | ComputedColumn, ...], parameter("Group by", default=(), columns=True)]
 
 
 def key_expressions(group_by: GroupBy) -> tuple[str, ...]:

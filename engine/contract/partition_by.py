@@ -6,5 +6,5 @@ from typing import Annotated
 
 from engine.contract.parameters import parameter
 
-PartitionBy = Annotated[tuple[str, ...], parameter("Partition by", columns=True)]
+PartitionBy = Annotated[tuple[str, ...], parameter("Partition by", default=(), columns=True)]
 """Columns of the input. The description of the operator's field explains the use of a partition."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
 
 from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT
-from engine.contract.parameters import ColumnOrNone, DurationOrNone, Parameters, SparkSql, parameter
+from engine.contract.parameters import ColumnOrNone, Columns, DurationOrNone, Parameters, SparkSql, parameter
 from engine.contract.scan import Scan, rows_of
 from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
@@ -79,6 +79,15 @@ class ComputedColumn(Parameters):
     expression: SparkSql = parameter(
         "Expression", "A Spark SQL expression over the input's columns, such as amount * 2."
     )
+
+
+PrimaryKey = Annotated[
+    Columns,
+    parameter("Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=()),
+]
+ColumnsToRead = Annotated[
+    tuple[TypedColumn, ...], parameter("Columns", "The columns to read, and their types.", default=())
+]
 
 
 class Source(Parameters):

@@ -186,9 +186,7 @@ class GroupAggregate(WithFunctions):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
     group: ClassVar[str] = "aggregates"
 
-    group_by: GroupBy = parameter(
-        description="The columns or expressions to group by; none: all rows are one group.", default=()
-    )
+    group_by: GroupBy = parameter(description="The columns or expressions to group by; none: all rows are one group.")
     aggregates: tuple[Aggregate, ...] = parameter(
         "Aggregates", "What to compute per group; none: the distinct groups themselves.", default=()
     )

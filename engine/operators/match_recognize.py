@@ -77,7 +77,7 @@ class MatchRecognize(RoutesLate):
     group: ClassVar[str] = "patterns"
 
     partition_by: PartitionBy = parameter(
-        description="Rows with equal values in these columns are searched together; none: all rows.", default=()
+        description="Rows with equal values in these columns are searched together; none: all rows."
     )
     order: RowOrder = parameter(
         "Order by",

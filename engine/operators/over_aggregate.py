@@ -68,8 +68,7 @@ class OverAggregate(RoutesLate):
 
     partition_by: PartitionBy = parameter(
         description="Each row is aggregated over the rows before it that have equal values in these columns. None: "
-        "over all rows before it.",
-        default=(),
+        "over all rows before it."
     )
     order: RowOrder = parameter(
         "Order by",

@@ -65,7 +65,7 @@ class TopN(Operator):
     group: ClassVar[str] = "ranking"
 
     partition_by: PartitionBy = parameter(
-        description="One ranking for each value of these columns. Empty: one ranking of all rows.", default=()
+        description="One ranking for each value of these columns. Empty: one ranking of all rows."
     )
     order_by: OrderColumns = parameter(
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",

@@ -80,7 +80,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
     group: ClassVar[str] = "aggregates"
 
     group_by: GroupBy = parameter(
-        description="The columns or expressions to group by; none: all rows of a window are one group.", default=()
+        description="The columns or expressions to group by; none: all rows of a window are one group."
     )
     aggregates: tuple[Aggregate, ...] = parameter("Aggregates", "What to compute per group and window.", default=())
     window_time: bool = parameter(

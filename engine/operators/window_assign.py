@@ -46,8 +46,7 @@ class WindowAssign(MadeWindows):
     group: ClassVar[str] = "records"
 
     partition_by: PartitionBy = parameter(
-        description="Session: one session per value of these columns. Other windows are the same for all rows.",
-        default=(),
+        description="Session: one session per value of these columns. Other windows are the same for all rows."
     )
 
     def _check_windows(self) -> None:

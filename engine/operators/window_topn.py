@@ -39,6 +39,7 @@ from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import (
     OrderColumns,
     RankColumn,
+    RankEnd,
     RankStart,
     check_order,
     check_range,
@@ -125,11 +126,11 @@ class WindowTopN(GivenWindows):
     group: ClassVar[str] = "ranking"
 
     partition_by: PartitionBy = parameter(
-        description="One ranking per window and value of these columns. Empty: one ranking per window.", default=()
+        description="One ranking per window and value of these columns. Empty: one ranking per window."
     )
     order_by: OrderColumns = parameter(description="The order of the ranking: the first row has rank 1.", min_length=1)
     rank_start: RankStart = 1
-    rank_end: int = parameter("To rank", "The last rank in the output: the N of Top N.", ge=1, start=3)
+    rank_end: RankEnd = parameter(start=3)
     with_rank: bool = parameter("Output the rank", "Add the rank as a column.", default=False)
     rank_column: RankColumn = "rank"
     later_first: bool = parameter(

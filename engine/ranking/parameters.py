@@ -14,6 +14,7 @@ RankStart = Annotated[
     int,
     parameter("From rank", "The first rank in the output; 2 leaves out the best row.", ge=1),
 ]
+RankEnd = Annotated[int, parameter("To rank", "The last rank in the output: the N of Top N.", ge=1)]
 RankColumn = Annotated[str, parameter("Name of the rank", "The column with the rank.", min_length=1)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 from pydantic import PrivateAttr
 
@@ -20,6 +20,8 @@ from engine.contract.stream import Json, Limit, Stopping, Taken, never
 
 SAMPLE: Final = 1000
 """The number of records that a bounded run generates for an unbounded source."""
+
+Seed = Annotated[int, parameter("Seed", "The same seed gives the same records.", ge=0, lt=1 << 62)]
 
 
 class MadeUp(Source):

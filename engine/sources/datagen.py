@@ -17,7 +17,7 @@ from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import INTEGERS, Column, Schema, is_numeric
 from engine.reading.flink_table import create_table, datagen_options
-from engine.reading.paced import MadeUp
+from engine.reading.paced import MadeUp, Seed
 from engine.reading.typed.columns import (
     TIMESTAMPS,
     check_names,
@@ -59,7 +59,7 @@ class Datagen(MadeUp):
     )
 
     columns: tuple[GeneratedColumn, ...] = parameter("Columns", "Names, types and values of the columns.", default=())
-    seed: int = parameter("Seed", "The same seed gives the same records.", default=1, ge=0, lt=1 << 62)
+    seed: Seed = 1
     start_ms: int = parameter(
         "Start", "The first timestamp, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
     )

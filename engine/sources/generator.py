@@ -17,7 +17,7 @@ from engine.contract.parameters import Duration, parameter
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.flink_table import create_table, datagen_options
-from engine.reading.paced import MadeUp
+from engine.reading.paced import MadeUp, Seed
 from engine.reading.typed.columns import derive_source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Generator(MadeUp):
     event_time: str | None = parameter(
         "Event time", "The column with the time at which a record happened.", default="ts"
     )
-    seed: int = parameter("Seed", "The same seed gives the same records.", default=1, ge=0, lt=1 << 62)
+    seed: Seed = 1
     start_ms: int = parameter(
         "Start", "The first event time, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
     )

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, Literal
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
+from engine.contract.source import PrimaryKey
 from engine.model.schema import Schema
 from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson
@@ -55,9 +56,7 @@ class Kafka(KafkaTopics):
     key_columns: Columns = parameter(
         "Columns of the key", "The columns that are in the message keys.", default=(), last=True
     )
-    primary_key: Columns = parameter(
-        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
-    )
+    primary_key: PrimaryKey = parameter(last=True)
 
     @property
     def value_format(self) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
-from engine.contract.parameters import parameter
+from engine.reading.servers.database_server import Port
 from engine.reading.servers.mysql import Database
 from engine.reading.tables.server_table import TableClient, TableServer
 
@@ -25,7 +25,7 @@ class MySql(TableServer):
     product: ClassVar[str] = "MySQL"
     protocol: ClassVar[str] = "mysql"
 
-    port: int = parameter("Port", default=3306, ge=1, le=65_535, last=True)
+    port: Port = 3306
 
     def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
         """A connection. Raises SourceError, Gone."""

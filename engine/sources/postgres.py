@@ -11,27 +11,18 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, closing
 from typing import ClassVar
 
-from engine.contract.parameters import parameter
 from engine.reading.postgres.client import Database
+from engine.reading.postgres.server import PostgresServer
 from engine.reading.tables.server_table import TableClient, TableServer
 
 
-class Postgres(TableServer):
+class Postgres(PostgresServer, TableServer):
     """The rows of a table."""
 
     operator: ClassVar[str] = "postgres"
     title: ClassVar[str] = "Postgres"
     summary: ClassVar[str] = "A table or view of PostgreSQL, as it is when the run begins."
-    product: ClassVar[str] = "PostgreSQL"
     protocol: ClassVar[str] = "postgresql"
-
-    port: int = parameter("Port", default=5432, ge=1, le=65_535, last=True)
-    schema_name: str = parameter("Schema", "The schema of the table.", default="public", last=True)
-
-    @property
-    def schema_there(self) -> str:
-        """The schema from the form."""
-        return self.schema_name
 
     @property
     def called(self) -> str:

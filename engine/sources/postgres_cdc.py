@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import Columns, parameter
-from engine.contract.source import TypedColumn
+from engine.contract.parameters import parameter
+from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
@@ -24,8 +24,9 @@ from engine.model.schema import Schema, flink_type
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import OURS, Database, quoted
+from engine.reading.postgres.server import PostgresServer
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
-from engine.reading.servers.database_server import DatabaseServer, Gone, answering
+from engine.reading.servers.database_server import Gone, answering
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.reading.servers.served import ColumnsThere, ReceivedSource
 from engine.reading.typed.columns import derive_source
@@ -38,24 +39,21 @@ _SLOT: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _LONGEST_SLOT: Final = 63
 
 
-class PostgresCdc(DatabaseServer, ReceivedSource):
+class PostgresCdc(PostgresServer, ReceivedSource):
     """The rows of a table, and their changes."""
 
     operator: ClassVar[str] = "postgres_cdc"
     title: ClassVar[str] = "Postgres CDC"
-    product: ClassVar[str] = "PostgreSQL"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
 
-    port: int = parameter("Port", default=5432, ge=1, le=65_535, last=True)
-    schema_name: str = parameter("Schema", "The schema of the table.", default="public", last=True)
     slot: str = parameter(
         "Replication slot",
         "A name of lower-case letters, digits and _ that no other run uses. A live run creates the slot "
         "and a publication of the same name, unless one exists; deleting the run drops what it created.",
         default="",
     )
-    columns: tuple[TypedColumn, ...] = parameter("Columns", "The columns to read, and their types.", default=())
-    primary_key: Columns = parameter("Primary key", "Columns whose values identify a row.", default=(), last=True)
+    columns: ColumnsToRead = ()
+    primary_key: PrimaryKey = parameter(description="Columns whose values identify a row.", last=True)
     changelog_mode: Literal["all", "upsert"] = parameter(
         "Changes",
         "all: updates and deletions carry the old row, which needs REPLICA IDENTITY FULL. upsert: they "
@@ -87,11 +85,6 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
         if self.changelog_mode == "upsert":
             self._check_upserts(node)
         return derive_source(self, node, columns, self.primary_key, changelog=True)
-
-    @property
-    def schema_there(self) -> str:
-        """The schema from the form."""
-        return self.schema_name
 
     @property
     def origin(self) -> str:

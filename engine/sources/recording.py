@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import Columns, parameter
+from engine.contract.parameters import parameter
 from engine.contract.scan import Numbered, Scan
-from engine.contract.source import Source
+from engine.contract.source import PrimaryKey, Source
 from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
@@ -47,9 +47,7 @@ class Recording(Source):
         default=False,
         last=True,
     )
-    primary_key: Columns = parameter(
-        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
-    )
+    primary_key: PrimaryKey = parameter(last=True)
 
     @property
     def recorded_run(self) -> str | None:

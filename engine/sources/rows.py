@@ -19,7 +19,7 @@ from engine.contract.derived import Derived
 from engine.contract.frames import KIND, WATERMARK
 from engine.contract.parameters import parameter
 from engine.contract.scan import ReadPart, Rejected, Scan
-from engine.contract.source import Source, TypedColumn
+from engine.contract.source import PrimaryKey, Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.free_names import free_name
@@ -54,9 +54,7 @@ class Rows(Source):
         "If rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
         default=False,
     )
-    primary_key: tuple[str, ...] = parameter(
-        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), column=True
-    )
+    primary_key: PrimaryKey = ()
 
     in_query: bool = parameter(
         "VALUES in a query",

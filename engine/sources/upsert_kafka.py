@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import Columns, parameter
+from engine.contract.parameters import parameter
+from engine.contract.source import PrimaryKey
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
@@ -29,7 +30,7 @@ class UpsertKafka(KafkaTopics):
 
     format: Literal["json", "csv", "raw"] = parameter("Format", "The format of message values.", default="json")
     key_format: KeyFormat | None = parameter("Format of the key", "The format of message keys.", default="json")
-    primary_key: Columns = parameter("Primary key", "The columns that are in the message keys.", default=())
+    primary_key: PrimaryKey = parameter(description="The columns that are in the message keys.")
     end: Literal["unbounded", "latest-offset"] = parameter(
         "End at",
         "Where the source ends. unbounded: a live run never ends, any other run ends with the last "

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import ColumnOrNone, Columns, parameter
-from engine.contract.source import Source, SourceFrames
+from engine.contract.parameters import ColumnOrNone, parameter
+from engine.contract.source import PrimaryKey, Source, SourceFrames
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
@@ -58,9 +58,7 @@ class FileSource(Source):
         default_factory=dict,
         column=True,
     )
-    primary_key: Columns = parameter(
-        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
-    )
+    primary_key: PrimaryKey = parameter(last=True)
     fixed_columns: bool = parameter(
         "Columns are those of Types",
         "The columns are exactly those listed under Types, whatever the files hold. There may be no file yet.",

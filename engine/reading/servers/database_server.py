@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.contract.parameters import parameter
 from engine.contract.source import TypedColumn
@@ -20,6 +20,9 @@ class Gone(Exception):
     """The server does not answer; it may come back."""
 
 
+Port = Annotated[int, parameter("Port", ge=1, le=65_535, last=True)]
+
+
 class DatabaseServer(ServedSource):
     """A source over a table of a server. product: the kind of server, as people call it."""
 
@@ -27,7 +30,7 @@ class DatabaseServer(ServedSource):
     asks_for_columns: ClassVar[str] = "Take the columns of the table"
 
     host: str = parameter("Host", "The name or address of the server.", default="localhost")
-    port: int = parameter("Port", default=0, ge=1, le=65_535, last=True)
+    port: Port = 0
     database: str = parameter("Database", default="")
     table_name: str = parameter("Table", "The name of the table on the server.", default="")
     user: str = parameter("User", "A user who may read the table.", default="")

@@ -19,7 +19,7 @@ from pydantic import PrivateAttr
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.scan import Scan
-from engine.contract.source import TypedColumn
+from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.model.schema import Column, Schema, flink_type
 from engine.reading.flink_table import create_table
@@ -52,15 +52,13 @@ class TableServer(DatabaseServer):
 
     protocol: ClassVar[str]
 
-    columns: tuple[TypedColumn, ...] = parameter("Columns", "The columns to read, and their types.", default=())
+    columns: ColumnsToRead = ()
     order_by: Columns = parameter(
         "Order",
         "Rows arrive in the order of these columns, then of the table's key. Empty: in the order of the event time.",
         default=(),
     )
-    primary_key: Columns = parameter(
-        "Primary key", "Columns whose values identify a row. Empty: only the whole row does.", default=(), last=True
-    )
+    primary_key: PrimaryKey = parameter(last=True)
 
     _kept: ForNow | None = PrivateAttr(None)
 

@@ -1,0 +1,22 @@
+"""What all sources over a table of PostgreSQL have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.contract.parameters import parameter
+from engine.reading.servers.database_server import DatabaseServer, Port
+
+
+class PostgresServer(DatabaseServer):
+    """A source over a table of PostgreSQL, in a schema."""
+
+    product: ClassVar[str] = "PostgreSQL"
+
+    port: Port = 5432
+    schema_name: str = parameter("Schema", "The schema of the table.", default="public", last=True)
+
+    @property
+    def schema_there(self) -> str:
+        """The schema from the form."""
+        return self.schema_name
