@@ -60,6 +60,11 @@ class Accumulators:
     uses_clock: bool
     kept: tuple[AccumulatorSlot, ...] = ()
 
+    def result(self, acc: Acc) -> Row:
+        """The results, for output."""
+        values = self.value(acc)
+        return values if self.present is None else self.present(values)
+
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
     """The closures for these calls. retracting: whether rows may be retracted."""

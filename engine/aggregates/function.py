@@ -116,7 +116,7 @@ class AggregateFunction(ABC):
 
     name: str
     """The name in SQL and pipelines."""
-    place: ClassVar[int] = 1000
+    place: int = 1000
     """Forms list functions by place, then by name."""
     replaces: ClassVar[Mapping[str, str]] = {}
     """Functions of other dialects, with the call that replaces each."""
@@ -161,10 +161,10 @@ class AggregateFunction(ABC):
     """Whether the result over a single row is the argument."""
     is_between_arguments: ClassVar[bool] = False
     """Whether the result over equal values is that value."""
-    steady_move: ClassVar[Monotonicity | None] = None
+    steady_move: Monotonicity | None = None
     """No retraction changes a result that moves in this direction: a larger MAX has already replaced the value."""
 
-    columnar: ClassVar[ColumnarFunction | None] = None
+    columnar: ColumnarFunction | None = None
     """The implementation on whole batches; None: the plain kernel runs."""
 
     def __eq__(self, other: object) -> bool:

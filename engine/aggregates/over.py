@@ -37,21 +37,14 @@ class OverKernel(Kernel):
     """
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, *, leaving: bool) -> None:
-        compiled = compile_calls(calls, retracting=leaving)
-        self.create = compiled.create
-        self.add = compiled.accumulate
-        self.take_out = compiled.retract
-        self.value = compiled.value
-        self.present = compiled.present
-        self.clock = compiled.clock
-        self.described = compiled.kept
+        self.compiled = compile_calls(calls, retracting=leaving)
         self.width = width
 
     def start(self, key: Key, state: Any | None) -> None:
         """Begin a partition."""
         acc, rows, count, more = state or (None, (), 0, None)
         self.count: int = count
-        self.acc: list[Any] = self.create() if acc is None else acc
+        self.acc: list[Any] = self.compiled.create() if acc is None else acc
         self.frame: deque[Row] = deque(rows)
         self.resume(more)
 
@@ -69,7 +62,7 @@ class OverKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The accumulator of the frame, the rows that will leave it, and the kernel's own state."""
-        tables = accumulator(self.acc, self.described, names) if self.count else ()
+        tables = accumulator(self.acc, self.compiled.kept, names) if self.count else ()
         if self.frame:
             columns = names.columns()[: self.width]
             rows = (names.show(row[: self.width]) for row in self.frame)
@@ -83,12 +76,12 @@ class OverKernel(Kernel):
     def enter(self, row: Row) -> None:
         """Add a row to the frame. Functions that depend on the order of arrival see the order of the frame."""
         self.count += 1
-        self.clock[0] = self.count
-        self.add(self.acc, row)
+        self.compiled.clock[0] = self.count
+        self.compiled.accumulate(self.acc, row)
 
     def leave(self, row: Row) -> None:
         """Remove a row from the frame."""
-        self.take_out(self.acc, row)
+        self.compiled.retract(self.acc, row)
 
     def emit(self, row: Row, out: Output) -> None:
         """Emit the row with the results of the current frame."""
@@ -96,8 +89,7 @@ class OverKernel(Kernel):
 
     def result(self) -> Row:
         """The results of the current frame."""
-        values = self.value(self.acc)
-        return values if self.present is None else self.present(values)
+        return self.compiled.result(self.acc)
 
 
 class OverArrivalKernel(OverKernel):

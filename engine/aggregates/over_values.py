@@ -28,12 +28,7 @@ class OverValuesKernel(Kernel):
     def __init__(
         self, calls: Sequence[AggregateCall], width: int, order: SortColumn, *, peers: bool, update_before: bool
     ) -> None:
-        compiled = compile_calls(calls, retracting=False)
-        self.create = compiled.create
-        self.add = compiled.accumulate
-        self.value = compiled.value
-        self.present = compiled.present
-        self.clock = compiled.clock
+        self.compiled = compile_calls(calls, retracting=False)
         self.width = width
         self.sort_key = sort_key_of((order,))
         self.peers = peers
@@ -77,16 +72,16 @@ class OverValuesKernel(Kernel):
 
     def ranked_results(self) -> list[Row]:
         """The results of all rows, in order."""
-        acc = self.create()
+        compiled = self.compiled
+        acc = compiled.create()
         results: list[Row] = []
         at = 0
         while at < len(self.rows):
             end = bisect_right(self.keys, self.keys[at]) if self.peers else at + 1
             for place in range(at, end):
-                self.clock[0] = place + 1
-                self.add(acc, self.rows[place])
-            value = self.value(acc)
-            results += [value if self.present is None else self.present(value)] * (end - at)
+                compiled.clock[0] = place + 1
+                compiled.accumulate(acc, self.rows[place])
+            results += [compiled.result(acc)] * (end - at)
             at = end
         return results
 

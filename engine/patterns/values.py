@@ -85,7 +85,6 @@ def _aggregated(call: AggregateCall) -> Read:
         for number, row in enumerate(rows, start=1):
             compiled.clock[0] = number
             compiled.accumulate(acc, row)
-        found = compiled.value(acc)
-        return (found if compiled.present is None else compiled.present(found))[0]
+        return compiled.result(acc)[0]
 
     return read

@@ -64,8 +64,7 @@ class WindowKernel(Kernel):
         bounds: Row = (start * 1000, end * 1000)
         if self._window_time:
             bounds = (*bounds, (end - 1) * 1000)
-        values = compiled.value(acc)
-        return self._key + bounds + (values if compiled.present is None else compiled.present(values))
+        return self._key + bounds + compiled.result(acc)
 
     def _replace(self, before: Row | None, after: Row | None, out: Output) -> None:
         if after is None:

@@ -164,7 +164,7 @@ def test_it_is_computed_over_frames(spread: AggregateFunction) -> None:
     kernel = OverRowsKernel([AggregateCall(spread, 1)], 2, 0, 1)
     given = [Input(seq, 0, (seq, value)) for seq, value in ((1, 5), (2, 9), (3, 8))]
     kernel.start((), None)
-    assert kernel.create() is not None
+    assert kernel.compiled.create() is not None
     for each in given:
         kernel.enter(each.row)
     assert kernel.result() == (4,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from engine.aggregates.accumulator_parts import (
     Acc,
@@ -75,13 +75,17 @@ def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]], has_floats: bool) -> 
 
 
 class _ByArrival(AggregateFunction):
-    """The base of both functions."""
+    """FIRST_VALUE(v) or LAST_VALUE(v)."""
 
-    last: ClassVar[bool]
     goes_by_arrival = True
     uses_clock = True
     # Flink cannot merge two of these.
     folds_bundles = False
+
+    def __init__(self, name: str, place: int, *, last: bool) -> None:
+        self.name = name
+        self.place = place
+        self.last = last
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
         return hashable_needed(type_) if retracting else None
@@ -104,27 +108,9 @@ class _ByArrival(AggregateFunction):
             return Reader(lambda acc: distinct_value(acc[blocks][at][at][1]) if acc[blocks] else None)
         return Reader(lambda acc: acc[blocks][at][at][1] if acc[blocks] else None)
 
-
-class FirstValue(_ByArrival):
-    """FIRST_VALUE(v)."""
-
-    name = "FIRST_VALUE"
-    place = 90
-    last = False
-
     def batch(self, call: BatchCall) -> str:
-        return f"get({values_by_arrival(call, call.type)}, 0)"
+        values = values_by_arrival(call, call.type)
+        return f"get({f'reverse({values})' if self.last else values}, 0)"
 
 
-class LastValue(_ByArrival):
-    """LAST_VALUE(v)."""
-
-    name = "LAST_VALUE"
-    place = 100
-    last = True
-
-    def batch(self, call: BatchCall) -> str:
-        return f"get(reverse({values_by_arrival(call, call.type)}), 0)"
-
-
-FUNCTIONS = (FirstValue(), LastValue())
+FUNCTIONS = (_ByArrival("FIRST_VALUE", 90, last=False), _ByArrival("LAST_VALUE", 100, last=True))

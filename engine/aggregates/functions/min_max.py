@@ -7,7 +7,7 @@ and any other is ignored. Source: Flink MinAggFunction, MaxAggFunction, MinWithR
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, end_of, held, sorted_values
 from engine.aggregates.batch_sql import BatchCall
@@ -75,12 +75,18 @@ class _Columns(ColumnarFunction):
 
 
 class _End(AggregateFunction):
-    """The base of both functions."""
+    """MIN(v) or MAX(v)."""
 
     is_known_of_no_rows = True
-    largest: ClassVar[bool]
     ignores_distinct = True
     is_its_argument = True
+
+    def __init__(self, name: str, place: int, *, largest: bool) -> None:
+        self.name = name
+        self.place = place
+        self.largest = largest
+        self.steady_move = Monotonicity.INCREASING if largest else Monotonicity.DECREASING
+        self.columnar = _Columns(largest=largest)
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
         return comparable_needed(type_)
@@ -105,24 +111,4 @@ class _End(AggregateFunction):
         return argument()
 
 
-class Min(_End):
-    """MIN(v)."""
-
-    name = "MIN"
-    place = 40
-    largest = False
-    steady_move = Monotonicity.DECREASING
-    columnar = _Columns(largest=False)
-
-
-class Max(_End):
-    """MAX(v)."""
-
-    name = "MAX"
-    place = 50
-    largest = True
-    steady_move = Monotonicity.INCREASING
-    columnar = _Columns(largest=True)
-
-
-FUNCTIONS = (Min(), Max())
+FUNCTIONS = (_End("MIN", 40, largest=False), _End("MAX", 50, largest=True))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from ctypes import c_float
 from decimal import Decimal
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots
 from engine.aggregates.batch_sql import BatchCall
@@ -71,11 +71,15 @@ _WELFORD: Final = Slots(
 
 
 class _Deviation(NumericFunction):
-    """The base of all four. is_sample: the divisor is the number minus one. is_root: takes the square root."""
+    """One of the four. is_sample: the divisor is the number minus one. is_root: takes the square root."""
 
     is_computed_above = True
-    is_sample: ClassVar[bool]
-    is_root: ClassVar[bool]
+
+    def __init__(self, name: str, place: int, *, is_sample: bool, is_root: bool) -> None:
+        self.name = name
+        self.place = place
+        self.is_sample = is_sample
+        self.is_root = is_root
 
     def keeps(self, values: Values) -> Slots:
         return _WELFORD
@@ -116,36 +120,9 @@ def _cast(type_: str) -> Callable[[float], Any]:
     return lambda value: value
 
 
-class StddevPop(_Deviation):
-    """STDDEV_POP(v)."""
-
-    name = "STDDEV_POP"
-    place = 110
-    is_sample, is_root = False, True
-
-
-class StddevSamp(_Deviation):
-    """STDDEV_SAMP(v)."""
-
-    name = "STDDEV_SAMP"
-    place = 120
-    is_sample, is_root = True, True
-
-
-class VarPop(_Deviation):
-    """VAR_POP(v)."""
-
-    name = "VAR_POP"
-    place = 130
-    is_sample, is_root = False, False
-
-
-class VarSamp(_Deviation):
-    """VAR_SAMP(v)."""
-
-    name = "VAR_SAMP"
-    place = 140
-    is_sample, is_root = True, False
-
-
-FUNCTIONS = (StddevPop(), StddevSamp(), VarPop(), VarSamp())
+FUNCTIONS = (
+    _Deviation("STDDEV_POP", 110, is_sample=False, is_root=True),
+    _Deviation("STDDEV_SAMP", 120, is_sample=True, is_root=True),
+    _Deviation("VAR_POP", 130, is_sample=False, is_root=False),
+    _Deviation("VAR_SAMP", 140, is_sample=True, is_root=False),
+)
