@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.aggregates.function import comparable_needed
@@ -11,6 +11,7 @@ from engine.aggregates.python_function import PythonFunction, functions_of
 from engine.aggregates.registry import functions
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
+from engine.contract.requirements import require_different_names
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
 from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
 
@@ -68,18 +69,8 @@ def derive_columns(
         )
         type_ = aggregate.result_type("bigint" if column is None else column.type)
         results.append(Column(aggregate.output_name, type_, nullable))
-    check_names(node, [*groups, *results])
+    require_different_names(node, "aggregates", [*groups, *results])
     return GroupedColumns(tuple(groups), tuple(results))
-
-
-def check_names(node: str, columns: Iterable[Column]) -> None:
-    """Raise PipelineError if two output columns have the same name."""
-    seen: set[str] = set()
-    for column in columns:
-        if column.name.lower() in seen:
-            message = f"aggregates: two output columns are called {column.name!r}. Give one of them another name."
-            raise PipelineError(message, node, "aggregates")
-        seen.add(column.name.lower())
 
 
 def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> Column | None:

@@ -1,13 +1,14 @@
-"""What an operator requires of its inputs: rows that are only inserted, or updates of a certain kind."""
+"""What operators require: inputs that are only inserted or have updates of a certain kind, names that differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.contract.derived import Derived
-from engine.errors import PlanRejected
+from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,16 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
         mode = ChangelogMode.of(input_.modify, UpdateKind.BEFORE_AND_AFTER)
         message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode}. {advice}"
         raise PlanRejected(message, node)
+
+
+def require_different_names(node: str, field: str, columns: Iterable[Column]) -> None:
+    """Raise PipelineError if two output columns have the same name. field: the parameter with the names."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            message = f"{field}: two output columns are called {column.name!r}. Give one of them another name."
+            raise PipelineError(message, node, field)
+        seen.add(column.name.lower())
 
 
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:

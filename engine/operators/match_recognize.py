@@ -24,7 +24,7 @@ from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Duration, Parameters, SparkSql, parameter
 from engine.contract.partition_by import PartitionBy
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_different_names, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError, PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -192,7 +192,7 @@ class MatchRecognize(RoutesLate):
             field = f"define.{at}.condition"
             place = self.variables.index(condition.variable)
             _checked(partial(planned.condition, variable=place), condition.condition, node, field)
-        self._check_names(node, [*keys, *measures])
+        require_different_names(node, "measures", [*keys, *measures])
         return Derived(Schema((*keys, *measures)), expression_types=types)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -308,14 +308,6 @@ class MatchRecognize(RoutesLate):
             order,
             by_arrival=not self._by_time,
         )
-
-    def _check_names(self, node: str, columns: Sequence[Column]) -> None:
-        seen: set[str] = set()
-        for column in columns:
-            if column.name.lower() in seen:
-                message = f"measures: two output columns are called {column.name!r}. Give one of them another name."
-                raise PipelineError(message, node, "measures")
-            seen.add(column.name.lower())
 
 
 def _checked(read: Callable[[str], Read], text: str, node: str, field: str) -> Read:

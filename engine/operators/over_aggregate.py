@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import model_validator
 
 from engine.aggregates.batch import over_frames
-from engine.aggregates.derived_columns import check_names, derive_columns
+from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.flink_sql import call_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
@@ -36,7 +36,7 @@ from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import ColumnOrNone, DurationOrNone, parameter
 from engine.contract.partition_by import PartitionBy
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_different_names, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
@@ -143,7 +143,7 @@ class OverAggregate(RoutesLate):
             ordered=True,
         )
         columns = (*input_.schema, *aggregated.results)
-        check_names(node, columns)
+        require_different_names(node, "aggregates", columns)
         # Flink treats every OVER result as constant, even if it is updated: a MAX of it never retracts.
         schema = Schema(columns)
         stays = constant(schema.names)

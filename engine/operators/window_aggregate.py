@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from pydantic import model_validator
 
 from engine.aggregates.batch import grouped
-from engine.aggregates.derived_columns import check_names, derive_columns
+from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.flink_sql import call_sql, group_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
@@ -34,7 +34,7 @@ from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Duration, parameter
-from engine.contract.requirements import Offer
+from engine.contract.requirements import Offer, require_different_names
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PlanRejected
 from engine.model.changelog import (
@@ -163,7 +163,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         )
         bounds = self._bounds(aggregated.groups)
         columns = (*aggregated.groups, *bounds, *aggregated.results)
-        check_names(node, columns)
+        require_different_names(node, "aggregates", columns)
         groups = frozenset(column.name for column in aggregated.groups)
         # Cumulating windows share their start.
         identifying = bounds[1:] if self.kind is WindowKind.CUMULATE and not self.window_columns else bounds
