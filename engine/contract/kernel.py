@@ -50,6 +50,21 @@ class Kernel(ABC):
         """The current state of the key, for users. It has no side effects, and records may follow."""
 
 
+class StatelessKernel(Kernel):
+    """A kernel that keeps nothing from one record to the next."""
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """There is no state."""
+
+    def finish(self) -> Any | None:
+        """Nothing is kept."""
+        return None
+
+    def describe(self, names: Names) -> Description:
+        """Nothing is kept."""
+        return ()
+
+
 class Emitted(NamedTuple):
     """One output record."""
 

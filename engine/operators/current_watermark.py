@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import SEQ, WATERMARK_MS
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Output, StatelessKernel
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
-from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -31,27 +30,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class CurrentWatermarkKernel(Kernel):
+class CurrentWatermarkKernel(StatelessKernel):
     """Each record with the watermark. units: the number of event time units per millisecond."""
 
     def __init__(self, units: int) -> None:
         self.units = units
 
-    def start(self, key: Key, state: Any | None) -> None:
-        """Nothing is kept."""
-
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """The record keeps its kind."""
         is_known = MIN_WATERMARK < out.watermark_ms < MAX_WATERMARK
         out.emit(kind, (*row, out.watermark_ms * self.units if is_known else None))
-
-    def finish(self) -> Any | None:
-        """Nothing is kept."""
-        return None
-
-    def describe(self, names: Names) -> Description:
-        """Nothing is kept."""
-        return ()
 
 
 class CurrentWatermark(Operator):

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Output, StatelessKernel
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded_with_update_before
-from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -30,24 +29,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class RepeatKernel(Kernel):
+class RepeatKernel(StatelessKernel):
     """Emits each row as many times as the number in its last column."""
-
-    def start(self, key: Key, state: Any | None) -> None:
-        """There is no state."""
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Each copy has the record's kind."""
         *values, times = row
         for _ in range(times or 0):
             out.emit(kind, tuple(values))
-
-    def finish(self) -> Any | None:
-        """Nothing is kept."""
-
-    def describe(self, names: Names) -> Description:
-        """Nothing is kept."""
-        return ()
 
 
 class Repeat(Operator):
