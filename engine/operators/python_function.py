@@ -116,9 +116,8 @@ class Python(Operator):
 
         function = self.declared(node)
         arguments = tuple(argument.expression for argument in self.arguments)
-        return PythonCall(
-            self.name, self.code, function.name, arguments, self._type(node, function), function.kind is Kind.TABLE
-        )
+        type_, is_table = self._type(node, function), function.kind is Kind.TABLE
+        return PythonCall(self.code, function.name, type_, self.name, arguments, is_table)
 
     def declared(self, node: str) -> Declared:
         """The function that is called. Raises PipelineError."""

@@ -7,12 +7,12 @@ is converted to plain values (`engine.python_functions.containers`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine.model.schema import arrow_type
 from engine.python_functions.containers import Unkept, as_plain, from_plain
-from engine.python_functions.loading import FunctionFailed, LoadedCode, fail, loaded, raised, unfitting
+from engine.python_functions.loading import DefinedFunction, FunctionFailed, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import opened
 from engine.python_functions.values import WRONG, argument_in, result_in
 
@@ -43,14 +43,10 @@ def taken_up(slot: Slot) -> Any:
 
 
 @dataclass(frozen=True)
-class PythonAggregate:
-    """A function of a text. type: of its results. arguments: the types of its arguments. All in Spark's spelling."""
+class PythonAggregate(DefinedFunction):
+    """An aggregate function. arguments: the types of its arguments, in Spark's spelling."""
 
-    code: str
-    function: str
-    type: str
     arguments: tuple[str, ...]
-    _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False)
 
     def accumulate(self, slot: Slot, value: Any) -> LiveAccumulator:
         """The slot with one more value. For several arguments the value is a tuple. Raises FunctionFailed."""

@@ -6,28 +6,24 @@ Functions are assumed to be deterministic, as in Flink: the results for -U and +
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from engine.model.schema import arrow_type
-from engine.python_functions.loading import LoadedCode, fail, loaded, raised, unfitting
+from engine.python_functions.loading import DefinedFunction, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import evaluated
 from engine.python_functions.values import WRONG, arguments_of, results_of
 
 
 @dataclass(frozen=True)
-class PythonCall:
-    """A call as a column of a projection. arguments: Spark SQL over the input's columns. type: in Spark's spelling."""
+class PythonCall(DefinedFunction):
+    """A call as a column of a projection. name: of the column. arguments: Spark SQL over the input's columns."""
 
     name: str
-    code: str
-    function: str
     arguments: tuple[str, ...]
-    type: str
     is_table: bool = False
-    _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False)
 
     def on(self, arguments: Sequence[pa.Array], rows: int) -> pa.Array:
         """The results, one per record. arguments: columns with `rows` values. Raises FunctionFailed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from engine.errors import shortened
@@ -32,6 +33,16 @@ class LoadedCode:
         if self.made is None:
             self.made = make()
         return self.made
+
+
+@dataclass(frozen=True)
+class DefinedFunction:
+    """A function that a text defines. type: of its results, in Spark's spelling."""
+
+    code: str
+    function: str
+    type: str
+    _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False, kw_only=True)
 
 
 def loaded(code: str, name: str, found: Callable[[Any], Any]) -> Any:

@@ -18,7 +18,7 @@ NUMBERS = pa.array([1, None, 3], pa.int64())
 
 
 def call(code: str, type_: str = "bigint", *arguments: pa.Array, is_table: bool = False) -> list[Any]:
-    made = PythonCall("r", code, "f", ("a",) * len(arguments), type_, is_table).on(arguments, 3)
+    made = PythonCall(code, "f", type_, "r", ("a",) * len(arguments), is_table).on(arguments, 3)
     assert made.type == arrow_type(type_)
     values: list[Any] = made.to_pylist()
     return values
@@ -103,7 +103,7 @@ def test_without_arguments_it_is_called_for_every_record() -> None:
 
 
 def test_what_was_loaded_stays_where_it_was_loaded() -> None:
-    loaded = PythonCall("r", "def f(x):\n    return x", "f", ("a",), "bigint")
+    loaded = PythonCall("def f(x):\n    return x", "f", "bigint", "r", ("a",))
     loaded.on([NUMBERS], 3)
     again = pickle.loads(pickle.dumps(loaded))
     assert again == loaded
