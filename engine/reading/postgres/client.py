@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.postgres.types import in_utc, type_of
+from engine.reading.postgres.types import TYPES, in_utc
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.secrets import hidden
@@ -105,7 +105,7 @@ class Database:
             "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
             [self._table],
         )
-        return [(str(name), type_of(str(type_)), bool(is_key)) for name, type_, is_key in rows]
+        return [(str(name), TYPES.type_of(str(type_)), bool(is_key)) for name, type_, is_key in rows]
 
     def has_whole_rows(self) -> bool:
         """Whether changes carry the whole row before them (REPLICA IDENTITY FULL)."""

@@ -21,41 +21,35 @@ from engine.model.schema import Column
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.secrets import hidden
+from engine.reading.servers.server_types import ServerTypes
 
 _CONNECT_S: Final = 10
 _ROWS: Final = 20_000
-_TYPES: Final = {
-    "tinyint(1)": "boolean",
-    "tinyint": "tinyint",
-    "tinyint unsigned": "smallint",
-    "smallint": "smallint",
-    "smallint unsigned": "int",
-    "mediumint": "int",
-    "mediumint unsigned": "int",
-    "int": "int",
-    "int unsigned": "bigint",
-    "bigint": "bigint",
-    "bigint unsigned": "decimal(20,0)",
-    "float": "float",
-    "float unsigned": "float",
-    "double": "double",
-    "double unsigned": "double",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "timestamp": "timestamp",
-    "year": "int",
-}
-_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)( unsigned)?( zerofill)?")
-_LENGTH: Final = re.compile(r"\(\d+(,\d+)?\)| zerofill")
-_DIGITS: Final = 38
-
-
-def type_of(written: str) -> str:
-    """The type here for a MySQL type. Types without an equivalent are read as text."""
-    written = written.lower()
-    if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
-        return f"decimal({match[1]},{match[2]})"
-    return _TYPES.get(written) or _TYPES.get(_LENGTH.sub("", written), "string")
+_TYPES: Final = ServerTypes(
+    {
+        "tinyint(1)": "boolean",
+        "tinyint": "tinyint",
+        "tinyint unsigned": "smallint",
+        "smallint": "smallint",
+        "smallint unsigned": "int",
+        "mediumint": "int",
+        "mediumint unsigned": "int",
+        "int": "int",
+        "int unsigned": "bigint",
+        "bigint": "bigint",
+        "bigint unsigned": "decimal(20,0)",
+        "float": "float",
+        "float unsigned": "float",
+        "double": "double",
+        "double unsigned": "double",
+        "date": "date",
+        "datetime": "timestamp_ntz",
+        "timestamp": "timestamp",
+        "year": "int",
+    },
+    decimal=re.compile(r"decimal\((\d+),(\d+)\)( unsigned)?( zerofill)?"),
+    ignored=re.compile(r"\(\d+(,\d+)?\)| zerofill"),
+)
 
 
 class Database:
@@ -107,7 +101,7 @@ class Database:
                 "may not see it. Correct the name, or ask for the right to read it."
             )
             raise SourceError(message, self._node, "table_name")
-        return [(name, type_of(type_), key == "PRI") for name, type_, key in rows]
+        return [(name, _TYPES.type_of(type_.lower()), key == "PRI") for name, type_, key in rows]
 
     def ordered(
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None

@@ -1,0 +1,29 @@
+"""The types here of a server's own types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_DIGITS: Final = 38
+
+
+@dataclass(frozen=True)
+class ServerTypes:
+    """Types without an equivalent are read as text.
+
+    decimal: matches an exact number, with its digits and its scale. ignored: parts of a type that change nothing here,
+    such as the digits of a timestamp.
+    """
+
+    known: Mapping[str, str]
+    decimal: re.Pattern[str]
+    ignored: re.Pattern[str]
+
+    def type_of(self, written: str) -> str:
+        """The type here."""
+        if (match := self.decimal.fullmatch(written)) and int(match[1]) <= _DIGITS:
+            return f"decimal({match[1]},{match[2]})"
+        return self.known.get(written) or self.known.get(self.ignored.sub("", written), "string")
