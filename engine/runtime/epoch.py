@@ -36,6 +36,7 @@ from engine.runtime.keyed.inputs import (
     Gathered,
     Piece,
     Shape,
+    StepInput,
     gather,
     layout_of,
     spread,
@@ -284,12 +285,12 @@ class EpochRunner:
         """The input of a keyed step, by buckets of keys."""
         epoch = events.number
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
+        given = StepInput(step, inputs, [self._passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
         if step.bundling is not None:
-            shape, pieces = self._bundles(node, step, inputs, events, folder)
+            shape, pieces = self._bundles(node, given, events, folder)
         else:
-            passing = [self._passing(input_) for input_ in node.inputs]
-            shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
+            shape, pieces = gather(self.spark, self.workspace, given, folder)
         buckets = self.partitions or self._buckets(inputs)
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
@@ -310,12 +311,7 @@ class EpochRunner:
         return clock
 
     def _bundles(
-        self,
-        node: NodePlan,
-        step: Keyed,
-        inputs: Sequence[EdgeRecords],
-        events: EpochEvents,
-        folder: Sequence[str],
+        self, node: NodePlan, given: StepInput, events: EpochEvents, folder: Sequence[str]
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
@@ -323,9 +319,7 @@ class EpochRunner:
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(
             self.spark,
             self.files,
-            step,
-            inputs,
-            [self._passing(one) for one in node.inputs],
+            given,
             self._open_bundles.get(node.id, ()),
             flushes,
             rank=node.rank,

@@ -119,6 +119,15 @@ class RowsPiece:
 
 
 @dataclass(frozen=True)
+class StepInput:
+    """What a keyed step reads in an epoch. passing: the kinds of each input that reach the step; None for all."""
+
+    step: Keyed
+    edges: Sequence[EdgeRecords]
+    passing: Sequence[frozenset[int] | None]
+
+
+@dataclass(frozen=True)
 class Gathered:
     """A step's input: pieces by bucket. is_spread: whether a bucket's pieces hold nothing but its records."""
 
@@ -151,17 +160,13 @@ class Gathered:
 
 
 def gather(
-    spark: SparkSession,
-    workspace: Workspace,
-    step: Keyed,
-    inputs: Sequence[EdgeRecords],
-    passing: Sequence[frozenset[int] | None],
-    folder: Sequence[str],
+    spark: SparkSession, workspace: Workspace, given: StepInput, folder: Sequence[str]
 ) -> tuple[Shape, tuple[Piece, ...]]:
-    """The whole input of a step. passing: the kinds of each input that reach it; None for all."""
+    """The whole input of a step."""
+    step, inputs = given.step, given.edges
     functions_of = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in functions_of):
-        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, step, inputs, passing), step, folder)
+        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, given), step, folder)
         return shape, pieces
     has_ports = len(inputs) > 1
     known = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
@@ -180,7 +185,7 @@ def gather(
         values.append(names)
         made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
         typed |= {name: plain_type(arrow_type(function.type)) for name, function in made.items()}
-        pieces_now += edge_pieces(one, records, functions, made, passing[port], port, has_ports)
+        pieces_now += edge_pieces(one, records, functions, made, given.passing[port], port, has_ports)
     rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
     return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(pieces_now)
 
@@ -233,18 +238,16 @@ def spread(
     return Gathered(workspace, shape, tuple(map(tuple, by_bucket)), is_spread=True)
 
 
-def gathered_frame(
-    spark: SparkSession, step: Keyed, inputs: Sequence[EdgeRecords], passing: Sequence[frozenset[int] | None]
-) -> DataFrame:
+def gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
     """The keys and values of all inputs, as Spark computes them."""
     from pyspark.sql import functions as f
 
     whole: DataFrame | None = None
-    for port, (records, kinds) in enumerate(zip(inputs, passing, strict=True)):
+    for port, (records, kinds) in enumerate(zip(given.edges, given.passing, strict=True)):
         frame = records.frame(spark)
         if kinds is not None:
             frame = frame.where(f.col(KIND).isin(sorted(kinds)))
-        part = _gathered(frame, port, step.inputs[port], len(inputs))
+        part = _gathered(frame, port, given.step.inputs[port], len(given.edges))
         whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
     assert whole is not None
     return whole

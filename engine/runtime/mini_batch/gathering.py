@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.contract.frames import key_name
-from engine.contract.step import Keyed
 from engine.model.schema import Schema
-from engine.runtime.edges.records import EdgeRecords
-from engine.runtime.keyed.inputs import Piece, Shape, gathered_frame, hashed_order, pieces_of
+from engine.runtime.keyed.inputs import Piece, Shape, StepInput, gathered_frame, hashed_order, pieces_of
 from engine.runtime.mini_batch.in_one_task import bundled_in_one_task
 from engine.runtime.mini_batch.on_spark import Flushes, bundle
 from engine.spark.run_files import RunFiles
@@ -25,9 +23,7 @@ _SMALL: Final = 4 << 20
 def bundled_pieces(
     spark: SparkSession,
     files: RunFiles,
-    step: Keyed,
-    inputs: Sequence[EdgeRecords],
-    passing: Sequence[frozenset[int] | None],
+    given: StepInput,
     carried: Sequence[str],
     flushes: Flushes,
     *,
@@ -37,18 +33,17 @@ def bundled_pieces(
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """The records of a step's input whose bundle ends, and the files of those whose bundle is still open.
 
-    passing: the kinds of each input that reach the step; None for all. carried: the files of the open records of the
-    epoch before. schema: of the first input.
+    carried: the files of the open records of the epoch before. schema: of the first input.
     """
-    workspace, hashed = files.workspace, hashed_order(step, schema)
-    if sum(records.rows for records in inputs) <= FEW and files.size(carried) <= _SMALL:
+    step, workspace, hashed = given.step, files.workspace, hashed_order(given.step, schema)
+    if sum(records.rows for records in given.edges) <= FEW and files.size(carried) <= _SMALL:
         bundled = bundled_in_one_task(
-            spark, workspace, step, inputs, passing, carried, flushes, rank=rank, hashed=hashed, folder=folder
+            spark, workspace, given, carried, flushes, rank=rank, hashed=hashed, folder=folder
         )
         if bundled is not None:
             return bundled
     assert step.bundling is not None
-    gathered = gathered_frame(spark, step, inputs, passing)
+    gathered = gathered_frame(spark, given)
     keys = [key_name(at) for at in hashed]
     frame = bundle(spark, gathered, carried, step.bundling, flushes, rank=rank, keys=keys)
     return pieces_of(workspace, frame, step, folder)

@@ -15,15 +15,13 @@ import pyarrow.compute as pc
 
 from engine.contract.frames import ENDS, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.kernel import End
-from engine.contract.step import Keyed
 from engine.mini_batch.bundles import Bundles, unordered
 from engine.mini_batch.bundling import Bundling
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.schema import arrow_type
-from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.keyed.bucket import by_position
 from engine.runtime.keyed.hashing import codes_of
-from engine.runtime.keyed.inputs import EdgePiece, Piece, RowsPiece, Shape, compiled, edge_pieces, plain_type
+from engine.runtime.keyed.inputs import EdgePiece, Piece, RowsPiece, Shape, StepInput, compiled, edge_pieces, plain_type
 from engine.runtime.mini_batch.on_spark import FOLDS, Flushes
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
@@ -96,9 +94,7 @@ class _Task:
 def bundled_in_one_task(
     spark: SparkSession,
     workspace: Workspace,
-    step: Keyed,
-    inputs: Sequence[EdgeRecords],
-    passing: Sequence[frozenset[int] | None],
+    given: StepInput,
     carried: Sequence[str],
     flushes: Flushes,
     *,
@@ -108,9 +104,9 @@ def bundled_in_one_task(
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]] | None:
     """A step's input as pieces, with the ends of bundles, and the files of the records whose bundle is still open.
 
-    None if only Spark can evaluate a key or a value. passing: the kinds of each input that reach the step;
-    None for all. carried: the files of the open records of the previous epoch.
+    None if only Spark can evaluate a key or a value. carried: the files of the open records of the previous epoch.
     """
+    step, inputs = given.step, given.edges
     functions = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
     if any(each is None for each in functions):
         return None
@@ -122,7 +118,7 @@ def bundled_in_one_task(
         assert known is not None
         made = {name: known[text] for name, text in zip((*keys, *values[port]), (*one.keys, *one.values), strict=True)}
         types |= {name: function.type for name, function in made.items()}
-        pieces += edge_pieces(one, records, known, made, passing[port], port, len(inputs) > 1)
+        pieces += edge_pieces(one, records, known, made, given.passing[port], port, len(inputs) > 1)
     assert step.bundling is not None
     kept = pa.schema(
         [
@@ -131,14 +127,14 @@ def bundled_in_one_task(
             *(pa.field(name, type_) for names in (FOLDS, ENDS) for name, type_ in zip(names, _ENDS, strict=True)),
         ]
     )
-    given = Shape(keys, values, pa.schema([pa.field(field.name, plain_type(field.type)) for field in kept]))
-    shape = Shape(keys, values, _plain_rows(given))
+    read = Shape(keys, values, pa.schema([pa.field(field.name, plain_type(field.type)) for field in kept]))
+    shape = Shape(keys, values, _plain_rows(read))
     if not pieces and not carried:
         return shape, (), ()
     task = _Task(
         workspace,
         (*pieces, *map(RowsPiece, carried)),
-        given,
+        read,
         kept,
         step.bundling,
         flushes,
