@@ -90,11 +90,7 @@ def _statement(statement: Statement, parts: Parts) -> None:
         parts.tables[table.name] = table
     elif statement.begins("CREATE", "VIEW") or statement.begins("CREATE", "TEMPORARY", "VIEW"):
         cursor = Cursor(statement)
-        cursor.skip("CREATE")
-        cursor.skip("TEMPORARY")
-        cursor.skip("VIEW")
-        cursor.skip("IF", "NOT", "EXISTS")
-        name = cursor.name()
+        name = cursor.created("VIEW")
         _new_name(name, statement, parts)
         parts.views[name] = statement.after(cursor.at)
     elif is_create_function(statement):

@@ -183,6 +183,14 @@ class Cursor:
             identifier = self.take().text
         return identifier
 
+    def created(self, what: str) -> str:
+        """The name after CREATE [TEMPORARY] and the kind of object. Raises SqlRejected."""
+        self.expect("CREATE")
+        self.skip("TEMPORARY")
+        self.expect(what)
+        self.skip("IF", "NOT", "EXISTS")
+        return self.name()
+
     def until(self, *words: str) -> tuple[Token, ...]:
         """The tokens up to a comma, a closing parenthesis or one of the words, outside of all parentheses."""
         start, depth = self.at, 0

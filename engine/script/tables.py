@@ -114,11 +114,7 @@ class _Draft:
 def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
     """The table of a CREATE [TEMPORARY] TABLE statement, up to LIKE, if that follows. Raises SqlRejected."""
     cursor = Cursor(statement)
-    cursor.expect("CREATE")
-    cursor.skip("TEMPORARY")
-    cursor.expect("TABLE")
-    cursor.skip("IF", "NOT", "EXISTS")
-    name = cursor.name()
+    name = cursor.created("TABLE")
     draft = _Draft([], [], [], [], [])
     has_columns = cursor.skip("(")
     if not has_columns and not any(token.text.upper() == "LIKE" for token in cursor.tokens):
