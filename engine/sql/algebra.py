@@ -83,15 +83,21 @@ class Select:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """The rows that meet a condition."""
+class SameColumns:
+    """The base of relations with the columns of their input."""
 
     input: Relation
-    condition: Expr
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
+
+
+@dataclass(frozen=True)
+class Filter(SameColumns):
+    """The rows that meet a condition."""
+
+    condition: Expr
 
 
 @dataclass(frozen=True)
@@ -244,17 +250,12 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Sorted:
+class Sorted(SameColumns):
     """All rows in an order, without LIMIT. is_fixed: inside a view, whose readers cannot drop the order."""
 
-    input: Relation
     order: tuple[SortKey, ...]
     at: Expr
     is_fixed: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sql.algebra import Aggregate, Join, Relation
+from engine.sql.algebra import Aggregate, Join, SameColumns
 
 
 @dataclass(frozen=True)
-class Empty:
+class Empty(SameColumns):
     """No rows, with the columns of a relation."""
-
-    input: Relation
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -14,6 +15,7 @@ from engine.model.schema import Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.rejected import SqlRejected
 
 
 @dataclass(frozen=True)
@@ -123,3 +125,26 @@ def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[s
     """The used columns of the left and of the right side, by their own names."""
     left = [name for name in relation.left.columns if name in used]
     return left, [name for name in relation.right.columns if relation.right_names[name] in used]
+
+
+def join_node(
+    emitter: Emitter, operator: str, relation: Join, sides: tuple[Side, Side], rest: Sequence[Expr], **more: Any
+) -> Emitted:
+    """The node of a join. rest: the conditions besides the keys. more: its other parameters."""
+    left, right = sides
+    names = pair_names(emitter, relation, left.emitted, right.emitted)
+    parameters = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys, **more}
+    if rest:
+        parameters["condition"] = pair_condition(emitter, left, right, names, rest)
+    node = emitter.add(operator, parameters, [left.emitted.node, right.emitted.node], relation.at)
+    return Emitted(node, {name: names[name] for name in relation.columns if name in names})
+
+
+def check_system_time_join(relation: Join, condition: Condition, what: str, needs: str) -> None:
+    """Raise SqlRejected unless a join FOR SYSTEM_TIME AS OF is inner or left, and has an equality. needs: which one."""
+    if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        message = f"a {what} is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
+        raise SqlRejected(message, relation.at)
+    if not condition.equal:
+        message = f"a {what} needs {needs}"
+        raise SqlRejected(message, relation.at)

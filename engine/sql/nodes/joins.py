@@ -6,7 +6,7 @@ window functions make a window join. Two bounds on the difference of event times
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from engine.sql.nodes.join_sides import (
     Condition,
     Side,
     computable,
+    join_node,
     own_columns,
-    pair_condition,
     pair_names,
     side,
     taken_apart,
@@ -58,7 +58,7 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
     bounds = time_bounds(emitter, relation, (*times, *condition.rest), left.emitted, right.emitted)
     if bounds is not None and not relation.kind.is_left_only:
         return _within_interval(emitter, relation, bounds, left.without(same_time), right.without(same_time))
-    return _node(emitter, "join", relation, left, right, condition.rest, {})
+    return _join_and_filter(emitter, "join", relation, (left, right), condition.rest)
 
 
 def _equal_times(emitter: Emitter, condition: Condition, left: Side, right: Side) -> set[int]:
@@ -70,30 +70,29 @@ def _equal_times(emitter: Emitter, condition: Condition, left: Side, right: Side
 def _within_interval(emitter: Emitter, relation: Join, bounds: TimeBounds, left: Side, right: Side) -> Emitted:
     left = Side(only_event_time(emitter, left.emitted, bounds.left_time, relation.at), left.keys)
     right = Side(only_event_time(emitter, right.emitted, bounds.right_time, relation.at), right.keys)
-    lengths = {"lower_ms": bounds.lower_ms, "upper_ms": bounds.upper_ms}
-    return _node(emitter, "interval_join", relation, left, right, bounds.rest, lengths)
+    return _join_and_filter(
+        emitter,
+        "interval_join",
+        relation,
+        (left, right),
+        bounds.rest,
+        lower_ms=bounds.lower_ms,
+        upper_ms=bounds.upper_ms,
+    )
 
 
-def _node(
-    emitter: Emitter,
-    operator: str,
-    relation: Join,
-    left: Side,
-    right: Side,
-    rest: Sequence[Expr],
-    more: Mapping[str, Any],
+def _join_and_filter(
+    emitter: Emitter, operator: str, relation: Join, sides: tuple[Side, Side], rest: Sequence[Expr], **more: Any
 ) -> Emitted:
-    names = pair_names(emitter, relation, left.emitted, right.emitted)
-    parameters = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys, **more}
+    """The join, below a filter with the conditions that it cannot compute. more: its other parameters."""
     above: Sequence[Expr] = ()
     if relation.kind is JoinKind.INNER:
         # A filter above an inner join keeps the same pairs, and takes any function.
-        rest, above = computable(emitter, left, right, names, rest)
-    if rest:
-        parameters["condition"] = pair_condition(emitter, left, right, names, rest)
-    node = emitter.add(operator, parameters, [left.emitted.node, right.emitted.node], relation.at)
-    emitted = Emitted(node, {name: names[name] for name in relation.columns if name in names})
+        names = pair_names(emitter, relation, *(side.emitted for side in sides))
+        rest, above = computable(emitter, *sides, names, rest)
+    emitted = join_node(emitter, operator, relation, sides, rest, **more)
     if above:
         condition = emitter.writer(emitted).write(together(above))
-        node = emitter.add("filter", {"condition": condition}, [node], relation.at)
-    return replace(emitted, node=node)
+        node = emitter.add("filter", {"condition": condition}, [emitted.node], relation.at)
+        return replace(emitted, node=node)
+    return emitted

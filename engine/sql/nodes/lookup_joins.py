@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from engine.joins.sides import JoinKind
 from engine.sql.algebra import Join, Relation, Scan, Select
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.join_sides import Condition, Side, pair_condition, pair_names, side
+from engine.sql.nodes.join_sides import Condition, Side, check_system_time_join, join_node, side
 from engine.sql.rejected import SqlRejected
 
 
@@ -17,12 +15,9 @@ def lookup_join(
     emitter: Emitter, relation: Join, condition: Condition, left: Side, right_used: Sequence[str]
 ) -> Emitted:
     """The lookup join. Raises SqlRejected unless it is inner or left, has an equality and a table on its right side."""
-    if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        message = f"a lookup join is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
-        raise SqlRejected(message, relation.at)
-    if not condition.equal:
-        message = "a lookup join needs a column of the table that equals one of the left side in ON: l.k = t.k."
-        raise SqlRejected(message, relation.at)
+    check_system_time_join(
+        relation, condition, "lookup join", "a column of the table that equals one of the left side in ON: l.k = t.k."
+    )
     if not _is_table(relation.right):
         message = (
             "rows can be looked up in a table, or in a query that only picks and computes columns of one. Name the "
@@ -30,12 +25,7 @@ def lookup_join(
         )
         raise SqlRejected(message, relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)
-    names = pair_names(emitter, relation, left.emitted, right.emitted)
-    parameters: dict[str, Any] = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys}
-    if condition.rest:
-        parameters["condition"] = pair_condition(emitter, left, right, names, condition.rest)
-    node = emitter.add("lookup_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
-    found = Emitted(node, {name: names[name] for name in relation.columns if name in names})
+    found = join_node(emitter, "lookup_join", relation, (left, right), condition.rest)
     return replace(found, arrival=left.emitted.arrival)
 
 

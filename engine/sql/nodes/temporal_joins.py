@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from engine.joins.sides import JoinKind
 from engine.sql.algebra import Expr, Join, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side
+from engine.sql.nodes.join_sides import Condition, Side, check_system_time_join, join_node, own_columns, side
 from engine.sql.nodes.lookup_joins import lookup_join
 from engine.sql.nodes.time_bounds import event_times, only_event_time
 from engine.sql.rejected import SqlRejected
@@ -28,12 +25,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
     left = side(emitter, relation.left, [*left_used, time], [a for a, _ in condition.equal], at)
     if time in left.emitted.arrival:
         return lookup_join(emitter, relation, condition, left, right_used)
-    if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        message = f"a temporal join is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
-        raise SqlRejected(message, relation.at)
-    if not condition.equal:
-        message = "a temporal join needs the versioned table's primary key in ON: l.k = v.k."
-        raise SqlRejected(message, relation.at)
+    check_system_time_join(relation, condition, "temporal join", "the versioned table's primary key in ON: l.k = v.k.")
     left = Side(_as_of(emitter, left.emitted, time, at), left.keys)
     # The event time and the primary key of the right side are known only once it is a node.
     right = side(emitter, relation.right, relation.right.columns, [b for _, b in condition.equal], relation.at)
@@ -42,12 +34,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
     kept = kept.union(right.keys, *emitter.derived[right.emitted.node].upsert_keys)
     narrow = [name for name, actual in right.emitted.names.items() if actual in kept]
     right = Side(emitter.narrowed(right.emitted, narrow, relation.at), right.keys)
-    names = pair_names(emitter, relation, left.emitted, right.emitted)
-    parameters: dict[str, Any] = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys}
-    if condition.rest:
-        parameters["condition"] = pair_condition(emitter, left, right, names, condition.rest)
-    node = emitter.add("temporal_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
-    return Emitted(node, {name: names[name] for name in relation.columns if name in names})
+    return join_node(emitter, "temporal_join", relation, (left, right), condition.rest)
 
 
 def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:

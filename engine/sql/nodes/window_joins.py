@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.sql.algebra import Join, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.join_sides import Condition, own_columns, pair_condition, pair_names, side
+from engine.sql.nodes.join_sides import Condition, join_node, own_columns, side
 from engine.sql.nodes.window_bounds import END, START, joined_windows
 
 
@@ -29,15 +29,14 @@ def window_join(emitter: Emitter, relation: Join, condition: Condition, needed: 
     right_used += [name for name in right_bounds if name not in right_used]
     left = side(emitter, relation.left, left_used, [a for a, _ in keys], relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in keys], relation.at)
-    names = pair_names(emitter, relation, left.emitted, right.emitted)
-    parameters = {
-        "kind": relation.kind.value,
-        "left_keys": left.keys,
-        "right_keys": right.keys,
-        "left_window": [left.emitted.names[name] for name in left_bounds],
-        "right_window": [right.emitted.names[name] for name in right_bounds],
-    }
-    if condition.rest:
-        parameters["condition"] = pair_condition(emitter, left, right, names, condition.rest)
-    node = emitter.add("window_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
-    return Emitted(node, {name: names[name] for name in relation.columns if name in names})
+    left_window = [left.emitted.names[name] for name in left_bounds]
+    right_window = [right.emitted.names[name] for name in right_bounds]
+    return join_node(
+        emitter,
+        "window_join",
+        relation,
+        (left, right),
+        condition.rest,
+        left_window=left_window,
+        right_window=right_window,
+    )
