@@ -7,7 +7,7 @@ GivenWindows    the same, or attached windows: two columns of the rows hold the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
@@ -28,39 +28,27 @@ LENGTHS: Final = {
 }
 BOUNDS: Final = ("window_start", "window_end", "window_time")
 
+
+def _length(title: str, description: str, *kinds: str) -> Any:
+    """A length of windows assigned here. kinds: those that have it."""
+    return parameter(title, description, gt=0, duration=True, only=list(kinds), unless="window_start")
+
+
 Size = Annotated[
     int | None,
-    parameter(
-        "Window size",
-        "The length of a window; for cumulating windows, of the longest.",
-        gt=0,
-        duration=True,
-        only=["tumble", "hop", "cumulate"],
-        unless="window_start",
+    _length(
+        "Window size", "The length of a window; for cumulating windows, of the longest.", "tumble", "hop", "cumulate"
     ),
 ]
 Slide = Annotated[
     int | None,
-    parameter(
-        "Slide",
-        "Hop: the time between the starts of two windows; the size is a multiple of it.",
-        gt=0,
-        duration=True,
-        only=["hop"],
-        unless="window_start",
-    ),
+    _length("Slide", "Hop: the time between the starts of two windows; the size is a multiple of it.", "hop"),
 ]
 Step = Annotated[
     int | None,
-    parameter(
-        "Step",
-        "Cumulate: by how much a window grows; the size is a multiple of it.",
-        gt=0,
-        duration=True,
-        only=["cumulate"],
-        unless="window_start",
-    ),
+    _length("Step", "Cumulate: by how much a window grows; the size is a multiple of it.", "cumulate"),
 ]
+Gap = Annotated[int | None, _length("Gap", "Session: it ends when no record came for longer than this.", "session")]
 Offset = Annotated[
     int,
     parameter(
@@ -87,15 +75,7 @@ class MadeWindows(RoutesLate):
     size_ms: Size = None
     slide_ms: Slide = None
     step_ms: Step = None
-    gap_ms: int | None = parameter(
-        "Gap",
-        "Session: it ends when no record came for longer than this.",
-        default=None,
-        gt=0,
-        duration=True,
-        only=["session"],
-        unless="window_start",
-    )
+    gap_ms: Gap = None
     offset_ms: Offset = 0
 
     @model_validator(mode="after")
