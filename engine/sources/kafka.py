@@ -16,7 +16,7 @@ from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.source import PrimaryKey
 from engine.model.schema import Schema
-from engine.reading.kafka.source import KafkaTopics
+from engine.reading.kafka.source import END, FORMAT, KafkaTopics
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson
 from engine.sources.maxwell_json import MaxwellJson
@@ -33,9 +33,7 @@ class Kafka(KafkaTopics):
     connector: ClassVar[str] = "kafka"
     envelopes: ClassVar = {each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)}
 
-    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = parameter(
-        "Format", "The format of message values.", default="json"
-    )
+    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = FORMAT
     start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = parameter(
         "Begin at", "Where a new run begins. A resumed run goes on where it stopped.", default="earliest-offset"
     )
@@ -45,23 +43,12 @@ class Kafka(KafkaTopics):
         default="",
         last=True,
     )
-    end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = parameter(
-        "End at",
-        "Where the source ends. unbounded: a live run never ends, any other run ends with the last "
-        "message at its start.",
-        default="unbounded",
-        last=True,
-    )
+    end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = END
     end_at: str = parameter("End at which", "Written as for Begin at which.", default="", last=True)
     key_columns: Columns = parameter(
         "Columns of the key", "The columns that are in the message keys.", default=(), last=True
     )
     primary_key: PrimaryKey = parameter(last=True)
-
-    @property
-    def value_format(self) -> str:
-        """The format of message values."""
-        return self.format
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from engine.contract.source import PrimaryKey
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
-from engine.reading.kafka.source import KafkaTopics, KeyFormat
+from engine.reading.kafka.source import END, FORMAT, KafkaTopics, KeyFormat
 
 
 class UpsertKafka(KafkaTopics):
@@ -28,26 +28,15 @@ class UpsertKafka(KafkaTopics):
     summary: ClassVar[str] = "Kafka topics whose messages replace the row of their key, or delete it."
     connector: ClassVar[str] = "upsert-kafka"
 
-    format: Literal["json", "csv", "raw"] = parameter("Format", "The format of message values.", default="json")
+    format: Literal["json", "csv", "raw"] = FORMAT
     key_format: KeyFormat | None = parameter("Format of the key", "The format of message keys.", default="json")
     primary_key: PrimaryKey = parameter(description="The columns that are in the message keys.")
-    end: Literal["unbounded", "latest-offset"] = parameter(
-        "End at",
-        "Where the source ends. unbounded: a live run never ends, any other run ends with the last "
-        "message at its start.",
-        default="unbounded",
-        last=True,
-    )
+    end: Literal["unbounded", "latest-offset"] = END
 
     @property
     def update_kind(self) -> UpdateKind:
         """Only +U."""
         return UpdateKind.ONLY_UPDATE_AFTER
-
-    @property
-    def value_format(self) -> str:
-        """The format of message values."""
-        return self.format
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -46,6 +46,13 @@ _SAMPLE: Final = 1000
 # Options that would replace the brokers.
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 KeyFormat = Literal["json", "csv", "raw"]
+FORMAT: Final = parameter("Format", "The format of message values.", default="json")
+END: Final = parameter(
+    "End at",
+    "Where the source ends. unbounded: a live run never ends, any other run ends with the last message at its start.",
+    default="unbounded",
+    last=True,
+)
 
 
 class Property(Parameters):
@@ -122,11 +129,7 @@ class KafkaTopics(ReceivedSource):
     separator: str = parameter("Separator", "One character, for CSV.", default=",", last=True)
     quote: str = parameter("Quote", "One character, for CSV.", default='"', last=True)
     null_text: str = parameter("NULL text", "The text that means NULL, for CSV.", default="", last=True)
-
-    @property
-    @abstractmethod
-    def value_format(self) -> str:
-        """The format of values."""
+    format: str = FORMAT
 
     @property
     @abstractmethod
@@ -205,7 +208,7 @@ class KafkaTopics(ReceivedSource):
             key = self._format(self.key_format, tuple(stripped), node)
         return MessageReader(
             columns,
-            self._format(self.value_format, tuple(of_value), node),
+            self._format(self.format, tuple(of_value), node),
             key,
             tuple((each.name, each.of) for each in self.metadata),
             self.is_upsert,
@@ -242,9 +245,9 @@ class KafkaTopics(ReceivedSource):
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """The columns of the first messages. Raises SourceError."""
-        envelope = self.envelopes.get(self.value_format)
-        if self.value_format != "json" and envelope is None:
-            message = f"columns: messages in {self.value_format} do not name them. Type their names."
+        envelope = self.envelopes.get(self.format)
+        if self.format != "json" and envelope is None:
+            message = f"columns: messages in {self.format} do not name them. Type their names."
             raise SourceError(message, node, "columns")
         batches = self.received(node, folder, _SAMPLE)
         values = [value for batch in batches for value in batch.column("value").to_pylist() if value is not None]
@@ -271,7 +274,7 @@ class KafkaTopics(ReceivedSource):
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
         """The table in Flink SQL. options: additional options of the connector."""
-        formats = [(self.value_format, "value" if self.key_format is not None else "")]
+        formats = [(self.format, "value" if self.key_format is not None else "")]
         formats += [(self.key_format, "key")] if self.key_format is not None else []
         settings = {
             "connector": self.connector,
@@ -324,7 +327,7 @@ class KafkaTopics(ReceivedSource):
             message = "value_has_key: with a prefix the key's columns stand in the key alone. Switch it off."
             raise PipelineError(message, node, "value_has_key")
         in_value = len(names) - (len(self.keys) if self.key_format is not None and not self.value_has_key else 0)
-        if self.value_format == "raw" and in_value != 1:
+        if self.format == "raw" and in_value != 1:
             message = "format: raw is for a value of one column. Choose json or csv."
             raise PipelineError(message, node, "format")
         if self.key_format == "raw" and len(self.keys) != 1:
