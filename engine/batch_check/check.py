@@ -29,7 +29,7 @@ from engine.contract.frames import (
     ddl,
     late_ddl,
 )
-from engine.contract.operator import OUT, InputPlan, Operator, StepContext
+from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import ClockFile
 from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema, quote
@@ -103,7 +103,7 @@ class _Checking:
                 self._input(input_, port, node, late if (node.id, port) in lates else None)
                 for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
             ]
-            batch = _as_schema(node.operator.batch(_context(self.plan, node), inputs), node.schema)
+            batch = _as_schema(node.operator.batch(self.plan.context(node), inputs), node.schema)
             checked = self._compared(node, batch, stream, is_sink=node.id in sinks)
             if not checked.is_equal:
                 self.tables[own] = _positioned(batch, stream, node.schema)
@@ -232,10 +232,6 @@ def _are_small(recorded: Recorded) -> bool:
 
 def _ports(operator: Operator, inputs: int) -> Sequence[str]:
     return operator.ports if len(operator.ports) == inputs else operator.ports[:1] * inputs
-
-
-def _context(plan: Plan, node: NodePlan) -> StepContext:
-    return StepContext(node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, plan.pipeline.options)
 
 
 def _folded(changelog: DataFrame, node: NodePlan) -> DataFrame:

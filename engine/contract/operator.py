@@ -45,19 +45,25 @@ class Analyzer(Protocol):
         """The type of a Spark SQL expression over these columns. Raises ExpressionError."""
 
 
+class WithSchema:
+    """The base of plans with a derived output."""
+
+    derived: Derived
+
+    @property
+    def schema(self) -> Schema:
+        """The output's columns."""
+        return self.derived.schema
+
+
 @dataclass(frozen=True)
-class InputPlan:
+class InputPlan(WithSchema):
     """An input in the final plan. port: the output of its node. mode: the kinds that are passed on, maybe not all."""
 
     node: str
     derived: Derived
     mode: ChangelogMode
     port: str = OUT
-
-    @property
-    def schema(self) -> Schema:
-        """The input's columns."""
-        return self.derived.schema
 
 
 @dataclass(frozen=True)
@@ -70,13 +76,12 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class StepContext:
+class StepContext(WithSchema):
     """The decisions for a node, from which its step is made."""
 
     node: str
     rank: int
     inputs: tuple[InputPlan, ...]
-    schema: Schema
     mode: ChangelogMode
     derived: Derived
     options: Mapping[str, str] = field(default_factory=dict)

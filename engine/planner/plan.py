@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.contract.derived import Derived
-from engine.contract.operator import OUT, InputPlan, Operator, Strategy
+from engine.contract.operator import OUT, InputPlan, Operator, StepContext, Strategy, WithSchema
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
 from engine.model.pipeline import Pipeline
-from engine.model.schema import Schema
 from engine.planner.derive import above_of
 
 
@@ -32,7 +31,7 @@ class InputNeed:
 
 
 @dataclass(frozen=True)
-class NodePlan:
+class NodePlan(WithSchema):
     """One node with all decisions.
 
     rank: its place in the topological order. table_type: Append or Replace. accumulate_mode: Acc or
@@ -50,11 +49,6 @@ class NodePlan:
     table_type: str
     accumulate_mode: str
     second: Mapping[str, Derived] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> Schema:
-        """The output's columns."""
-        return self.derived.schema
 
     @property
     def role(self) -> str:
@@ -90,6 +84,10 @@ class Plan:
         """The plan of a node. Raises PipelineError that lists the existing nodes."""
         self.pipeline.node(node_id)
         return next(node for node in self.nodes if node.id == node_id)
+
+    def context(self, node: NodePlan) -> StepContext:
+        """What an operator's step is made from."""
+        return StepContext(node.id, node.rank, node.inputs, node.mode, node.derived, self.pipeline.options)
 
     @property
     def sources(self) -> tuple[NodePlan, ...]:

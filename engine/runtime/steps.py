@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.contract.operator import Operator, StepContext
+from engine.contract.operator import Operator
 from engine.contract.step import Keyed, Step
 from engine.mini_batch.bundling import mini_batch
 from engine.planner import NodePlan, Plan
@@ -11,9 +11,7 @@ from engine.planner import NodePlan, Plan
 def step_of(plan: Plan, node: NodePlan) -> Step:
     """The step of an operator."""
     assert isinstance(node.operator, Operator)
-    return node.operator.step(
-        StepContext(node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, plan.pipeline.options)
-    )
+    return node.operator.step(plan.context(node))
 
 
 def sources_by_event_time(plan: Plan) -> frozenset[str]:

@@ -49,7 +49,7 @@ LISTAGG = {"function": "LISTAGG", "argument": "k"}
 
 def step_of(source: Any, node: Node, options: Mapping[str, str], sink: str = "changelog") -> tuple[Keyed, Layout]:
     found = plan_of("t -> n -> out", t=source, n=node, out=("sink", {"mode": sink})).node("n")
-    step = found.operator.step(StepContext("n", 1, found.inputs, found.schema, found.mode, found.derived, options))
+    step = found.operator.step(StepContext("n", 1, found.inputs, found.mode, found.derived, options))
     assert isinstance(step, Keyed)
     given_schema = found.inputs[0].schema
     types = {f"`{column.name}`": arrow_type(column.type) for column in given_schema}

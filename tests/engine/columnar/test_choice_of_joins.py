@@ -35,7 +35,7 @@ def choice(left: tuple[str, dict[str, object]], kind: str, options: Mapping[str,
     join = ("join", {"kind": kind, **keys, **more})
     plan = plan_of(ARROWS, {"s > s0": "boolean"}, s=SOURCE, a=left, b=aggregate("COUNT"), j=join, out=("sink", {}))
     found = plan.node("j")
-    step = found.operator.step(StepContext("j", 1, found.inputs, found.schema, found.mode, found.derived, options))
+    step = found.operator.step(StepContext("j", 1, found.inputs, found.mode, found.derived, options))
     assert isinstance(step, Keyed)
     assert (step.columnar.make is not None) == step.columnar.why.startswith("columnar")
     return step.columnar.why

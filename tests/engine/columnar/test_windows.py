@@ -234,9 +234,7 @@ def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Keyed:
     derived = operator.derive("w", (given_,), KnownTypes())
     mode = ChangelogMode.of(modify, UpdateKind.BEFORE_AND_AFTER if modify != INSERT_ONLY else UpdateKind.NONE)
     inputs_ = (InputPlan("source", given_, mode),)
-    step = operator.step(
-        StepContext("w", 1, inputs_, derived.schema, ChangelogMode.of(INSERT_ONLY, UpdateKind.NONE), derived)
-    )
+    step = operator.step(StepContext("w", 1, inputs_, ChangelogMode.of(INSERT_ONLY, UpdateKind.NONE), derived))
     return step
 
 

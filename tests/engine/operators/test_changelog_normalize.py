@@ -154,6 +154,6 @@ def test_unknown_conditions_count_as_not_met() -> None:
     found = plan_of("t -> n -> out", t=CHANGES, n=("changelog_normalize", {"keys": ["k"]}), out=CHANGELOG)
     node = found.node("n")
     made = node.operator.model_copy(update={"condition": "v > 10"})
-    step = made.step(StepContext("n", 1, node.inputs, node.schema, node.mode, node.derived))
+    step = made.step(StepContext("n", 1, node.inputs, node.mode, node.derived))
     assert isinstance(step, Keyed)
     assert step.inputs[0].values[-1] == "coalesce(v > 10, FALSE)"

@@ -35,7 +35,7 @@ def node_plan(parameters: Mapping[str, Any], source: Any = EVENTS, sink: str = "
 
 
 def keyed(found: NodePlan, options: Mapping[str, str] | None = None) -> Keyed:
-    context = StepContext("d", 1, found.inputs, found.schema, found.mode, found.derived, options or {})
+    context = StepContext("d", 1, found.inputs, found.mode, found.derived, options or {})
     step = found.operator.step(context)
     assert isinstance(step, Keyed)
     return step

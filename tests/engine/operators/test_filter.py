@@ -66,7 +66,7 @@ def test_a_condition_that_is_no_boolean_is_refused_with_its_type() -> None:
 
 def test_the_step_is_one_native_projection_with_the_condition() -> None:
     found = node_plan("v > 10", "changelog")
-    context = StepContext("big", 1, found.inputs, found.schema, found.mode, found.derived)
+    context = StepContext("big", 1, found.inputs, found.mode, found.derived)
     step = Filter(condition="v > 10").step(context)
     assert isinstance(step, Native)
     assert step.projections[0].values == ("`k`", "`v`")

@@ -82,7 +82,7 @@ def test_a_type_that_no_column_can_have_is_refused() -> None:
 
 def test_the_step_is_one_native_projection() -> None:
     found = node_plan(SOURCE, double="v * 2", k="k")
-    step = found.operator.step(StepContext("p", 1, found.inputs, found.schema, found.mode, found.derived))
+    step = found.operator.step(StepContext("p", 1, found.inputs, found.mode, found.derived))
     assert isinstance(step, Native)
     assert step.projections[0].values == ("v * 2", "k")
     assert step.projections[0].where is None

@@ -23,7 +23,7 @@ def node_plan(source: Any, **parameters: Any) -> NodePlan:
 
 
 def step_of(found: NodePlan) -> Native:
-    step = found.operator.step(StepContext("out", 1, found.inputs, found.schema, found.mode, found.derived))
+    step = found.operator.step(StepContext("out", 1, found.inputs, found.mode, found.derived))
     assert isinstance(step, Native)
     return step
 
@@ -91,7 +91,7 @@ def test_a_sink_whose_key_several_rows_share_is_materialised(source: Any, keys: 
     found = node_plan(source, mode="upsert", keys=keys)
     assert (str(found.mode), found.needs[0].update_kind) == ("[I,UA,D]", UpdateKind.BEFORE_AND_AFTER)
     assert found.strategy.name == "upsert, materialised"
-    step = found.operator.step(StepContext("out", 1, found.inputs, found.schema, found.mode, found.derived))
+    step = found.operator.step(StepContext("out", 1, found.inputs, found.mode, found.derived))
     assert isinstance(step, Keyed)
     assert step.inputs[0].keys == (f"`{keys[0]}`",)
 

@@ -34,7 +34,7 @@ def test_kinds_are_those_of_all_inputs_and_there_is_no_key() -> None:
 def test_it_takes_any_number_of_inputs_with_one_projection_each() -> None:
     arrows = "a -> all\nb -> all\nc -> all"
     found = plan_of(arrows, a=PLAIN, b=PLAIN, c=PLAIN, all=UNION).node("all")
-    step = found.operator.step(StepContext("all", 3, found.inputs, found.schema, found.mode, found.derived))
+    step = found.operator.step(StepContext("all", 3, found.inputs, found.mode, found.derived))
     assert isinstance(step, Native)
     assert [projection.values for projection in step.projections] == [("`k`", "`rt`")] * 3
 

@@ -323,7 +323,7 @@ def test_integers_of_different_width_are_compared_as_the_wider() -> None:
     inputs = tuple(InputPlan(name, given, APPEND) for name, given in (("l", LEFT), ("r", RIGHT)))
     operator = join(left="x", right="y")
     derived = operator.derive("j", (LEFT, RIGHT), NoAnalyzer())
-    step = operator.step(StepContext("j", 0, inputs, derived.schema, APPEND, derived))
+    step = operator.step(StepContext("j", 0, inputs, APPEND, derived))
     assert isinstance(step, Keyed)
     assert [given.keys for given in step.inputs] == [("CAST(`x` AS BIGINT)",), ("CAST(`y` AS BIGINT)",)]
     assert step.inputs[1].values == ("unix_millis(CAST(`T` AS TIMESTAMP))", "`k`", "`y`", "`T`")

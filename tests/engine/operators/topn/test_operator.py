@@ -60,7 +60,7 @@ def stepped(operator: TopN, given: Derived, update: UpdateKind) -> tuple[Keyed, 
     inputs = (InputPlan("source", given, mode),)
     derived = derive(operator, given)
     output = ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER)
-    step = operator.step(StepContext("best", 1, inputs, derived.schema, output, derived))
+    step = operator.step(StepContext("best", 1, inputs, output, derived))
     assert isinstance(step, Keyed)
     return step, operator.strategy(inputs, output).name
 
