@@ -33,6 +33,17 @@ class Relation(Protocol):
 
 
 @dataclass(frozen=True)
+class Unary:
+    """The base of relations made of one other; by default it has the same columns."""
+
+    input: Relation
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
 class Table:
     """A table that a query can name: a source node and its columns. proctime: columns that represent the arrival order.
 
@@ -71,10 +82,9 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Select:
+class Select(Unary):
     """Computed columns."""
 
-    input: Relation
     items: tuple[Named, ...]
 
     @property
@@ -83,28 +93,16 @@ class Select:
 
 
 @dataclass(frozen=True)
-class SameColumns:
-    """The base of relations with the columns of their input."""
-
-    input: Relation
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
-
-
-@dataclass(frozen=True)
-class Filter(SameColumns):
+class Filter(Unary):
     """The rows that meet a condition."""
 
     condition: Expr
 
 
 @dataclass(frozen=True)
-class Windowed:
+class Windowed(Unary):
     """A window table function: each row with the bounds of its windows. is_group_window: it is written in GROUP BY."""
 
-    input: Relation
     windowing: Windowing
     time: str
     at: Expr
@@ -124,10 +122,9 @@ class Windowed:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Unary):
     """Groups, then the results of calls: `Anonymous` functions, optionally within a `Filter` (WHERE)."""
 
-    input: Relation
     groups: tuple[Named, ...]
     calls: tuple[Named, ...]
     at: Expr
@@ -147,10 +144,9 @@ class SortKey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Ranking:
+class _Ranking(Unary):
     """is_narrow: a projection to what its query reads is directly below, without keys that the query does not read."""
 
-    input: Relation
     function: str
     partition: tuple[str, ...]
     order: tuple[SortKey, ...]
@@ -186,10 +182,9 @@ class Rank(_Ranking):
 
 
 @dataclass(frozen=True)
-class Over:
+class Over(Unary):
     """Aggregates OVER rows: all calls share one partition, order and frame. is_narrow: as of a ranking."""
 
-    input: Relation
     calls: tuple[Named, ...]
     partition: tuple[str, ...]
     order: tuple[SortKey, ...]
@@ -237,10 +232,9 @@ class Union:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class Repeated(Unary):
     """Each row repeated as often as the column `times` says; the output does not have this column."""
 
-    input: Relation
     times: str
     at: Expr
 
@@ -250,7 +244,7 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Sorted(SameColumns):
+class Sorted(Unary):
     """All rows in an order, without LIMIT. is_fixed: inside a view, whose readers cannot drop the order."""
 
     order: tuple[SortKey, ...]
@@ -259,10 +253,9 @@ class Sorted(SameColumns):
 
 
 @dataclass(frozen=True)
-class Unnested:
+class Unnested(Unary):
     """Each row once per element of a collection. keeps_empty: pad rows without elements. names: the element columns."""
 
-    input: Relation
     collection: Expr
     names: tuple[str, ...]
     position: str | None
@@ -276,10 +269,9 @@ class Unnested:
 
 
 @dataclass(frozen=True)
-class Computed:
+class Computed(Unary):
     """Each row with the results of Python functions."""
 
-    input: Relation
     calls: tuple[Named, ...]
     at: Expr
 
@@ -289,13 +281,12 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Matched:
+class Matched(Unary):
     """One row per match of a pattern. measures: values of the match. definitions: the condition of each variable.
 
     In both, the table of a column is the pattern variable whose rows it refers to; without a table, all rows.
     """
 
-    input: Relation
     partition: tuple[str, ...]
     order: tuple[SortKey, ...]
     measures: tuple[Named, ...]

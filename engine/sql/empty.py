@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sql.algebra import Aggregate, Join, SameColumns
+from engine.sql.algebra import Aggregate, Join, Unary
 
 
 @dataclass(frozen=True)
-class Empty(SameColumns):
+class Empty(Unary):
     """No rows, with the columns of a relation."""
 
 
