@@ -205,8 +205,7 @@ def _without_kinds(
 
 
 def _rows(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
-    columns = [{"name": column.name, "type": column.type} for column in ddl.columns]
-    return {"columns": columns, "rows": rows}
+    return {"columns": ddl.column_parameters, "rows": rows}
 
 
 def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tuple[str, dict[str, Any]]:

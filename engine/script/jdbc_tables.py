@@ -49,7 +49,7 @@ def _served(ddl: TableDdl, place: re.Match[str], options: dict[str, str]) -> dic
     if place[2]:
         found["port"] = int(place[2])
     found |= {"user": options.pop("username", ""), "password": options.pop("password", "")}
-    return found | {"columns": [{"name": column.name, "type": column.type} for column in ddl.columns]}
+    return found | {"columns": ddl.column_parameters}
 
 
 def _table(operator: str, name: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     parameters: dict[str, Any] = {
         **{field: options.pop(option) for option, field in _NAMES.items() if option in options},
         "servers": options.pop("properties.bootstrap.servers", ""),
-        "columns": [{"name": column.name, "type": column.type} for column in ddl.columns],
+        "columns": ddl.column_parameters,
         "metadata": _metadata(ddl),
     }
     if (text := options.pop(DISCOVERY, None)) is not None:

@@ -35,7 +35,7 @@ def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         message = f"{ddl.metadata[0].name}: the metadata of {CONNECTOR} is not supported. Leave the column out."
         raise ddl.rejected(message)
     parameters: dict[str, Any] = {field: options.pop(option) for option, field in _TEXTS.items() if option in options}
-    parameters["columns"] = [{"name": column.name, "type": column.type} for column in ddl.columns]
+    parameters["columns"] = ddl.column_parameters
     if (port := options.pop("port", None)) is not None:
         if not port.isdecimal():
             message = f"the option 'port' is a number, not {port!r}."

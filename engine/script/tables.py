@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
 from engine.model.row_types import has_row
-from engine.model.schema import type_from
+from engine.model.schema import Column, type_from
 from engine.script.statements import Cursor, Statement, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.intervals import interval_ms
@@ -21,16 +21,8 @@ _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONS
 
 
 @dataclass(frozen=True)
-class PhysicalColumn:
-    """A column that is read or written. type: in Spark's spelling."""
-
-    name: str
-    type: str
-
-
-@dataclass(frozen=True)
 class Metadata:
-    """A metadata column of a connector. key: its name in the connector."""
+    """A metadata column of a connector. type: in Spark's spelling. key: its name in the connector."""
 
     name: str
     type: str
@@ -55,10 +47,10 @@ class Watermark:
 
 @dataclass(frozen=True)
 class TableDdl:
-    """A table as a script declares it."""
+    """A table as a script declares it. columns: the physical ones, which are read or written."""
 
     name: str
-    columns: tuple[PhysicalColumn, ...]
+    columns: tuple[Column, ...]
     computed: tuple[Computed, ...]
     watermark: Watermark | None
     primary_key: tuple[str, ...]
@@ -66,6 +58,11 @@ class TableDdl:
     statement: Statement
     warnings: tuple[str, ...] = ()
     metadata: tuple[Metadata, ...] = ()
+
+    @property
+    def column_parameters(self) -> list[dict[str, str]]:
+        """The columns as a source's parameter."""
+        return [{"name": column.name, "type": column.type} for column in self.columns]
 
     @property
     def connector(self) -> str:
@@ -103,7 +100,7 @@ class TableDdl:
 
 @dataclass
 class _Draft:
-    columns: list[PhysicalColumn]
+    columns: list[Column]
     computed: list[Computed]
     keys: list[str]
     warnings: list[str]
@@ -187,7 +184,7 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
             cursor.skip("VIRTUAL")
             draft.metadata.append(Metadata(name, _known_type(type_, cursor, name), key))
         else:
-            draft.columns.append(PhysicalColumn(name, _known_type(type_, cursor, name)))
+            draft.columns.append(Column(name, _known_type(type_, cursor, name)))
         while not cursor.is_done:
             if cursor.skip("PRIMARY", "KEY"):
                 draft.keys.append(name)
