@@ -219,30 +219,22 @@ class RunIsRunning(StoreError):
 class QueryError(StoreError):
     """A person's own SQL gave no result. line: the line of the error in the text, from 1; 0 if unknown."""
 
-    line: int = 0
+    def __init__(self, reason: str, line: int = 0) -> None:
+        self.reason = reason
+        self.line = line
+        super().__init__(reason)
 
 
 class QueryRefused(QueryError):
     """The query is not allowed; nothing was run."""
 
-    def __init__(self, reason: str, line: int = 0) -> None:
-        self.reason = reason
-        self.line = line
-        super().__init__(reason)
-
 
 class QueryFailed(QueryError):
     """DuckDB could not answer the query."""
-
-    def __init__(self, reason: str, line: int = 0) -> None:
-        self.reason = reason
-        self.line = line
-        super().__init__(reason)
 
 
 class QueryStopped(QueryError):
     """The query reached the limit on time, on memory or on the size of its result."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
         super().__init__(f"the query was stopped: {reason}. Filter earlier, or join and group less.")

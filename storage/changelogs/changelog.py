@@ -18,6 +18,7 @@ from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_of, to_record
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
@@ -26,15 +27,14 @@ ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
 
 
-class Changelogs:
+class Changelogs(OfAllRuns):
     """The changelogs of all runs. An edge is a run, a node and a port.
 
     Every method raises UnknownRun and UnknownEdge, and UnknownColumn for an unknown column in a filter.
     """
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._as_of = TablesAsOf(database, lifetimes)
         self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
 
@@ -118,8 +118,7 @@ class Changelogs:
         """The first event after `seq` with a record on the edge (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), from_seq=seq + 1))
-        row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
-        return int(row[0]) if row else None
+        return self._database.integer(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
 
     def previous_seq(
         self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
@@ -127,8 +126,7 @@ class Changelogs:
         """The last event before `seq` with a record on the edge (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), to_seq=seq - 1))
-        row = self._database.row(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)
-        return int(row[0]) if row and row[0] is not None else None
+        return self._database.integer(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)
 
     def export(
         self,
@@ -209,5 +207,4 @@ class Changelogs:
 
     def _count_anew(self, edge: Edge, wanted: Filter) -> int:
         where, values = conditions(edge, wanted)
-        row = self._database.row(f"SELECT count(*) FROM {records_of(edge)} c WHERE {where}", values)
-        return int(row[0]) if row else 0
+        return self._database.count(f"FROM {records_of(edge)} c WHERE {where}", values)

@@ -18,6 +18,7 @@ from storage.database.connection import Database
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier
 from storage.errors import UnknownColumn
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import Edge, Values
 
@@ -58,12 +59,11 @@ class Delivery:
         return not self.lost and not self.wrong and not self.ghosts
 
 
-class Disorders:
+class Disorders(OfAllRuns):
     """Deliveries of the changelogs of all runs. Raises UnknownRun, UnknownEdge, UnknownColumn."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._samples: MemoryCache[pa.Table] = MemoryCache(4)
 
     def deliver(

@@ -16,6 +16,7 @@ from storage.database.connection import Database
 from storage.database.edge_records import records_at, records_of
 from storage.database.run_tables import KEY_TIMES, RunTables
 from storage.database.sql import identifier
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, Record, Values
@@ -91,12 +92,11 @@ class Cancelled:
     examples: tuple[tuple[Record, Record], ...]
 
 
-class Flows:
+class Flows(OfAllRuns):
     """The flows of all runs. Every method raises UnknownRun, those of one edge UnknownEdge."""
 
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._cache = cache
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:

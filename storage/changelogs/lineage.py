@@ -16,6 +16,7 @@ from engine.model.position import TIMER
 from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_at, records_of, time_of, to_record
 from storage.database.sql import identifier
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes
@@ -41,12 +42,11 @@ class Ancestor:
     is_known: bool = True
 
 
-class Lineages:
+class Lineages(OfAllRuns):
     """The lineage of the records of all runs. Raises UnknownRun and UnknownEdge."""
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._lifetimes = lifetimes
 
     def of(

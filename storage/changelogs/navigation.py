@@ -10,10 +10,9 @@ from typing import Final
 
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
-from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.run_tables import FIRES, LATE
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge, Filter, Record
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
@@ -39,12 +38,8 @@ class Around:
     fires: frozenset[tuple[str, int]]
 
 
-class Navigation:
+class Navigation(OfAllRuns):
     """Navigation in all runs. Every method raises UnknownRun."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def next_retraction(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` that caused a retraction on any edge."""
@@ -53,8 +48,9 @@ class Navigation:
             if any(edge.counts.get(kind) for kind in _TAKING):
                 where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=first_seq))
                 # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first row.
-                row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
-                first_seq = int(row[0]) if row else first_seq
+                sql = f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1"
+                if (found := self._database.integer(sql, values)) is not None:
+                    first_seq = found
         return first_seq
 
     def next_fire(self, run_id: int, seq: int) -> int | None:
@@ -92,8 +88,7 @@ class Navigation:
         run = self._runs.stored(run_id)
         if not run.is_begun:
             return None
-        row = self._database.row(f"SELECT min(seq) FROM {run.tables.named(table)} WHERE seq > ?", [seq])
-        return int(row[0]) if row and row[0] is not None else None
+        return self._database.integer(f"SELECT min(seq) FROM {run.tables.named(table)} WHERE seq > ?", [seq])
 
     def _lane(self, edge: Edge, first: int, seq: int, last: int, most: int) -> Lane:
         """The records before, of and after the event, each part bounded, so that a flood does not hide the others."""

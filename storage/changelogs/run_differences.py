@@ -17,6 +17,7 @@ from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.sql import identifier
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
@@ -114,12 +115,11 @@ class RecordPair:
         return (self.left.kind, repr(self.left.values)) == (self.right.kind, repr(self.right.values))
 
 
-class RunDifferences:
+class RunDifferences(OfAllRuns):
     """Differences of any two runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._cache = cache
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
@@ -184,11 +184,10 @@ class RunDifferences:
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in ("seq", "step", "kind"))
         for one, other in zip(left.columns, right.columns, strict=False):
             same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
-        row = self._database.row(
+        return self._database.integer(
             f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop)} a "
             f"FULL JOIN {_rows(right, start, stop)} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
         )
-        return int(row[0]) if row and row[0] is not None else None
 
     def hashes(self, edge: Edge) -> list[str]:
         """A hash of each block of an edge's changelog."""

@@ -8,6 +8,7 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import Edge, Values
 from storage.recording.lifetimes import FOREVER, Lifetimes
@@ -41,12 +42,11 @@ class TableComparison:
         return self.different == 0
 
 
-class TableDifferences:
+class TableDifferences(OfAllRuns):
     """The differences between tables of two runs."""
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._lifetimes = lifetimes
 
     def between(

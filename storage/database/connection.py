@@ -134,6 +134,15 @@ class Database:
         with self._reading() as cursor:
             return cursor.execute(sql, parameters).fetchone()
 
+    def integer(self, sql: str, parameters: Parameters = None) -> int | None:
+        """The integer that a query returns; None for NULL, and without a row."""
+        row = self.row(sql, parameters)
+        return None if row is None or row[0] is None else int(row[0])
+
+    def count(self, rows: str, parameters: Parameters = None) -> int:
+        """The number of rows of a query, given from its FROM on."""
+        return self.integer(f"SELECT count(*) {rows}", parameters) or 0
+
     def arrow(
         self, sql: str, parameters: Mapping[str, object] | None = None, *, tables: Mapping[str, pa.Table] | None = None
     ) -> pa.Table:

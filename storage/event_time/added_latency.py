@@ -14,6 +14,7 @@ from storage.database.connection import Database
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.event_time.watermarks import lines_of, moves_of
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 
@@ -36,12 +37,11 @@ class AddedLatency:
     at_end: int
 
 
-class AddedLatencies:
+class AddedLatencies(OfAllRuns):
     """Answers for all runs. Raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, timelines: Timelines) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._timelines = timelines
 
     def compared(self, run_id: int, operator: LateOperator, delay_ms: int) -> AddedLatency:

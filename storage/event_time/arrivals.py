@@ -11,6 +11,7 @@ from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, values_of_events
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Paged, Values
@@ -80,12 +81,11 @@ class OperatorTimes:
     max_lateness_ms: int | None
 
 
-class Arrivals:
+class Arrivals(OfAllRuns):
     """The events of all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._cache = cache
 
     def page(
@@ -111,7 +111,7 @@ class Arrivals:
             if value is not None:
                 where += f" AND {name} = ${name}"
                 values[name] = value
-        counted = self._database.row(f"SELECT count(*) FROM {events} WHERE {where}", values)
+        total = self._database.count(f"FROM {events} WHERE {where}", values)
         rows = self._database.rows(_PAGE.format(events=events, where=where, limit=limit, offset=offset), values)
         seqs: dict[str, list[int]] = defaultdict(list)
         for row in rows:
@@ -124,7 +124,7 @@ class Arrivals:
             content = contents.get(row[1], {}).get(row[0])
             columns = edges[row[1]].names if content is not None else ()
             records.append(Arrival(*(*row, columns, content or ())))
-        return Paged(tuple(records), int(counted[0]) if counted else 0, offset)
+        return Paged(tuple(records), total, offset)
 
     def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
         """Every source with events in the range, in the order of the graph."""
@@ -165,7 +165,7 @@ class Arrivals:
         """The ordinal of an event's record in its source, from 1, and its values in one line."""
         edge = run.edge(source)
         table = records_of(edge)
-        row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
+        ordinal = self._database.integer(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
         content = values_of_events(self._database, edge, [seq]).get(seq, ())
         line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
-        return (int(row[0]) if row else 0), line
+        return ordinal or 0, line

@@ -20,6 +20,7 @@ from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.watermarks import RunWatermarks
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
@@ -84,12 +85,11 @@ class FutureRecord:
     until_seq: int | None
 
 
-class FutureRecords:
+class FutureRecords(OfAllRuns):
     """Records from the future in all runs."""
 
     def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, cache: RunCache) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._arrivals = arrivals
         self._cache = cache
 
@@ -154,16 +154,15 @@ class FutureRecords:
         before_ms: int,
     ) -> FutureRecord:
         at: dict[str, object] = {"source": edge.node, "seq": seq, "time": time_ms}
-        until = self._database.row(_NEXT.format(**names), at)
+        end = self._database.integer(_NEXT.format(**names), at)
         reign = {**bounds, **at, "before": before_ms, "low": seq}
-        end = int(until[0]) if until and until[0] is not None else None
         if end is not None:
             reign["high"] = end
-        row = self._database.row(_LATE_BECAUSE.format(**names), reign)
+        late = self._database.integer(_LATE_BECAUSE.format(**names), reign)
         ordinal, content = self._arrivals.place_in_source(run, edge.node, seq)
         if before_ms == _NOTHING:
-            following = self._database.row(_AFTER_FIRST.format(**names), {"source": edge.node, "seq": seq})
-            before_ms = int(following[0]) if following else time_ms
+            following_ms = self._database.integer(_AFTER_FIRST.format(**names), {"source": edge.node, "seq": seq})
+            before_ms = time_ms if following_ms is None else following_ms
         file = str(run.parameters(edge.node).get("path", ""))
         return FutureRecord(
             edge.node,
@@ -173,6 +172,6 @@ class FutureRecords:
             content,
             time_ms,
             time_ms - before_ms,
-            int(row[0]) if row else 0,
+            late or 0,
             end,
         )

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.timeline import MAX_WATERMARK
-from storage.database.connection import Database
 from storage.event_time.model import Timeline
 from storage.event_time.watermarks import RunWatermarks, moves_of
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
 
 _LONGEST_GAP: Final = """
@@ -139,12 +138,8 @@ def _most_behind(stretches: Sequence[_Stretch]) -> int | None:
     return max((each.behind_ms for each in stretches if each.behind_ms is not None), default=None)
 
 
-class IdleSources:
+class IdleSources(OfAllRuns):
     """Sources that sent nothing for unusually long, of all runs."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def find(self, run_id: int, timeline: Timeline) -> tuple[IdleSource, ...]:
         """Every source of a timeline that was idle for unusually long, with its longest gap."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from storage.database.connection import Database, Row
+from storage.database.connection import Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.run_tables import RunTables
 from storage.event_time.model import LateRecord, LateSummary, RejectedRow
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge, Paged, Values
 
 _LATE_COLUMNS: Final = (
@@ -43,12 +43,8 @@ class SortOrder:
         return f"ORDER BY {orders[self.by]} {way} NULLS LAST, rowid"
 
 
-class LateRecords:
+class LateRecords(OfAllRuns):
     """The late records and the rejected rows of all runs. Every method raises UnknownRun."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def page(
         self,
@@ -79,7 +75,7 @@ class LateRecords:
                 parts.append(condition)
                 values[name] = value
         where = " AND ".join(parts) or "true"
-        counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", values)
+        total = self._database.count(f"FROM {table} WHERE {where}", values)
         rows = self._database.rows(
             f"SELECT {_LATE_COLUMNS} FROM {table} WHERE {where} {order.sql(LATE_ORDERS) if order else ''} "
             f"LIMIT {int(limit)} OFFSET {int(offset)}",
@@ -88,7 +84,7 @@ class LateRecords:
         inputs = self._input_edges(run_id, edges)
         contents = self._contents(rows, inputs)
         records = tuple(_late(row, edges, inputs, contents) for row in rows)
-        return Paged(records, int(counted[0]) if counted else 0, offset)
+        return Paged(records, total, offset)
 
     def summary(self, run_id: int) -> tuple[LateSummary, ...]:
         """Per operator and source: the number of late records, and the delay that would keep all of them."""
@@ -104,8 +100,7 @@ class LateRecords:
         """The number of late source events, each counted once even if it was late for several operators or windows."""
         if not self._runs.edges(run_id):
             return 0
-        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}")
-        return int(row[0]) if row else 0
+        return self._database.integer(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}") or 0
 
     def rejected(
         self,
@@ -121,13 +116,13 @@ class LateRecords:
             return Paged((), 0, offset)
         table = RunTables(run_id).rejected
         where = "$node IS NULL OR node = $node"
-        counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
+        total = self._database.count(f"FROM {table} WHERE {where}", {"node": node})
         rows = self._database.rows(
             f"SELECT node, file, line, raw, reason FROM {table} WHERE {where} "
             f"{order.sql(REJECTED_ORDERS) if order else ''} LIMIT {int(limit)} OFFSET {int(offset)}",
             {"node": node},
         )
-        return Paged(tuple(RejectedRow(*row) for row in rows), int(counted[0]) if counted else 0, offset)
+        return Paged(tuple(RejectedRow(*row) for row in rows), total, offset)
 
     def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
         """The edges that feed each (node, input port)."""

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.model.combined_watermark import combined_watermark
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.model.timeline import Timeline as StepFunction
-from storage.database.connection import Database
 from storage.database.tables import BLOCK
 from storage.event_time.model import Timeline
 from storage.event_time.watermarks import Move, RunWatermarks, lines_of
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
 
 if TYPE_CHECKING:
@@ -70,12 +69,8 @@ GROUP BY {by} ORDER BY seq, node, window_end_ms, window_start_ms
 """
 
 
-class Timelines:
+class Timelines(OfAllRuns):
     """Timelines of all runs. Every method raises UnknownRun."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def extent(self, run_id: int) -> tuple[int, int]:
         """The first and the last event of a run; (0, 0) without events."""
@@ -168,9 +163,9 @@ class Timelines:
         fires = run.tables.fires
         bounds: dict[str, object] = {"from": start, "to": end, "node": node}
         where = "seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)"
-        row = self._database.row(f"SELECT count(*) FROM {fires} WHERE {where}", bounds)
+        fired = self._database.count(f"FROM {fires} WHERE {where}", bounds)
         by = "node, seq, window_start_ms, window_end_ms"
-        if row and row[0] > most:
+        if fired > most:
             by = "node, (seq - $from) // $width"
             bounds["width"] = -(-(end - start + 1) // most)
         return self._database.arrow(_FIRES.format(fires=fires, by=by), bounds)

@@ -17,6 +17,7 @@ from storage.database.connection import Database
 from storage.database.edge_records import values_of_events
 from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed, tops_where_idle
 from storage.event_time.watermarks import RunWatermarks
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Values
@@ -84,12 +85,11 @@ class WhatIfRecord:
     values: Values
 
 
-class WhatIf:
+class WhatIf(OfAllRuns):
     """Answers for all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
-        self._database = database
-        self._runs = runs
+        super().__init__(database, runs)
         self._cache = cache
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:

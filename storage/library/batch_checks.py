@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.model.timeline import Idle
-from storage.database.connection import Database
 from storage.database.edge_records import ENGINE_POSITION, records_of, stored_value
 from storage.database.sql import identifier, literal
 from storage.event_time.watermarks import idle_of
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge
 
 
@@ -28,12 +27,8 @@ class RunFiles:
     idle: Idle
 
 
-class BatchChecks:
+class BatchChecks(OfAllRuns):
     """The batch checks of all runs. Every method raises UnknownRun."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def export(self, run_id: int, folder: Path) -> RunFiles:
         """Write a run's output to files in a folder."""

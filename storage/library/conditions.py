@@ -105,12 +105,12 @@ class Conditions:
         return (now_ms - since) / 1000, stood.seq
 
     def _late_share(self, run: StoredRun) -> tuple[float | None, int]:
-        row = self.database.row(
-            "SELECT coalesce(max(last_seq) FILTER (committed_at < "
-            f"{NOW} - to_milliseconds({_MINUTE_MS})), 0) FROM run_epochs WHERE run_id = ?",
+        before_minute = self.database.integer(
+            f"SELECT max(last_seq) FILTER (committed_at < {NOW} - to_milliseconds({_MINUTE_MS})) "
+            "FROM run_epochs WHERE run_id = ?",
             [run.run_id],
         )
-        before = max(int(row[0]) if row else 0, run.entry.kept_from - 1)
+        before = max(before_minute or 0, run.entry.kept_from - 1)
         if before >= run.last_seq:
             return 0.0, 0
         late = self.database.row(f"SELECT count(DISTINCT seq), max(seq) FROM {run.tables.late} WHERE seq > ?", [before])

@@ -15,22 +15,18 @@ from uuid import uuid4
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
 from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.reading.recorded import METADATA, REJECTED, About, about
-from storage.database.connection import Cursor, Database
+from storage.database.connection import Cursor
 from storage.database.edge_records import records_of, stored_value
 from storage.database.sql import identifier, literal
 from storage.errors import NothingToRecord, RecordingFailed, StoreWriteFailed
 from storage.event_time.watermarks import idle_of
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
 
 
-class Recordings:
+class Recordings(OfAllRuns):
     """The recordings of all runs."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def write(self, run_id: int) -> Mapping[str, Path]:
         """Record a run's sources so far, unless these files exist. Returns the files by source.

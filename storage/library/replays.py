@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from engine.contract.frames import SEQ
 from storage.changelogs.filters import conditions
-from storage.database.connection import Database
 from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier
 from storage.event_time.watermarks import RunWatermarks
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge, Filter
 
 if TYPE_CHECKING:
@@ -33,12 +32,8 @@ class KeyRecords:
     last_seq: int
 
 
-class Replays:
+class Replays(OfAllRuns):
     """Answers for all runs. Raises UnknownRun, UnknownEdge, and UnknownColumn for an unknown column in a filter."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def records(self, run_id: int, node: str, port: str, wanted: Filter, limit: int) -> KeyRecords:
         """The first records that pass the filter."""
@@ -52,8 +47,8 @@ class Replays:
     def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
         """The last records of an edge up to an event."""
         edge = self._runs.edge(run_id, node, port)
-        row = self._database.row(f"SELECT max(c.rowid) FROM {records_of(edge)} c WHERE c.seq <= ?", [to_seq])
-        last = int(row[0]) if row and row[0] is not None else -1
+        last = self._database.integer(f"SELECT max(c.rowid) FROM {records_of(edge)} c WHERE c.seq <= ?", [to_seq])
+        last = -1 if last is None else last
         return self._database.arrow(f"{_select(edge)} WHERE c.rowid > {last - int(limit)} AND c.rowid <= {last}")
 
     def marks(self, run_id: int) -> RunWatermarks:

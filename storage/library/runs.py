@@ -131,11 +131,11 @@ class Runs:
 
     def newest_of(self, document: str) -> Run | None:
         """The newest running or finished run of exactly this document; None if there is none."""
-        found = self._database.row(
+        run_id = self._database.integer(
             "SELECT max(run_id) FROM runs WHERE document = ? AND status IN (?, ?)",
             [document, RunStatus.RUNNING.value, RunStatus.FINISHED.value],
         )
-        return None if found is None or found[0] is None else self.get(found[0])
+        return None if run_id is None else self.get(run_id)
 
     def get(self, run_id: int) -> Run:
         """One run. Raises UnknownRun."""

@@ -6,10 +6,9 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database.connection import Database
 from storage.database.run_tables import SCHEMA_PREFIX, as_of_macro
 from storage.database.sql import identifier
-from storage.library.runs import Runs
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge
 
 _TABLES: Final = f"""
@@ -62,12 +61,8 @@ class Example:
     sql: str
 
 
-class Catalog:
+class Catalog(OfAllRuns):
     """The tables of the store and of every run."""
-
-    def __init__(self, database: Database, runs: Runs) -> None:
-        self._database = database
-        self._runs = runs
 
     def tables(self, schema: str = "main") -> tuple[TableDescription, ...]:
         """The tables of a schema: `main`, or that of a run."""

@@ -132,8 +132,7 @@ class Recording:
             loading.transaction.abandon()
 
     def _last_epoch(self) -> int | None:
-        row = self._database.row("SELECT max(epoch) FROM run_epochs WHERE run_id = ?", [self.run_id])
-        return None if row is None or row[0] is None else int(row[0])
+        return self._database.integer("SELECT max(epoch) FROM run_epochs WHERE run_id = ?", [self.run_id])
 
     def _is_committed(self, epoch: int) -> bool:
         sql = "SELECT 1 FROM run_epochs WHERE run_id = ? AND epoch = ?"

@@ -176,13 +176,10 @@ class Retention:
         """The last event whose records are to be removed from an edge, by its own rule; None for nothing to remove."""
         cut, table = 0, edge.tables.named(edge.table)
         # Records before kept_from are the base, which cannot be reduced.
-        if keep.records is not None and edge.total > keep.records * _SLACK:
-            row = self._database.row(f"SELECT count(*) FROM {table} WHERE seq >= ?", [edge.kept_from])
-            if row and row[0] > keep.records * _SLACK:
-                [(seq,)] = self._database.rows(
-                    f"SELECT seq FROM {table} ORDER BY rowid DESC LIMIT 1 OFFSET {keep.records}"
-                )
-                cut = self._end_of_epoch(edge.run_id, int(seq))
+        most = edge.total if keep.records is None else keep.records * _SLACK
+        if edge.total > most and self._database.count(f"FROM {table} WHERE seq >= ?", [edge.kept_from]) > most:
+            [(seq,)] = self._database.rows(f"SELECT seq FROM {table} ORDER BY rowid DESC LIMIT 1 OFFSET {keep.records}")
+            cut = self._end_of_epoch(edge.run_id, int(seq))
         if keep.hours is not None:
             cut = max(cut, self._older_than(edge.run_id, keep.hours, edge.kept_from))
         return cut if cut >= edge.kept_from else None
@@ -190,8 +187,7 @@ class Retention:
     def _end_of_epoch(self, run_id: int, seq: int) -> int:
         """The last event up to this one that ends an epoch; 0 for no such event."""
         sql = "SELECT max(last_seq) FROM run_epochs WHERE run_id = ? AND last_seq <= ?"
-        row = self._database.row(sql, [run_id, seq])
-        return int(row[0]) if row and row[0] is not None else 0
+        return self._database.integer(sql, [run_id, seq]) or 0
 
     def _older_than(self, run_id: int, hours: float, kept_from: int) -> int:
         """The last event that is too old, without the last epoch; 0 until the oldest is _SLACK times the limit old."""
