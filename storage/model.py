@@ -18,25 +18,30 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class PipelineSummary:
-    """A saved pipeline in a list. `version` is the newest; times are UTC. made_by: who saved the first version."""
+    """A saved pipeline in a list. Times are UTC."""
 
     pipeline_id: int
     name: str
     version: int
+    """The newest."""
     created_at: datetime
     saved_at: datetime
+    """The time of the newest version."""
     deleted_at: datetime | None = None
     made_by: str = ""
+    """The user who saved the first version."""
 
 
 @dataclass(frozen=True)
 class SavedPipeline:
-    """One version of a saved pipeline. `document` is its JSON as saved; `name` is the pipeline's current name."""
+    """One version of a saved pipeline."""
 
     pipeline_id: int
     name: str
+    """The pipeline's current name."""
     version: int
     document: str
+    """Its JSON as saved."""
     note: str
     saved_at: datetime
     made_by: str = ""
@@ -258,17 +263,12 @@ class Paged(Generic[Entry]):
 
 
 @dataclass(frozen=True)
-class Page:
-    """A page of a changelog. `total` counts the records that pass the filter.
-
-    `next_after` is the keyset cursor of the following page, or None on the last.
-    """
+class Page(Paged[Record]):
+    """A page of a changelog. `total` counts the records that pass the filter."""
 
     columns: tuple[str, ...]
-    records: tuple[Record, ...]
-    total: int
-    offset: int
     next_after: int | None
+    """The keyset cursor of the following page, or None on the last."""
 
 
 @dataclass(frozen=True)
@@ -292,13 +292,10 @@ class Change:
 
 @dataclass(frozen=True)
 class ChangePage:
-    """A page of changes. `total`, `offset` and `next_after` count records, as in the raw page."""
+    """A page of raw records, and the changes that they are."""
 
-    columns: tuple[str, ...]
+    raw: Page
     changes: tuple[Change, ...]
-    total: int
-    offset: int
-    next_after: int | None
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class Changelogs(OfAllRuns):
         }
         around, passes = self._around(edge, filter, near)
         changes = pair_updates(edge, page.records, around, passes)
-        return ChangePage(page.columns, changes, page.total, page.offset, page.next_after)
+        return ChangePage(page, changes)
 
     def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
         """The number of records that pass the filter. Free without a filter; cached with one."""
@@ -182,7 +182,7 @@ class Changelogs(OfAllRuns):
         )
         records = tuple(to_record(row) for row in rows[:limit])
         next_after = records[-1].row if len(rows) > limit and records else None
-        return Page(edge.names, records, self._count(edge, wanted), offset, next_after)
+        return Page(records, self._count(edge, wanted), offset, edge.names, next_after)
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
         """These rows as records, and the rows that pass the filter."""

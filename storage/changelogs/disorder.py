@@ -40,18 +40,24 @@ class WrongRow:
 
 @dataclass(frozen=True)
 class Delivery:
-    """The result per key. sampled: one in this many keys was delivered. swapped: records that overtook another."""
+    """The result of a delivery, by key."""
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
     records: int
     sampled: int
+    """One in this many keys was delivered."""
     swapped: int
+    """The number of records that overtook another."""
     keys: int
     lost: int
+    """The number of keys whose row is missing."""
     wrong: int
+    """The number of keys with another row than the expected one."""
     ghosts: int
+    """The number of keys whose row should have been deleted."""
     rows: tuple[WrongRow, ...]
+    """The first keys that are lost, wrong or ghosts."""
 
     @property
     def is_right(self) -> bool:

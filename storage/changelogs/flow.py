@@ -29,11 +29,13 @@ _KEPT: Final = 50
 
 @dataclass(frozen=True)
 class Wire:
-    """The records that one node sends to another, by kind. target is empty for output that leaves the pipeline."""
+    """The records that one node sends to another, by kind."""
 
     source: str
     target: str
+    """Empty for output that leaves the pipeline."""
     port: str
+    """The input port of the target, or the output port of output that leaves the pipeline."""
     counts: Mapping[RowKind, int]
 
 
@@ -54,20 +56,23 @@ class Amplification:
 
 @dataclass(frozen=True)
 class RetractedKey:
-    """A key of an edge, with its number of records and of retractions among them."""
+    """A key of an edge, with its number of records."""
 
     key: Values
     records: int
     taken_back: int
+    """The number of retractions among the records."""
 
 
 @dataclass(frozen=True)
 class SlowKey:
-    """A key with the operator's time for it and its records, over the epochs in which it was among the slowest."""
+    """A key that was among the slowest of an operator in at least one epoch."""
 
     key: Values
     ms: float
+    """The operator's time for it, over those epochs."""
     records: int
+    """Its records, over those epochs."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +86,15 @@ class RetractedSecond:
 
 @dataclass(frozen=True)
 class Cancelled:
-    """Neighbours on an edge that cancel each other: -U and +U of equal rows, and +I and -D of equal rows.
-
-    updates, inserts: the number of such pairs. examples: the first of them.
-    """
+    """Neighbours on an edge that cancel each other."""
 
     edge: Edge
     updates: int
+    """The number of pairs of -U and +U of equal rows."""
     inserts: int
+    """The number of pairs of +I and -D of equal rows."""
     examples: tuple[tuple[Record, Record], ...]
+    """The first pairs of both."""
 
 
 class Flows(OfAllRuns):

@@ -85,19 +85,22 @@ class LatePair:
     window_end_ms: int | None
     event_time_ms: int | None
     left_ms: int | None
+    """By how much it is late in the left run."""
     right_ms: int | None
+    """By how much it is late in the right run."""
     in_left: bool
     in_right: bool
 
 
 @dataclass(frozen=True)
 class LateDifferences:
-    """Late records in one run only, counted, and the first of them."""
+    """The numbers of records that are late in one run only, and in both."""
 
     only_left: int
     only_right: int
     both: int
     rows: tuple[LatePair, ...]
+    """The first of those that are late in one run only."""
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,20 @@ class DifferentRow:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """Two tables side by side. equal: the number of rows in both. rows: the first of those that differ."""
+    """Two tables side by side."""
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
+    """The upsert key that both have, else empty."""
     left: int
+    """The number of rows of the left table."""
     right: int
+    """The number of rows of the right table."""
     equal: int
+    """The number of rows in both."""
     different: int
     rows: tuple[DifferentRow, ...]
+    """The first of those that differ."""
 
     @property
     def is_same(self) -> bool:

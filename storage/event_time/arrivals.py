@@ -34,15 +34,18 @@ _FIRES: Final = "SELECT node, count(*) FROM {fires} WHERE seq BETWEEN $from AND 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A source event: its arrival (seq), its event time, its source's watermark after it, and its record's values."""
+    """A source event, with its record's values."""
 
     seq: int
     source: str
     event_time_ms: int | None
     watermark_ms: int | None
+    """The watermark of its source after it."""
     is_end: bool
     max_event_time_ms: int | None
+    """The largest event time of its source so far."""
     state: str | None
+    """"in time", "out of order" or "late"; None without an event time."""
     columns: tuple[str, ...] = ()
     values: Values = ()
 

@@ -31,24 +31,25 @@ _KEYWORDS: Final = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_cat
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """A column with its type and its meaning."""
+    """A column of a table."""
 
     name: str
     type: str
     comment: str
+    """What it means; empty for a column without a description."""
 
 
 @dataclass(frozen=True)
 class TableDescription:
-    """A table: its name inside its schema, its description, its number of rows, its columns.
-
-    quoted: the name in SQL, quoted if necessary.
-    """
+    """A table or a view, with its columns."""
 
     schema: str
     name: str
+    """The name inside its schema."""
     quoted: str
+    """The name in SQL, quoted if necessary."""
     comment: str
+    """What it holds, in a sentence; empty for a table without a description."""
     rows: int
     columns: tuple[ColumnDescription, ...]
 

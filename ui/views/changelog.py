@@ -50,7 +50,7 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
     key, offset = _page_of(edge, wanted, event)
     if folds:
         folded = changelog.changes(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
-        total, table = folded.total, folded_table(edge, folded.changes, event)
+        total, table = folded.raw.total, folded_table(edge, folded.changes, event)
     else:
         page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = page.total, raw_table(edge, page.records, event)

@@ -48,7 +48,7 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     offset = int(st.session_state.get(offset_key, 0))
     if folds:
         folded = changelog.changes(edge.run_id, node_id, edge.port, offset=offset, limit=_RECORDS)
-        total, table = folded.total, folded_table(edge, folded.changes, state.event)
+        total, table = folded.raw.total, folded_table(edge, folded.changes, state.event)
     else:
         page = changelog.page(edge.run_id, node_id, edge.port, offset=offset, limit=_RECORDS)
         total, table = page.total, raw_table(edge, page.records, state.event)
