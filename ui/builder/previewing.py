@@ -11,8 +11,6 @@ from threading import Lock
 from typing import Final
 from weakref import WeakKeyDictionary
 
-import streamlit as st
-
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.local.preview import Preview, first_records
@@ -27,6 +25,7 @@ from ui.builder.editing import ancestors
 from ui.builder.server_consent import first_not_asked
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
+from ui.shell.kept import kept
 
 _KEPT: Final = 64
 # Several at once, so that a preview that waits for a server does not delay those of other users of the process.
@@ -95,14 +94,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
         with looking_at(there), scratch("web") as web, fetching(web, BEGINNING):
             return first_records(plan, node_id, gate().spark, workspace.folder())
 
-    return previews().ask(key, ask, _asker())
-
-
-def _asker() -> Asker:
-    asker = st.session_state.to_dict().get(_KEY)
-    if not isinstance(asker, Asker):
-        asker = st.session_state[_KEY] = Asker()
-    return asker
+    return previews().ask(key, ask, kept(_KEY, Asker))
 
 
 def _stamps(plan: Plan) -> str:

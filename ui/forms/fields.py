@@ -30,6 +30,12 @@ _LIVE: Final = "300ms"
 _FEW: Final = 4
 # Not None: for Streamlit, None means that no choice was made yet.
 _NOTHING: Final = ""
+_HINTS: Final = {
+    FieldKind.DURATION: "10 s",
+    FieldKind.EXPRESSION: "a Spark SQL expression",
+    FieldKind.WORDS: "one, two, three",
+    FieldKind.TYPES: "amount DECIMAL(10,2), `seen at` TIMESTAMP(3)",
+}
 
 
 def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
@@ -100,16 +106,7 @@ def _empty(field: Field) -> object:
 
 
 def _placeholder(field: Field) -> str | None:
-    match field.kind:
-        case FieldKind.DURATION:
-            return "10 s"
-        case FieldKind.EXPRESSION:
-            return "a Spark SQL expression"
-        case FieldKind.WORDS:
-            return "one, two, three"
-        case FieldKind.TYPES:
-            return "amount DECIMAL(10,2), `seen at` TIMESTAMP(3)"
-    return "automatic" if field.is_optional and field.default is None else None
+    return _HINTS.get(field.kind, "automatic" if field.is_optional and field.default is None else None)
 
 
 def _duration_text(value: Any) -> str:

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import streamlit as st
 
+from ui.shell.kept import kept
+
 _KEY: Final = "pending-fields"
 
 
@@ -54,10 +56,7 @@ class Pending:
 
 def pending() -> Pending:
     """The session's fields."""
-    fields = st.session_state.to_dict().get(_KEY)
-    if not isinstance(fields, Pending):
-        fields = st.session_state[_KEY] = Pending()
-    return fields
+    return kept(_KEY, Pending)
 
 
 def widget_value(key: str) -> Any:

@@ -20,17 +20,20 @@ Streamlit drops the URL's parameters when the page changes; `sync` writes them b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ui.shell.kept import kept
 
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
     *("seen", "range", "sql", "story", "present"),
 )
+Value = TypeVar("Value", bound=str | int)
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 # A longer query stays in the session only: browsers and mail programs truncate longer URLs.
@@ -44,6 +47,27 @@ class Opened:
 
     values: dict[str, str] = field(default_factory=dict)
     written: list[dict[str, str]] = field(default_factory=list)
+
+
+class _Value(Generic[Value]):
+    """An attribute of the session: the value under its own name, None if the URL has none that can be read."""
+
+    def __init__(self, read: Callable[[str], Value | None]) -> None:
+        self._read = read
+
+    def __set_name__(self, owner: type[SessionState], name: str) -> None:
+        self._name = name
+
+    def __get__(self, session: SessionState, owner: type[SessionState]) -> Value | None:
+        text = session.text(self._name)
+        return None if text is None else self._read(text)
+
+    def __set__(self, session: SessionState, value: Value | None) -> None:
+        session.update(**{self._name: value})
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 class SessionState:
@@ -102,125 +126,53 @@ class SessionState:
             else:
                 held[name] = str(value)
 
-    @property
-    def pipeline(self) -> int | None:
-        """The saved pipeline that is open."""
-        return self._number("pipeline")
-
-    @pipeline.setter
-    def pipeline(self, value: int | None) -> None:
-        self.update(pipeline=value)
-
-    @property
-    def draft(self) -> str | None:
-        """The key of the draft that is being edited."""
-        return self._text("draft")
-
-    @draft.setter
-    def draft(self, value: str | None) -> None:
-        self.update(draft=value)
-
-    @property
-    def run(self) -> int | None:
-        """The run that is open."""
-        return self._number("run")
-
-    @run.setter
-    def run(self, value: int | None) -> None:
-        self.update(run=value)
-
-    @property
-    def versus(self) -> int | None:
-        """The run that the open one is compared with."""
-        return self._number("versus")
-
-    @versus.setter
-    def versus(self, value: int | None) -> None:
-        self.update(versus=value)
-
-    @property
-    def edge(self) -> str | None:
-        """The edge whose changelog is shown: a node, or node.port."""
-        return self._text("edge")
-
-    @edge.setter
-    def edge(self, value: str | None) -> None:
-        self.update(edge=value)
-
-    @property
-    def selection(self) -> str | None:
-        """What is selected in the builder: a node's id, or an edge as `from>to:port`."""
-        return self._text("selection")
-
-    @selection.setter
-    def selection(self, value: str | None) -> None:
-        self.update(selection=value)
-
-    @property
-    def event(self) -> int | None:
-        """The event (seq) at which everything is shown."""
-        return self._number("event")
-
-    @event.setter
-    def event(self, value: int | None) -> None:
-        self.update(event=value)
-
-    @property
-    def node(self) -> str | None:
-        """The operator whose state is shown; None: the one that the event touched."""
-        return self._text("node")
-
-    @property
-    def key(self) -> str | None:
-        """The key whose state is shown, as JSON; None: those that the event touched."""
-        return self._text("key")
-
-    @property
-    def seen(self) -> str | None:
-        """The operator whose event time is shown; None: the whole pipeline."""
-        return self._text("seen")
+    pipeline = _Value(_number)
+    """The saved pipeline that is open."""
+    draft = _Value(str)
+    """The key of the draft that is being edited."""
+    run = _Value(_number)
+    """The run that is open."""
+    versus = _Value(_number)
+    """The run that the open one is compared with."""
+    edge = _Value(str)
+    """The edge whose changelog is shown: a node, or node.port."""
+    selection = _Value(str)
+    """What is selected in the builder: a node's id, or an edge as `from>to:port`."""
+    event = _Value(_number)
+    """The event (seq) at which everything is shown."""
+    node = _Value(str)
+    """The operator whose state is shown; None: the one that the event touched."""
+    key = _Value(str)
+    """The key whose state is shown, as JSON; None: those that the event touched."""
+    seen = _Value(str)
+    """The operator whose event time is shown; None: the whole pipeline."""
 
     @property
     def range(self) -> tuple[int, int] | None:
         """The first and the last event that a chart shows; None: all."""
-        low, _, high = (self._text("range") or "").partition("-")
+        low, _, high = (self.text("range") or "").partition("-")
         return (int(low), int(high)) if low.isdecimal() and high.isdecimal() else None
 
-    @property
-    def sql(self) -> str | None:
-        """The query on the page SQL."""
-        return self._text("sql")
-
-    @property
-    def story(self) -> str | None:
-        """The open story with its step, from 1: `01-word-frequency.3`."""
-        return self._text("story")
-
-    @story.setter
-    def story(self, value: str | None) -> None:
-        self.update(story=value)
+    sql = _Value(str)
+    """The query on the page SQL."""
+    story = _Value(str)
+    """The open story with its step, from 1: `01-word-frequency.3`."""
 
     @property
     def present(self) -> bool:
         """Whether the page is presented: large, and without the bars around it."""
-        return self._text("present") == "on"
+        return self.text("present") == "on"
 
     @present.setter
     def present(self, value: bool) -> None:
         self.update(present="on" if value else None)
 
-    def _text(self, name: str) -> str | None:
+    def text(self, name: str) -> str | None:
+        """The value of a name, as it is in the URL; None if it is not set."""
         return self._open().values.get(name)
 
-    def _number(self, name: str) -> int | None:
-        text = self._text(name)
-        return int(text) if text is not None and text.isdecimal() else None
-
     def _open(self) -> Opened:
-        opened = st.session_state.to_dict().get(KEY)
-        if not isinstance(opened, Opened):
-            opened = st.session_state[KEY] = Opened()
-        return opened
+        return kept(KEY, Opened)
 
 
 def _went_back() -> bool:

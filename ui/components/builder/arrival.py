@@ -33,8 +33,6 @@ def arrival_editor(drafting: Drafting) -> None:
         return
     arrival = pipeline.arrival
     key = f"arrival|{drafting.key}|{drafting.generation('arrival')}"
-    modes: list[str] = list(_MODES)
-    ends: list[str] = list(_ENDS)
 
     def bind(name: str, shown: str, read: Callable[[str], object] = str) -> str:
         def take(raw: str) -> None:
@@ -44,13 +42,11 @@ def arrival_editor(drafting: Drafting) -> None:
         pending().draw(f"{key}|{name}", shown, take)
         return f"{key}|{name}"
 
-    st.selectbox(
-        "Records of the sources arrive",
-        modes,
-        modes.index(arrival.mode),
-        format_func=_MODES.__getitem__,
-        key=bind("mode", arrival.mode),
-    )
+    def choose(title: str, name: str, titles: Mapping[str, str], shown: str, help: str | None = None) -> None:
+        known = list(titles)
+        st.selectbox(title, known, known.index(shown), format_func=titles.__getitem__, key=bind(name, shown), help=help)
+
+    choose("Records of the sources arrive", "mode", _MODES, arrival.mode)
     if arrival.mode == "listed":
         order = ", ".join(arrival.order)
         st.text_area(
@@ -62,13 +58,12 @@ def arrival_editor(drafting: Drafting) -> None:
         )
     if arrival.mode == "recorded":
         return
-    st.selectbox(
+    choose(
         "After a source's last record",
-        ends,
-        ends.index(arrival.ends),
-        format_func=_ENDS.__getitem__,
-        key=bind("ends", arrival.ends),
-        help="At once: the source no longer holds back the combined watermark. Otherwise all sources end together, "
+        "ends",
+        _ENDS,
+        arrival.ends,
+        "At once: the source no longer holds back the combined watermark. Otherwise all sources end together, "
         "after the last event of all sources.",
     )
 

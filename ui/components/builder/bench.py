@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-import streamlit as st
-
 from ui.builder.drafting import Drafting
 from ui.runs.overlay import Overlay
+from ui.shell.kept import kept
 
 Size = Literal["closed", "half", "full"]
 RECORDS: Final = "Records"
@@ -55,7 +54,4 @@ class Bench:
 
 def bench() -> Bench:
     """The bench of the session."""
-    current = st.session_state.to_dict().get(_KEY)
-    if not isinstance(current, Bench):
-        current = st.session_state[_KEY] = Bench()
-    return current
+    return kept(_KEY, Bench)

@@ -118,25 +118,20 @@ def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
 
 def node_actions(drafting: Drafting, node: Node) -> None:
     """Draw the actions of a node, within a row."""
-    key = f"{drafting.key}|{node.id}"
-    st.button(
-        "Duplicate",
-        key=f"twin|{key}",
-        icon=":material/content_copy:",
-        type="tertiary",
-        on_click=guarded(_duplicate),
-        args=(drafting, node.id),
-        help="Duplicate",
-    )
-    st.button(
-        "Delete",
-        key=f"del|{key}",
-        icon=":material/delete:",
-        type="tertiary",
-        on_click=guarded(_delete),
-        args=(drafting, node.id),
-        help="If it has one input, its consumers are connected to that input. Undo restores the node.",
-    )
+    rejoined = "If it has one input, its consumers are connected to that input. Undo restores the node."
+    for title, key, icon, act, help_ in (
+        ("Duplicate", "twin", "content_copy", _duplicate, "Duplicate"),
+        ("Delete", "del", "delete", _delete, rejoined),
+    ):
+        st.button(
+            title,
+            key=f"{key}|{drafting.key}|{node.id}",
+            icon=f":material/{icon}:",
+            type="tertiary",
+            on_click=guarded(act),
+            args=(drafting, node.id),
+            help=help_,
+        )
 
 
 def _time(form: FormContext, cls: type[Source]) -> None:

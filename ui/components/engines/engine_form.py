@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ from ui.engines.engine_tests import engine_tests
 from ui.engines.form import NAME_LENGTH, Typed, read, split_address
 from ui.engines.known import keep
 from ui.shell.guard import guarded
+from ui.shell.kept import kept
 
 _KEY: Final = "engine-form"
 _FIELDS: Final = ("name", "address", "workspace", "token", "use_ssl", "forget_token")
@@ -42,10 +43,7 @@ class _Corner:
 
 
 def _corner() -> _Corner:
-    corner = st.session_state.to_dict().get(_KEY)
-    if not isinstance(corner, _Corner):
-        corner = st.session_state[_KEY] = _Corner()
-    return corner
+    return kept(_KEY, _Corner)
 
 
 def is_adding() -> bool:
@@ -118,43 +116,30 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
         st.markdown(f"**{'Change this engine' if before else 'A new engine'}**")
         name, address = st.columns(2, gap="medium")
         workspace, token = st.columns(2, gap="medium")
-        with name, st.container(gap="xxsmall"):
-            st.text_input(
-                "Name",
-                shown.name,
-                key=form.key("name"),
-                max_chars=NAME_LENGTH,
-                placeholder="cluster",
-                autocomplete="off",
-                help="Runs are listed under it.",
-            )
-            _complaint(form, "name")
-        with address, st.container(gap="xxsmall"):
-            st.text_input(
-                "Address",
+        with name:
+            _text(form, "name", shown.name, "cluster", "Runs are listed under it.", max_chars=NAME_LENGTH)
+        with address:
+            _text(
+                form,
+                "address",
                 shown.typed,
-                key=form.key("address"),
-                placeholder="sc://host:port",
-                autocomplete="off",
-                on_change=_split,
-                args=(form,),
-                help="`local[2]`: two cores of this machine, `local[*]`: all of them.  \n"
+                "sc://host:port",
+                "`local[2]`: two cores of this machine, `local[*]`: all of them.  \n"
                 "`spark://host:7077`: a Spark cluster.  \n"
                 "`sc://host:15002`: a Spark Connect server. `sc://host:port/;token=...;use_ssl=true` can be pasted "
                 "as a whole.",
+                on_change=_split,
+                args=(form,),
             )
-            _complaint(form, "address")
-        with workspace, st.container(gap="xxsmall"):
-            st.text_input(
-                "Workspace",
+        with workspace:
+            _text(
+                form,
+                "workspace",
                 shown.workspace,
-                key=form.key("workspace"),
-                placeholder="none: the engine sees the files of this machine",
-                autocomplete="off",
-                help="A folder or URI that all workers of the engine can write, such as `s3a://bucket/studio` or "
+                "none: the engine sees the files of this machine",
+                "A folder or URI that all workers of the engine can write, such as `s3a://bucket/studio` or "
                 "`/mnt/shared/studio`. It is needed where the engine does not see the files of this machine.",
             )
-            _complaint(form, "workspace")
         with token:
             st.text_input(
                 "Token",
@@ -186,6 +171,17 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
             )
 
 
-def _complaint(form: _Form, name: str) -> None:
-    if sentence := form.complaints.get(name):
-        st.markdown(f":small[:red[:material/error: {sentence}]]")
+def _text(form: _Form, name: str, value: str, placeholder: str, help: str, **more: Any) -> None:
+    """Draw a text field with its complaint. more: further arguments of the widget."""
+    with st.container(gap="xxsmall"):
+        st.text_input(
+            name.title(),
+            value,
+            key=form.key(name),
+            placeholder=placeholder,
+            autocomplete="off",
+            help=help,
+            **more,
+        )
+        if sentence := form.complaints.get(name):
+            st.markdown(f":small[:red[:material/error: {sentence}]]")

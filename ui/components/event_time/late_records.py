@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import streamlit as st
@@ -10,7 +12,7 @@ from storage.event_time.late import SortOrder
 from storage.model import Run
 from ui.components.event_time.late_downloads import late_download, rejected_download
 from ui.components.event_time.late_table import late_table, rejected_table
-from ui.components.grid import grid
+from ui.components.grid import Table, grid
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import workspace
@@ -22,36 +24,42 @@ _PAGE: Final = 50
 def late_records(run: Run, *, height: int | None = None) -> None:
     """Draw the late records of a run. A click on one moves the page to its event."""
     key = f"late-{run.run_id}"
-    order, offset = _order(key), int(st.session_state.get(key, 0))
+    order, offset = _order(key), _offset(key)
     page = workspace.store().late.page(run.run_id, order=order, offset=offset, limit=_PAGE)
-    grid(
-        late_table(page.records, state.event, order),
-        key=f"{key}-grid",
-        on_pick=lambda seq: move_to(int(seq)),
-        on_sort=lambda by: _sort(key, by),
-        height=height,
-        label="Late records",
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    table = late_table(page.records, state.event, order)
+    with _sorted(key, table, page.total, "late records", height, on_pick=lambda seq: move_to(int(seq))):
         late_download(run.run_id, page.total)
-        pager(key, offset, _PAGE, page.total, what="late records")
 
 
 def rejected_rows(run: Run, *, height: int | None = None) -> None:
     """Draw the source rows that could not be read."""
     key = f"rejected-{run.run_id}"
-    order, offset = _order(key), int(st.session_state.get(key, 0))
+    order, offset = _order(key), _offset(key)
     page = workspace.store().late.rejected(run.run_id, order=order, offset=offset, limit=_PAGE)
+    with _sorted(key, rejected_table(page.records, order), page.total, "rejected rows", height):
+        rejected_download(run.run_id, page.total)
+
+
+@contextmanager
+def _sorted(
+    key: str, table: Table, total: int, what: str, height: int | None, on_pick: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Draw a page of a table that can be sorted; its download, drawn inside, is beside its pager."""
     grid(
-        rejected_table(page.records, order),
+        table,
         key=f"{key}-grid",
+        on_pick=on_pick,
         on_sort=lambda by: _sort(key, by),
         height=height,
-        label="Rejected rows",
+        label=what.capitalize(),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        rejected_download(run.run_id, page.total)
-        pager(key, offset, _PAGE, page.total, what="rejected rows")
+        yield
+        pager(key, _offset(key), _PAGE, total, what=what)
+
+
+def _offset(key: str) -> int:
+    return int(st.session_state.get(key, 0))
 
 
 def _order(key: str) -> SortOrder | None:

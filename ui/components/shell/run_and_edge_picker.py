@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import streamlit as st
 
@@ -23,6 +24,8 @@ _ENDS: Final = "The end of each source is an event as well."
 _DRAWN: Final = "drawn-status-of-the-run"
 _RUN: Final = "picked-run"
 _EDGE: Final = "picked-edge"
+_Name = TypeVar("_Name", int, str)
+_Shown = TypeVar("_Shown")
 
 
 @guarded
@@ -97,21 +100,7 @@ def _pick_run(known: dict[int, RunTitle], current: int | None) -> None:
         run = known[run_id]
         return f"{run_id} · {run.name} · {_word(run)} · {when(run)}"
 
-    # Each open run has its own widget. Before the browser has drawn a run that was just opened, a click elsewhere sends
-    # the run that it still shows, which would otherwise count as chosen.
-    key = f"{_RUN}-{current}"
-    st.session_state[key] = current
-    st.selectbox(
-        "Run",
-        list(known),
-        index=None if current is None else 0,
-        key=key,
-        format_func=label,
-        on_change=_choose_run,
-        args=(key, state.run),
-        placeholder="No run is open",
-        label_visibility="collapsed",
-    )
+    _pick("Run", known, current, f"{_RUN}-{current}", label, _choose_run, state.run, "No run is open")
 
 
 def _pick_edge(edges: dict[str, Edge]) -> None:
@@ -124,15 +113,33 @@ def _pick_edge(edges: dict[str, Edge]) -> None:
         return
     current = state.edge if state.edge in edges else None
     key = f"{_EDGE}-{state.run}-{current}"
+    _pick("Edge", edges, current, key, label, _choose_edge, (state.run, state.edge), "No edge is chosen")
+
+
+def _pick(
+    title: str,
+    known: Collection[_Name],
+    current: _Name | None,
+    key: str,
+    label: Callable[[_Name], str],
+    choose: Callable[[str, _Shown], None],
+    shown: _Shown,
+    placeholder: str,
+) -> None:
+    """Draw a list to choose from. shown: what is open now, for `choose`.
+
+    Its key has what is open: before the browser has drawn a run that was just opened, a click elsewhere sends the run
+    that it still shows, which would otherwise count as chosen.
+    """
     st.session_state[key] = current
     st.selectbox(
-        "Edge",
-        list(edges),
+        title,
+        list(known),
         index=None if current is None else 0,
         key=key,
         format_func=label,
-        on_change=_choose_edge,
-        args=(key, (state.run, state.edge)),
-        placeholder="No edge is chosen",
+        on_change=choose,
+        args=(key, shown),
+        placeholder=placeholder,
         label_visibility="collapsed",
     )
