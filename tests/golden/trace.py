@@ -122,9 +122,9 @@ class TraceRecorder:
 
 
 def run_pipeline(
-    pipeline: Pipeline, spark: Any, folder: Path, work: Path, *, epochs: int = 1, partitions: int = 1
+    pipeline: Pipeline, spark: Any, folder: Path, work: Path, *, epochs: int = 1, partitions: int | None = 1
 ) -> TraceRecorder:
-    """Run a pipeline on Spark and keep what came out."""
+    """Run a pipeline on Spark and keep what came out. partitions: None leaves their number to the engine."""
     from engine.runtime import run
 
     recorder = TraceRecorder()

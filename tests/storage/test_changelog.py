@@ -14,7 +14,7 @@ from storage import Store
 from storage.changelogs.exports import Format
 from storage.errors import ExportFailed, UnknownColumn
 from storage.model import Change, ChangePage, Filter
-from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint"), watermark_delay_ms=0)
 TOTALS = edge("totals", columns(word="string", n="bigint"), "[I,UB,UA]", ["word"])
@@ -27,12 +27,7 @@ EPOCH = Epoch(
             (2, b"", "+I", ("World", 20)),
             (3, b"", "+I", ("Hello", 30)),
         ],
-        "totals": [
-            (1, b"\0", "+I", ("Hello", 1)),
-            (2, b"\0", "+I", ("World", 1)),
-            (3, b"\0", "-U", ("Hello", 1)),
-            (3, b"\1", "+U", ("Hello", 2)),
-        ],
+        "totals": COUNTS,
         "joined": [
             (3, b"\0\0", "-U", ("a",)),
             (3, b"\0\1", "-U", ("b",)),

@@ -11,7 +11,7 @@ from storage import Store
 from storage.changelogs.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.run_tables import RunTables
 from tests.storage.beside import beside
-from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)
 TOTALS = edge("totals", columns(word="string", n="bigint"), "[I,UB,UA]", ["word"])
@@ -21,12 +21,7 @@ FIRST = Epoch(
     0,
     records={
         "words": [(1, b"", "+I", ("Hello", 1_500)), (2, b"", "+I", ("World", -1)), (3, b"", "+I", ("Hello", 1_900))],
-        "totals": [
-            (1, b"\0", "+I", ("Hello", 1)),
-            (2, b"\0", "+I", ("World", 1)),
-            (3, b"\0", "-U", ("Hello", 1)),
-            (3, b"\1", "+U", ("Hello", 2)),
-        ],
+        "totals": COUNTS,
         "pairs": [
             (1, b"\0", "+I", ("a", None)),
             (1, b"\1", "-D", ("a", None)),

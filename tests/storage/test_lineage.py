@@ -13,7 +13,7 @@ from engine.model.position import timer
 from storage import Store
 from storage.changelogs.lineage import Ancestor
 from storage.database.connection import Database
-from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
+from tests.storage.written_runs import COUNTS, Epoch, Event, columns, edge, plan, recorded
 
 COUNTED = columns(cnt="bigint", freq="bigint")
 WORDS = edge("words", columns(word="string"), watermark_delay_ms=0)
@@ -32,12 +32,7 @@ CHANGES = [
 EPOCH = Epoch(
     records={
         "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
-        "inner": [
-            (1, b"\0", "+I", ("Hello", 1)),
-            (2, b"\0", "+I", ("World", 1)),
-            (3, b"\0", "-U", ("Hello", 1)),
-            (3, b"\1", "+U", ("Hello", 2)),
-        ],
+        "inner": COUNTS,
         "outer": CHANGES,
         "out": CHANGES,
     }

@@ -23,6 +23,14 @@ from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]
 
+COUNTS: list[Event] = [
+    (1, b"\0", "+I", ("Hello", 1)),
+    (2, b"\0", "+I", ("World", 1)),
+    (3, b"\0", "-U", ("Hello", 1)),
+    (3, b"\1", "+U", ("Hello", 2)),
+]
+"""The changelog of the words Hello, World, Hello, counted."""
+
 SCHEMAS = {
     "watermarks": frames.watermarks_schema(),
     "late": frames.late_schema(),

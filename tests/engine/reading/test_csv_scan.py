@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,24 +13,12 @@ from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
 from engine.reading.files import csv_scan
 from engine.reading.files.csv_scan import CsvReader, _Reading
-from engine.reading.files.input_files import local_file
-from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of, parts_of
+from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of
 from engine.reading.typed.typed_rows import RowTypes
+from tests.engine.reading.scanned import assert_the_same_however_cut, file_of, row_types, shown
 
 TYPES: Final = (
-    "string",
-    "bigint",
-    "int",
-    "tinyint",
-    "double",
-    "float",
-    "boolean",
-    "date",
-    "timestamp",
-    "timestamp_ntz",
-    "decimal(5,2)",
-    "binary",
-    "array<bigint>",
+    "string bigint int tinyint double float boolean date timestamp timestamp_ntz decimal(5,2) binary array<bigint>"
 )
 NICE: Final = {
     "string": ("a", "b c", "é", "1"),
@@ -99,46 +85,19 @@ KINDS: Final = ("+I", "-U", "+U", "-D", "insert", "d")
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
     """A reader, and a file for it, mostly well-formed."""
-    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
-    columns = [Column(f"c{at}", type_) for at, type_ in enumerate(types)]
-    if draw(st.booleans()):
-        unit = draw(st.sampled_from((TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S)))
-        columns.insert(draw(st.integers(0, len(columns))), Column("ts", "bigint", time=unit))
-    has_kind = draw(st.booleans())
-    if has_kind:
-        columns.insert(draw(st.integers(0, len(columns))), Column("op", "string"))
+    rows = draw(row_types(TYPES, (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S)))
     separator, quote = draw(st.sampled_from((",", ",", ";", "\t", "|"))), draw(st.sampled_from(('"', '"', "'")))
     odd = st.sampled_from([text.replace('"', quote).replace(",", separator) for text in ODD])
     is_odd = draw(st.sampled_from((False, False, True)))
     fields = []
-    for column in columns:
+    for column in rows.columns:
         nice = KINDS if column.name == "op" else NICE.get(column.type, ("1", "-7", "0", ""))
         texts = [*nice, *(f"{quote}{text}{quote}" for text in nice if column.type == "string")]
         fields.append(st.sampled_from(texts) | odd if is_odd else st.sampled_from(texts))
     lines = draw(st.lists(st.tuples(*fields).map(separator.join) | (odd if is_odd else st.nothing()), max_size=12))
-    end = draw(st.sampled_from(("\n", "\n", "\r\n", "\r")))
-    data = end.join(lines).encode() + (end.encode() if draw(st.booleans()) else b"")
-    if is_odd and draw(st.booleans()):
-        at = draw(st.integers(0, len(data)))
-        data = data[:at] + draw(st.sampled_from((b"\xff", b"\r", b"\n", b"\xc3", b'"'))) + data[at:]
+    data = draw(file_of(lines, (b"\xff", b"\r", b"\n", b"\xc3", b'"') if is_odd else ()))
     null = draw(st.sampled_from(("", "NULL", "x")))
-    rows = RowTypes(tuple(columns), "op" if has_kind else None)
     return CsvReader(rows, separator, quote, null, header=False, multi_line=False), data
-
-
-def shown(parts: list[ReadPart]) -> tuple[list[str], list[Any]]:
-    """Records with their lines, and the rejected rows."""
-    records = []
-    for part in parts:
-        rows = zip(part.lines, batch_rows(part.records), strict=True)
-        records += [f"{part.lines_before() + line} {row}" for line, row in rows]
-    return records, sorted(row for part in parts for row in part.rejected)
-
-
-def batch_rows(batch: pa.RecordBatch) -> list[Any]:
-    """The rows; times as numbers, since Python cannot represent all of them."""
-    arrays = [array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array for array in batch.columns]
-    return list(zip(*(array.to_pylist() for array in arrays), strict=True))
 
 
 TINY: Final = CsvReader(RowTypes((Column("c", "bigint"),)), ",", '"', "", header=False, multi_line=False)
@@ -169,11 +128,4 @@ def test_a_block_reads_the_same_at_once_and_line_by_line(made: tuple[CsvReader, 
 def test_a_file_reads_the_same_however_it_is_cut(
     made: tuple[CsvReader, bytes], part_size: int, block_size: int
 ) -> None:
-    reader, data = made
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        path = Path(folder) / "in.csv"
-        path.write_bytes(data)
-        whole = [found for part in parts_of([local_file(path, "in.csv")]) for found in reader(part)]
-        patch.setattr(csv_scan, "blocks_of", lambda part, quote: blocks_of(part, quote, block_size))
-        cut = parts_of([local_file(path, "in.csv")], size=part_size)
-        assert shown([found for part in cut for found in reader(part)]) == shown(whole)
+    assert_the_same_however_cut(csv_scan, *made, part_size, block_size)

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from engine.model.schema import Column, TimeUnit
 from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
-from engine.reading.files.input_files import local_file
-from engine.reading.files.text_files import TextPart, blocks_of, parts_of
+from engine.reading.files.text_files import TextPart
 from engine.reading.typed.typed_rows import RowTypes
 from engine.sources.debezium_json import DebeziumJson
-from tests.engine.reading.test_csv_scan import shown
+from tests.engine.reading.scanned import assert_the_same_however_cut, file_of, row_types, shown
 
 NO_OBJECT = "the line is not a JSON object"
 BROKEN = "the line is broken JSON"
@@ -78,18 +77,7 @@ def test_a_line_is_worth_its_texts(tmp_path: Path, line: str, values: Any) -> No
     assert texts_of(tmp_path, '{"a": "x"}', line, "", '{"b": "y"}') == [("x", None), values, (None, "y")]
 
 
-TYPES: Final = (
-    "string",
-    "bigint",
-    "tinyint",
-    "double",
-    "float",
-    "boolean",
-    "date",
-    "timestamp",
-    "decimal(5,2)",
-    "array<bigint>",
-)
+TYPES: Final = "string bigint tinyint double float boolean date timestamp decimal(5,2) array<bigint>"
 NICE: Final = {
     "string": ('"a"', '"b\\n\\u00e9"', '""', '"😀"'),
     "double": ("1", "1.5", "-1e3", "0.1", "-0"),
@@ -168,16 +156,10 @@ LINES: Final = (
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[JsonReader, bytes]:
     """A reader, and a file for it, mostly well-formed."""
-    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
-    columns = [Column(f"c{at}", type_) for at, type_ in enumerate(types)]
-    if draw(st.booleans()):
-        columns.insert(draw(st.integers(0, len(columns))), Column("ts", "bigint", time=TimeUnit.EPOCH_MS))
-    has_kind = draw(st.booleans())
-    if has_kind:
-        columns.append(Column("op", "string"))
+    rows = draw(row_types(TYPES, (TimeUnit.EPOCH_MS,)))
     is_odd = draw(st.sampled_from((False, False, True)))
     fields = []
-    for column in [*columns, Column("z", "string")]:
+    for column in [*rows.columns, Column("z", "string")]:
         nice = ('"+I"', '"delete"') if column.name == "op" else NICE.get(column.type, ("1", "-7", "0"))
         values = st.sampled_from(nice) | st.sampled_from(ODD) if is_odd else st.sampled_from(nice)
         fields.append(values.map(lambda value, name=column.name: f'"{name}": {value}'))
@@ -187,12 +169,8 @@ def tables(draw: st.DrawFn) -> tuple[JsonReader, bytes]:
             lambda f: "{" + ",".join(f) + "}"
         )
         lines |= st.sampled_from(LINES)
-    end = draw(st.sampled_from(("\n", "\n", "\r\n", "\r")))
-    data = end.join(draw(st.lists(lines, max_size=8))).encode() + (end.encode() if draw(st.booleans()) else b"")
-    if is_odd and draw(st.booleans()):
-        at = draw(st.integers(0, len(data)))
-        data = data[:at] + draw(st.sampled_from((b"\xff", b"\n", b"{", b"}", b"\xc3"))) + data[at:]
-    return JsonReader(RowTypes(tuple(columns), "op" if has_kind else None)), data
+    pieces = (b"\xff", b"\n", b"{", b"}", b"\xc3") if is_odd else ()
+    return JsonReader(rows), draw(file_of(draw(st.lists(lines, max_size=8)), pieces))
 
 
 ONE: Final = JsonReader(RowTypes((Column("c0", "bigint"),)))
@@ -224,17 +202,8 @@ def changes() -> st.SearchStrategy[bytes]:
 
 @given(tables() | changes(), st.integers(1, 80), st.integers(1, 80))
 def test_a_file_reads_the_same_however_it_is_cut(
-    made: tuple[JsonReader, bytes] | bytes, part_size: int, block_size: int
+    made: tuple[JsonReader | EnvelopeReader, bytes] | bytes, part_size: int, block_size: int
 ) -> None:
-    reader: JsonReader | EnvelopeReader
     if isinstance(made, bytes):
-        reader, data = EnvelopeReader(RowTypes((Column("id", "bigint"),)), DebeziumJson.changes_of), made
-    else:
-        reader, data = made
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        path = Path(folder) / "in.jsonl"
-        path.write_bytes(data)
-        whole = [found for part in parts_of([local_file(path, "in.jsonl")]) for found in reader(part)]
-        patch.setattr(json_scan, "blocks_of", lambda part: blocks_of(part, size=block_size))
-        cut = parts_of([local_file(path, "in.jsonl")], size=part_size)
-        assert shown([found for part in cut for found in reader(part)]) == shown(whole)
+        made = EnvelopeReader(RowTypes((Column("id", "bigint"),)), DebeziumJson.changes_of), made
+    assert_the_same_however_cut(json_scan, *made, part_size, block_size)

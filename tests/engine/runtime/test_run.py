@@ -143,16 +143,8 @@ def test_a_large_input_is_spread_over_more_tasks_than_cores(
     monkeypatch.setattr(epoch, "spread", noted)
     counting = {"group_by": ["n"], "aggregates": [{"function": "COUNT", "name": "c"}]}
     many = pipeline("aggregate", [[n % 7 or None] for n in range(40)], **counting)
-    recorder = TraceRecorder()
-    run(
-        plan_of(many, spark, FOLDER),
-        spark=spark,
-        recorder=recorder,
-        folder=FOLDER,
-        files=LocalFiles(tmp_path),
-        epochs=2,
-    )
-    assert recorder.text() == run_locally(many, spark, FOLDER).text()
+    trace = run_pipeline(many, spark, FOLDER, tmp_path, epochs=2, partitions=None)
+    assert trace.text() == run_locally(many, spark, FOLDER).text()
     cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     assert len(buckets) == 2
     # If there are few tasks, each reads the input itself.

@@ -10,9 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.model.pipeline import Pipeline
-from engine.runtime import run
-from engine.spark.run_files import LocalFiles
-from tests.golden.trace import TraceRecorder, plan_of
+from tests.golden.trace import run_pipeline
 
 COUNT = {"group_by": ["g"], "aggregates": [{"function": "COUNT", "name": "n"}]}
 TOTALS = {"id": "totals", "operator": "aggregate", "parameters": COUNT}
@@ -24,17 +22,8 @@ def pipeline(source: dict[str, Any], above: dict[str, Any]) -> Pipeline:
 
 
 def changelog(spark: SparkSession, made: Pipeline, folder: Path, epochs: int) -> list[str]:
-    recorder, work = TraceRecorder(), folder / "work"
-    work.mkdir()
-    run(
-        plan_of(made, spark, folder),
-        spark=spark,
-        recorder=recorder,
-        folder=folder,
-        files=LocalFiles(work),
-        epochs=epochs,
-    )
-    return recorder.changelog(made.nodes[-1].id)
+    trace = run_pipeline(made, spark, folder, folder / "work", epochs=epochs, partitions=None)
+    return trace.changelog(made.nodes[-1].id)
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
