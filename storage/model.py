@@ -13,38 +13,35 @@ from engine.model.changelog import RowKind
 from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
-Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
-class PipelineSummary:
-    """A saved pipeline in a list. Times are UTC."""
-
-    pipeline_id: int
-    name: str
-    version: int
-    """The newest."""
-    created_at: datetime
-    saved_at: datetime
-    """The time of the newest version."""
-    deleted_at: datetime | None = None
-    made_by: str = ""
-    """The user who saved the first version."""
-
-
-@dataclass(frozen=True)
-class SavedPipeline:
-    """One version of a saved pipeline."""
+class PipelineVersion:
+    """A version of a saved pipeline. Times are UTC."""
 
     pipeline_id: int
     name: str
     """The pipeline's current name."""
     version: int
+    saved_at: datetime
+    made_by: str
+
+
+@dataclass(frozen=True)
+class PipelineSummary(PipelineVersion):
+    """A saved pipeline in a list, with its newest version. made_by: who saved the first."""
+
+    created_at: datetime
+    deleted_at: datetime | None
+
+
+@dataclass(frozen=True)
+class SavedPipeline(PipelineVersion):
+    """One version of a saved pipeline, as it was saved."""
+
     document: str
     """Its JSON as saved."""
     note: str
-    saved_at: datetime
-    made_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -251,6 +248,9 @@ class Record:
     step: bytes
     kind: RowKind
     values: Values
+
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)

@@ -7,94 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
+from storage.changelogs.model import Amplification, Cancelled, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import records_at, records_of
-from storage.database.run_tables import KEY_TIMES, RunTables
+from storage.database.run_tables import KEY_TIMES
 from storage.database.sql import identifier
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Edge, Record, Values
+from storage.model import Edge
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
 # This many keys and pairs are cached. A larger limit is another question.
 _KEPT: Final = 50
-
-
-@dataclass(frozen=True)
-class Wire:
-    """The records that one node sends to another, by kind."""
-
-    source: str
-    target: str
-    """Empty for output that leaves the pipeline."""
-    port: str
-    """The input port of the target, or the output port of output that leaves the pipeline."""
-    counts: Mapping[RowKind, int]
-
-
-@dataclass(frozen=True)
-class Amplification:
-    """How a node multiplies its input: records out per record in, and retractions out per retraction in.
-
-    If `taken_back_in` is 0 and `taken_back_out` is not, the retractions start at this node.
-    """
-
-    node: str
-    operator: str
-    records_in: int
-    records_out: int
-    taken_back_in: int
-    taken_back_out: int
-
-
-@dataclass(frozen=True)
-class RetractedKey:
-    """A key of an edge, with its number of records."""
-
-    key: Values
-    records: int
-    taken_back: int
-    """The number of retractions among the records."""
-
-
-@dataclass(frozen=True)
-class SlowKey:
-    """A key that was among the slowest of an operator in at least one epoch."""
-
-    key: Values
-    ms: float
-    """The operator's time for it, over those epochs."""
-    records: int
-    """Its records, over those epochs."""
-
-
-@dataclass(frozen=True)
-class RetractedSecond:
-    """A second of event time, with the number of retractions that its events caused on an edge."""
-
-    start_ms: int
-    updates_before: int
-    deletes: int
-
-
-@dataclass(frozen=True)
-class Cancelled:
-    """Neighbours on an edge that cancel each other."""
-
-    edge: Edge
-    updates: int
-    """The number of pairs of -U and +U of equal rows."""
-    inserts: int
-    """The number of pairs of +I and -D of equal rows."""
-    examples: tuple[tuple[Record, Record], ...]
-    """The first pairs of both."""
 
 
 class Flows(OfAllRuns):
@@ -136,7 +66,7 @@ class Flows(OfAllRuns):
     def slowest(self, run_id: int, node: str, *, limit: int = 10) -> tuple[SlowKey, ...]:
         """The keys that took the operator longest. Empty without keys, and for runs of older versions."""
         run = self._runs.stored(run_id)
-        if not run.is_begun or not self._has_table(run.tables, KEY_TIMES):
+        if not run.is_begun or not self._database.has_table(run.tables.schema, KEY_TIMES):
             return ()
         rows = self._database.rows(
             f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {run.tables.key_times} "
@@ -189,10 +119,6 @@ class Flows(OfAllRuns):
             lambda: self._database.rows(seconds),
         )[:limit]
         return tuple(RetractedSecond(*row) for row in counts)
-
-    def _has_table(self, tables: RunTables, table: str) -> bool:
-        known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
-        return self._database.row(known, {"schema": tables.schema, "table": table}) is not None
 
     def cancelled(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> Cancelled:
         """The neighbours in an edge's changelog that cancel each other."""

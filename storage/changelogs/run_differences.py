@@ -92,7 +92,7 @@ class LatePair:
     in_right: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LateDifferences:
     """The numbers of records that are late in one run only, and in both."""
 
@@ -157,7 +157,7 @@ class RunDifferences(OfAllRuns):
         """The late records of only one of the runs."""
         left, right = self._runs.stored(left_run), self._runs.stored(right_run)
         if not left.is_begun or not right.is_begun:
-            return LateDifferences(0, 0, 0, ())
+            return LateDifferences(only_left=0, only_right=0, both=0, rows=())
         pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late)
         counted = self._database.row(
             "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
@@ -167,7 +167,8 @@ class RunDifferences(OfAllRuns):
             f"SELECT * FROM ({pairs}) WHERE in_left <> in_right ORDER BY seq, node, window_end_ms LIMIT {int(limit)}"
         )
         only_left, only_right, both = (int(count) for count in counted or (0, 0, 0))
-        return LateDifferences(only_left, only_right, both, tuple(LatePair(*row) for row in rows))
+        pairs_shown = tuple(LatePair(*row) for row in rows)
+        return LateDifferences(only_left=only_left, only_right=only_right, both=both, rows=pairs_shown)
 
     def first_different_event(self, left_run: int, right_run: int, node: str, port: str = "out") -> int | None:
         """The event at which the changelogs of an edge first differ; None if they are equal.

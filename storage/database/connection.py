@@ -143,6 +143,11 @@ class Database:
         """The number of rows of a query, given from its FROM on."""
         return self.integer(f"SELECT count(*) {rows}", parameters) or 0
 
+    def has_table(self, schema: str, table: str) -> bool:
+        """Whether a schema has a table. Runs of older versions lack some."""
+        there = "FROM duckdb_tables() WHERE schema_name = ? AND table_name = ?"
+        return self.count(there, [schema, table]) > 0
+
     def arrow(
         self, sql: str, parameters: Mapping[str, object] | None = None, *, tables: Mapping[str, pa.Table] | None = None
     ) -> pa.Table:

@@ -21,6 +21,16 @@ KEY_TIMES: Final = "_key_times"
 IDLE: Final = "_idle"
 
 
+class _Table:
+    """One of the studio's own tables, as an attribute of `RunTables`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, tables: RunTables, owner: type[RunTables]) -> str:
+        return tables.named(self._name)
+
+
 @dataclass(frozen=True)
 class RunTables:
     """The tables of one run by their full names, quoted for SQL."""
@@ -32,40 +42,20 @@ class RunTables:
         """The schema that holds them. It is the only name here that is not quoted."""
         return f"{SCHEMA_PREFIX}{self.run_id}"
 
-    @property
-    def events(self) -> str:
-        """The source events in arrival order, with the watermark of their source."""
-        return self.named(EVENTS)
-
-    @property
-    def overview(self) -> str:
-        """The events in blocks, for timelines of large runs."""
-        return self.named(OVERVIEW)
-
-    @property
-    def late(self) -> str:
-        """The records that were late for an operator."""
-        return self.named(LATE)
-
-    @property
-    def fires(self) -> str:
-        """The windows that fired."""
-        return self.named(FIRES)
-
-    @property
-    def rejected(self) -> str:
-        """The rows of the sources that could not be read."""
-        return self.named(REJECTED)
-
-    @property
-    def key_times(self) -> str:
-        """The slowest keys of each operator. Runs of older versions have no such table."""
-        return self.named(KEY_TIMES)
-
-    @property
-    def idle(self) -> str:
-        """The sources that became idle or active again. Runs of older versions have no such table."""
-        return self.named(IDLE)
+    events = _Table(EVENTS)
+    """The source events in arrival order, with the watermark of their source."""
+    overview = _Table(OVERVIEW)
+    """The events in blocks, for timelines of large runs."""
+    late = _Table(LATE)
+    """The records that were late for an operator."""
+    fires = _Table(FIRES)
+    """The windows that fired."""
+    rejected = _Table(REJECTED)
+    """The rows of the sources that could not be read."""
+    key_times = _Table(KEY_TIMES)
+    """The slowest keys of each operator. Runs of older versions have no such table."""
+    idle = _Table(IDLE)
+    """The sources that became idle or active again. Runs of older versions have no such table."""
 
     def named(self, table: str) -> str:
         """A table of the run, such as that of an edge."""

@@ -58,8 +58,7 @@ WHERE seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY s
 
 def idle_of(database: Database, run: StoredRun) -> Idle:
     """The events during which each source of a run was idle; empty for runs of older versions."""
-    there = "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = ?"
-    if database.row(there, [run.tables.schema, IDLE]) is None:
+    if not database.has_table(run.tables.schema, IDLE):
         return {}
     # In stored order, which is the order of the turns.
     return stretches(Turn(*row) for row in database.rows(f"SELECT seq, source, is_idle FROM {run.tables.idle}"))

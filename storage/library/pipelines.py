@@ -7,7 +7,7 @@ from storage.errors import UnknownPipeline
 from storage.model import PipelineSummary, SavedPipeline
 
 _SUMMARY = """
-SELECT pipeline_id, name, max(version), created_at, max(saved_at), deleted_at, coalesce(arg_min(made_by, version), '')
+SELECT pipeline_id, name, max(version), max(saved_at), coalesce(arg_min(made_by, version), ''), created_at, deleted_at
 FROM pipelines JOIN pipeline_versions USING (pipeline_id)
 WHERE {condition}
 GROUP BY pipeline_id, name, created_at, deleted_at
@@ -67,7 +67,7 @@ class Pipelines:
     def versions(self, pipeline_id: int) -> tuple[SavedPipeline, ...]:
         """All versions of a pipeline, newest first. Raises UnknownPipeline."""
         rows = self._database.rows(
-            "SELECT pipeline_id, name, version, document, note, saved_at, coalesce(made_by, '') "
+            "SELECT pipeline_id, name, version, saved_at, coalesce(made_by, ''), document, note "
             "FROM pipelines JOIN pipeline_versions USING (pipeline_id) "
             "WHERE pipeline_id = ? ORDER BY version DESC",
             [pipeline_id],

@@ -39,7 +39,7 @@ class ColumnDescription:
     """What it means; empty for a column without a description."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TableDescription:
     """A table or a view, with its columns."""
 
@@ -73,7 +73,12 @@ class Catalog(OfAllRuns):
         keywords = {str(word) for (word,) in self._database.rows(_KEYWORDS)}
         return tuple(
             TableDescription(
-                *(schema, name, _quoted(name, keywords), str(comment), int(rows)), tuple(columns.get(name, ()))
+                schema=schema,
+                name=name,
+                quoted=_quoted(name, keywords),
+                comment=str(comment),
+                rows=int(rows),
+                columns=tuple(columns.get(name, ())),
             )
             for name, comment, rows in self._database.rows(_TABLES, {"schema": schema})
         )

@@ -29,20 +29,9 @@ _INFORMATION: Final = frozenset({"tables", "columns", "schemata"})
 # Functions that wait, write, bind other SQL, or reveal something about the process instead of the store.
 _REFUSED: Final = frozenset(
     {
-        "sleep_ms",
-        "write_log",
-        "setseed",
-        "nextval",
-        "currval",
-        "setval",
-        "getvariable",
-        "getenv",
-        "current_setting",
-        "json_serialize_plan",
-        "json_execute_serialized_sql",
-        "current_query",
-        "current_connection_id",
-        "stats",
+        *("sleep_ms", "write_log", "setseed", "nextval", "currval", "setval", "stats"),
+        *("getvariable", "getenv", "current_setting", "current_query", "current_connection_id"),
+        *("json_serialize_plan", "json_execute_serialized_sql"),
     }
 )
 _PLAIN_NAME: Final = re.compile(r"\w+")

@@ -8,7 +8,7 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
-from storage.changelogs.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
+from storage.changelogs.model import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.run_tables import RunTables
 from tests.storage.beside import beside
 from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded

@@ -14,7 +14,7 @@ from tests.engine.planning import OneType
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
 from ui.builder.importing import imported, is_document
-from ui.components.builder.sql_tab import Trouble
+from ui.builder.sql_trouble import Trouble
 
 OpenDraft = Callable[[Pipeline], AppTest]
 

@@ -18,23 +18,31 @@ from ui.builder.editing import edge_key, operator_class
 from ui.builder.layout import Spot, layered
 from ui.shell.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS
 
-_MARGIN: Final = 14
-_BADGE_W: Final = 25
-_BADGE_H: Final = 16
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Sizes:
-    """Pixels of a node and of the room between nodes."""
+    """Pixels of a node, of the room between nodes, and around all of them."""
 
     width: int
     height: int
     gap_x: int
     gap_y: int
+    margin: int = 14
+
+    def corner(self, spot: Spot) -> tuple[float, float]:
+        """The left and upper end of a node."""
+        return self.margin + spot.layer * (self.width + self.gap_x), self.margin + spot.row * (self.height + self.gap_y)
+
+    def extent(self, columns: int, rows: float) -> tuple[float, float]:
+        """The width and height of the whole picture."""
+        right, bottom = self.corner(Spot(columns, rows))
+        return right - self.gap_x + self.margin, bottom - self.gap_y + self.margin
 
 
-_LARGE: Final = _Sizes(158, 52, 108, 30)
-_SMALL: Final = _Sizes(118, 40, 34, 16)
+_LARGE: Final = _Sizes(width=158, height=52, gap_x=108, gap_y=30)
+_SMALL: Final = _Sizes(width=118, height=40, gap_x=34, gap_y=16)
+_BADGE_W: Final = 25
+_BADGE_H: Final = 16
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,7 @@ def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
     columns = max(spot.layer for spot in spots.values()) + 1
     rows = max(spot.row for spot in spots.values()) + 1
     sizes = _SMALL if small else _LARGE
-    width = 2 * _MARGIN + columns * sizes.width + (columns - 1) * sizes.gap_x
-    height = 2 * _MARGIN + rows * sizes.height + (rows - 1) * sizes.gap_y
+    width, height = sizes.extent(columns, rows)
     parts = [_edge(pipeline, edge, spots, marks, small) for edge in pipeline.edges]
     parts += [_node(pipeline, node.id, spots[node.id], marks, small) for node in pipeline.nodes]
     fit = f"width:{width:.0f}px;max-width:100%;" + ("height:80px" if small else f"min-width:{width * 0.6:.0f}px")
@@ -68,10 +75,6 @@ def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
     )
 
 
-def _corner(spot: Spot, sizes: _Sizes) -> tuple[float, float]:
-    return _MARGIN + spot.layer * (sizes.width + sizes.gap_x), _MARGIN + spot.row * (sizes.height + sizes.gap_y)
-
-
 def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: bool) -> str:
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
@@ -79,7 +82,7 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
     hint = cls.title if cls else f"{node.operator}?"
     wrong = marks.problems.get(node_id, ())
     sizes = _SMALL if small else _LARGE
-    x, y = _corner(spot, sizes)
+    x, y = sizes.corner(spot)
     right, bottom = x + sizes.width, y + sizes.height
     color = ROLE_COLORS[role]
     stroke = PROBLEM if wrong else LINE
@@ -110,8 +113,8 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     if edge.source not in spots or edge.target not in spots:
         return ""
     sizes = _SMALL if small else _LARGE
-    x1, y1 = _corner(spots[edge.source], sizes)
-    x2, y2 = _corner(spots[edge.target], sizes)
+    x1, y1 = sizes.corner(spots[edge.source])
+    x2, y2 = sizes.corner(spots[edge.target])
     x1, y1 = x1 + sizes.width, y1 + _output_height(pipeline, edge) * sizes.height
     y2 += _port_height(pipeline, edge) * sizes.height
     bend = max(12.0 if small else 40.0, (x2 - x1) / 2)

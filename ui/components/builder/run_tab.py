@@ -10,7 +10,7 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.changelog import SYMBOLS
 from engine.planner import Check
-from storage.changelogs.flow import SlowKey
+from storage.changelogs.model import SlowKey
 from storage.errors import UnknownEdge
 from storage.model import Edge
 from ui.components.changelog.record_list import folded_table, is_folded, raw_table

@@ -15,6 +15,7 @@ from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
+from ui.builder.sql_trouble import Trouble
 from ui.components.code_area import code_area, line_numbers
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
@@ -23,28 +24,6 @@ from ui.shell.pending import pending
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
-_AROUND: Final = 2
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """Why a text was rejected. line and column count from 1; 0: unknown."""
-
-    text: str
-    sentence: str
-    line: int = 0
-    column: int = 0
-
-    @property
-    def marked(self) -> str:
-        """The lines around the place, with a mark under the column."""
-        lines = self.text.splitlines()
-        shown: list[str] = []
-        for number in range(max(1, self.line - _AROUND), min(len(lines), self.line + _AROUND) + 1):
-            shown.append(f"{number:>4} | {lines[number - 1]}")
-            if number == self.line:
-                shown.append(f"     | {' ' * max(0, self.column - 1)}^")
-        return "\n".join(shown)
 
 
 @dataclass

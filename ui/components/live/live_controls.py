@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import streamlit as st
 
 from storage.model import Run
-from ui.components.runs.ownership import agreed
+from ui.components.runs.ownership import Kind, end_button
 from ui.runs.manager import runs
 from ui.shell.guard import guarded
 
@@ -31,7 +29,7 @@ def _step(run_id: int) -> None:
 
 
 @guarded
-def _stop(run_id: int, *, end: bool) -> None:
+def _stop(run_id: int, *, end: bool = False) -> None:
     if control := runs().control(run_id):
         control.stop(end=end)
 
@@ -48,15 +46,9 @@ def live_controls(run: Run) -> None:
         return
     number = run.run_id
     if control.is_paused:
+        reads = "Reads what the sources have now, runs one epoch over it, and pauses again."
         st.button("Continue", key="live-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(number,))
-        st.button(
-            "One epoch",
-            key="live-step",
-            icon=":material/skip_next:",
-            help="Reads what the sources have now, runs one epoch over it, and pauses again.",
-            on_click=_step,
-            args=(number,),
-        )
+        st.button("One epoch", key="live-step", icon=":material/skip_next:", help=reads, on_click=_step, args=(number,))
     else:
         st.button("Pause", key="live-pause", icon=":material/pause:", on_click=_pause, args=(number,))
     is_agreed = stop_button(run, key="live-stop", kind="secondary")
@@ -72,21 +64,10 @@ def live_controls(run: Run) -> None:
     )
 
 
-def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -> bool:
+def stop_button(run: Run, *, key: str, kind: Kind) -> bool:
     """Draw the stop button of a live run. True if it may be ended: for another user's run, a box has to be ticked."""
-    is_agreed = agreed(run.made_by, f"{key}-agreed")
-    st.button(
-        "Stop",
-        key=key,
-        type=kind,
-        icon=":material/stop:",
-        help="Stops after the current epoch. The run can be resumed from there, even after the app was closed.",
-        on_click=_stop,
-        args=(run.run_id,),
-        kwargs={"end": False},
-        disabled=not is_agreed,
-    )
-    return is_agreed
+    help_ = "Stops after the current epoch. The run can be resumed from there, even after the app was closed."
+    return end_button("Stop", run, _stop, key=key, kind=kind, icon=":material/stop:", help=help_)
 
 
 def resume_button(run: Run) -> None:

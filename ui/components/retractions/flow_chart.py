@@ -7,7 +7,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from storage.changelogs.flow import Wire
+from storage.changelogs.model import Wire
 from storage.model import Edge
 from ui.shell import words
 from ui.shell.theme import KIND_COLORS, KIND_WORDS, ROLE_COLORS, figure

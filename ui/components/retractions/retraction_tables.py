@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storage.changelogs.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
+from storage.changelogs.model import Amplification, Cancelled, RetractedKey, RetractedSecond
 from storage.model import Edge, NodeCounters
 from ui.builder.editing import operator_title
 from ui.components.changelog.record_list import cell_of, number_columns_of

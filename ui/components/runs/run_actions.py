@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
@@ -12,7 +10,7 @@ from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.live.live_conditions import condition_choice
 from ui.components.live.live_controls import live_controls, resume_button
 from ui.components.live.retention import keep_choice
-from ui.components.runs.ownership import agreed
+from ui.components.runs.ownership import Kind, agreed, end_button
 from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -26,18 +24,9 @@ def _cancel(run_id: int) -> None:
     runs().cancel(run_id)
 
 
-def cancel_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"] = "secondary") -> None:
+def cancel_button(run: Run, *, key: str, kind: Kind = "secondary") -> None:
     """Draw the button that cancels a running or queued run; for another user's run, a box has to be ticked first."""
-    is_agreed = agreed(run.made_by, f"{key}-agreed")
-    st.button(
-        "Cancel the run",
-        key=key,
-        type=kind,
-        icon=":material/stop_circle:",
-        on_click=_cancel,
-        args=(run.run_id,),
-        disabled=not is_agreed,
-    )
+    end_button("Cancel the run", run, _cancel, key=key, kind=kind, icon=":material/stop_circle:")
 
 
 @guarded

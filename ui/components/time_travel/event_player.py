@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import streamlit as st
@@ -18,15 +18,12 @@ from engine.model.changelog import RowKind
 from storage.model import Edge, Run
 from ui.shell import workspace
 from ui.shell.guard import guarded, guarded_fragment
+from ui.shell.kept import kept
 from ui.shell.state import state
 
 _SLIDER: Final = "event-slider"
 _NUMBER: Final = "event-number"
-_PLAYING: Final = "event-playing"
-_TICKS: Final = "event-ticks"
-_NOTHING: Final = "event-nothing-more"
-_DRAWN: Final = "event-drawn"
-_PLACE: Final = "event-place"
+_PLAYER: Final = "event-player"
 _REMEMBERED: Final = 4
 _BEAT_S: Final = 1.1
 _LEFT_S: Final = 15.0
@@ -40,6 +37,26 @@ class _Neighbours:
     previous: str
     next: str
     slider: str
+
+
+@dataclass
+class _Player:
+    """What the player of a session remembers."""
+
+    place: tuple[str, int] | None = None
+    """The page and the last event of the widgets drawn last."""
+    drawn: list[int] = field(default_factory=list)
+    """The last events that were drawn."""
+    playing: int | None = None
+    """The run that is played."""
+    played_at: float = 0.0
+    beats: int = 0
+    nothing: str = ""
+    """The sentence that a jump found nothing, until it is shown."""
+
+
+def _player() -> _Player:
+    return kept(_PLAYER, _Player)
 
 
 def current_event(edge: Edge, last_seq: int) -> int:
@@ -65,7 +82,7 @@ def _from_widgets() -> None:
     A browser may send an outdated value of one widget together with a change of the other. If both differ from the
     event drawn last, a value that was drawn a moment ago is the outdated one.
     """
-    drawn: list[int] = st.session_state.get(_DRAWN, [])
+    drawn = _player().drawn
     values = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
     changed = [event for event in values if event not in drawn[-1:]]
     fresh = [event for event in changed if event not in drawn]
@@ -139,8 +156,10 @@ def time_player(run: Run, edge: Edge) -> int:
             navigation.next_late,
             "To the next event with a late record",
         )
-        if sentence := st.session_state.pop(_NOTHING, ""):
-            st.caption(sentence, width="content")
+        player = _player()
+        if player.nothing:
+            st.caption(player.nothing, width="content")
+            player.nothing = ""
     return event
 
 
@@ -150,15 +169,15 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
     # On another page, or with another last event, they are new widgets without the values of the old ones.
     context: Any = get_script_run_ctx()
     place = (context.page_script_hash if context is not None else "", last_seq)
-    is_new = st.session_state.get(_PLACE) != place
-    st.session_state[_PLACE] = place
+    player = _player()
+    is_new = player.place != place
+    player.place = place
     for key in (_SLIDER, _NUMBER):
         # A value that is set is sent to the browser, and would revert what the user has moved meanwhile.
         if is_new or st.session_state.get(key) != event:
             st.session_state[key] = event
-    drawn: list[int] = st.session_state.get(_DRAWN, [])
-    if drawn[-1:] != [event]:
-        st.session_state[_DRAWN] = [*drawn, event][-_REMEMBERED:]
+    if player.drawn[-1:] != [event]:
+        player.drawn = [*player.drawn, event][-_REMEMBERED:]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button(
             "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
@@ -215,7 +234,7 @@ def _jump(
     def go() -> None:
         seq = find(run.run_id, event)
         if seq is None:
-            st.session_state[_NOTHING] = f"None after event {event:,}."
+            _player().nothing = f"None after event {event:,}."
         move_to(seq)
 
     key = f"event-{label.lower().replace(' ', '-')}"
@@ -224,14 +243,14 @@ def _jump(
 
 def _play(run_id: int, event: int, last_seq: int) -> None:
     """Draw the play button; while playing, a fragment advances the page by one event per beat, until the end."""
-    played, drawn_at = st.session_state.get(_PLAYING, (0, 0.0))
+    player = _player()
     # Playing ends if the user has been on another page meanwhile.
-    is_playing = played == run_id and event < last_seq and time.monotonic() - drawn_at < _LEFT_S
-    st.session_state[_PLAYING] = (run_id if is_playing else 0, time.monotonic())
+    is_playing = player.playing == run_id and event < last_seq and time.monotonic() - player.played_at < _LEFT_S
+    player.playing, player.played_at = run_id if is_playing else None, time.monotonic()
 
     @guarded
     def turn() -> None:
-        st.session_state[_PLAYING] = (0 if is_playing else run_id, time.monotonic())
+        player.playing, player.played_at = None if is_playing else run_id, time.monotonic()
         if not is_playing and event == last_seq:
             move_to(0)
 
@@ -245,13 +264,14 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
     )
     if is_playing:
         # The page itself draws the fragment once; only the later draws are beats.
-        st.session_state[_TICKS] = 0
+        player.beats = 0
         _beat(event)
 
 
 @guarded_fragment(run_every=_BEAT_S)
 def _beat(event: int) -> None:
-    st.session_state[_TICKS] += 1
-    if st.session_state[_TICKS] > 1:
+    player = _player()
+    player.beats += 1
+    if player.beats > 1:
         move_to(event + 1)
         st.rerun()
