@@ -18,7 +18,7 @@ from tests.bench.measured import Job, Measured, Spent
 UNITS_AT_LEAST: Final = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """The options of a benchmark. flink: an interpreter with apache-flink. memory: Spark's heap, "" for our default."""
 

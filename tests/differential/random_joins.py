@@ -40,7 +40,7 @@ class Side:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JoinJob:
     """Two sides, their join, and the operators above it."""
 
@@ -138,7 +138,7 @@ def random_join(random: Random) -> JoinJob:
     while any(rows.values()):
         source = random.choices(list(rows), [len(some) for some in rows.values()])[0]
         arrivals.append((source, *rows[source].pop(0)))
-    return JoinJob(left, right, (name, given), above, tuple(arrivals))
+    return JoinJob(left=left, right=right, join=(name, given), above=above, arrivals=tuple(arrivals))
 
 
 _KINDS = {

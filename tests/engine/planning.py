@@ -14,11 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.contract.operator import Operator
 from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
+from engine.planner.plan import NodePlan
 
 
 class KnownTypes:
@@ -83,6 +85,12 @@ def pipeline_of(arrows: str, **nodes: tuple[str, Mapping[str, Any]]) -> Pipeline
 def _edge(source: str, target: str) -> dict[str, str]:
     (a, _, out), (b, _, into) = source.partition(":")[0].partition("."), target.partition(".")[0].partition(":")
     return {"source": a, "source_port": out or "out", "target": b, "target_port": into or "in"}
+
+
+def sql_of(node: NodePlan) -> str:
+    """A planned operator in Flink SQL, over inputs that are called as their nodes."""
+    assert isinstance(node.operator, Operator)
+    return node.operator.flink_sql([(given.node, given.schema) for given in node.inputs])
 
 
 def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[str, Mapping[str, Any]]) -> Plan:

@@ -24,21 +24,28 @@ def wait_for(test: EngineTest) -> None:
     assert test.ended is not None
 
 
-def test_findings_are_there_one_after_the_other_while_the_test_goes_on() -> None:
-    found, go_on = threading.Event(), threading.Event()
+class HeldProbe:
+    """Finds one thing, and another one once it may go on."""
 
-    def probe(test: EngineTest) -> Iterator[Finding]:
+    def __init__(self, last: Finding) -> None:
+        self.has_found, self.go_on = threading.Event(), threading.Event()
+        self.last = last
+
+    def __call__(self, test: EngineTest) -> Iterator[Finding]:
         yield GOOD
-        found.set()
-        go_on.wait(10)
-        yield Finding("spark", Fit.DOUBTFUL, "Older.", "Update it.")
+        self.has_found.set()
+        self.go_on.wait(10)
+        yield self.last
 
+
+def test_findings_are_there_one_after_the_other_while_the_test_goes_on() -> None:
+    probe = HeldProbe(Finding("spark", Fit.DOUBTFUL, "Older.", "Update it."))
     tests = EngineTests(probe)
     test = tests.start(ENGINE)
-    assert found.wait(10)
+    assert probe.has_found.wait(10)
     assert (test.findings, test.ended, test.next_topic) == ([GOOD], None, "spark")
     assert tests.start(ENGINE) is test
-    go_on.set()
+    probe.go_on.set()
     wait_for(test)
     assert [finding.topic for finding in test.findings] == ["reach", "spark"]
     assert tests.of(ENGINE) is test
@@ -71,22 +78,15 @@ def test_a_test_that_breaks_off_is_a_finding_without_its_token(
 
 
 def test_a_test_is_stopped_with_what_it_has_found() -> None:
-    found, go_on = threading.Event(), threading.Event()
-
-    def probe(test: EngineTest) -> Iterator[Finding]:
-        yield GOOD
-        found.set()
-        go_on.wait(10)
-        yield Finding("spark", Fit.GOOD, "Too late.")
-
+    probe = HeldProbe(Finding("spark", Fit.GOOD, "Too late."))
     tests = EngineTests(probe)
     test = tests.start(ENGINE)
-    assert found.wait(10)
+    assert probe.has_found.wait(10)
     tests.stop(ENGINE)
     assert (test.findings, test.is_stopped) == ([GOOD], True)
     assert test.ended is not None
     again = tests.start(ENGINE)
     assert again is not test
-    go_on.set()
+    probe.go_on.set()
     wait_for(again)
     assert test.findings == [GOOD]

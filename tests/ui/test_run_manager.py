@@ -18,6 +18,7 @@ from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, remove_engine, save_engine
 from storage import Store
 from storage.model import Run, RunStatus
+from tests.ui.held_jobs import HeldJob
 from ui.engines.known import engine_of
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
@@ -408,43 +409,27 @@ def test_a_live_run_is_resumed_once_when_two_sessions_ask_for_it(store: Store, m
 
 
 def test_a_run_that_is_resumed_before_its_first_job_is_over_is_not_ended_by_it(store: Store) -> None:
-    is_stopped, is_resumed = threading.Event(), threading.Event()
-    found: list[RunStatus] = []
-
-    def work(job: Job, own: Store) -> None:
-        found.append(own.runs.get(job.run_id).status)
-        own.runs.stop(job.run_id)
-        is_stopped.set()
-        assert is_resumed.wait(10)
-
+    work = HeldJob()
     manager = RunManager(store, execute=work)
     live = manager.start(PIPELINE, live=Live())
-    assert is_stopped.wait(10)
+    assert work.has_stopped.wait(10)
     manager.resume(live)
-    is_resumed.set()
+    work.may_end.set()
     ended(manager, live)
-    assert found == [RunStatus.RUNNING, RunStatus.RUNNING]
+    assert work.statuses == [RunStatus.RUNNING, RunStatus.RUNNING]
     assert store.runs.get(live).status is RunStatus.STOPPED
 
 
 def test_the_first_job_of_a_run_does_not_end_it_while_it_is_being_resumed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_stopped, is_open, is_finished = threading.Event(), threading.Event(), threading.Event()
-    statuses: list[RunStatus] = []
-
-    def work(job: Job, own: Store) -> None:
-        statuses.append(own.runs.get(job.run_id).status)
-        own.runs.stop(job.run_id)
-        is_stopped.set()
-        assert is_open.wait(10)
-
+    work, is_finished = HeldJob(), threading.Event()
     pause, finish = store.runs.pause, store.runs.finish
 
     def pause_and_wait(run_id: int, *, paused: bool) -> None:
         pause(run_id, paused=paused)
         # The run is running in the store; its new job is not known yet. Now the first job ends.
-        is_open.set()
+        work.may_end.set()
         is_finished.wait(0.5)
 
     def finish_and_say_so(run_id: int) -> None:
@@ -455,10 +440,10 @@ def test_the_first_job_of_a_run_does_not_end_it_while_it_is_being_resumed(
     monkeypatch.setattr(store.runs, "finish", finish_and_say_so)
     manager = RunManager(store, execute=work)
     live = manager.start(PIPELINE, live=Live())
-    assert is_stopped.wait(10)
+    assert work.has_stopped.wait(10)
     manager.resume(live)
     ended(manager, live)
-    assert statuses == [RunStatus.RUNNING, RunStatus.RUNNING]
+    assert work.statuses == [RunStatus.RUNNING, RunStatus.RUNNING]
     assert store.runs.get(live).status is RunStatus.STOPPED
     assert not is_finished.is_set()
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +20,7 @@ from engine.reading.files.input_files import find_files
 from engine.reading.files.named_folders import ENVIRONMENT
 from storage import Store
 from tests.ui.conftest import OpenView
+from tests.ui.held_jobs import HeldJob
 from ui.access import oidc, people
 from ui.access import serving as serving_module
 from ui.access.login import Door
@@ -292,21 +292,15 @@ def test_no_live_run_is_resumed_beyond_the_limits_of_a_shared_studio(
 def test_a_live_run_whose_first_job_is_not_over_yet_is_resumed_at_the_limit(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_stopped, is_resumed = threading.Event(), threading.Event()
-
-    def stop(job: Job, own: Store) -> None:
-        own.runs.stop(job.run_id)
-        is_stopped.set()
-        assert is_resumed.wait(10)
-
-    manager = RunManager(store, execute=stop)
+    work = HeldJob()
+    manager = RunManager(store, execute=work)
     live = manager.start(PIPELINE, live=Live())
-    assert is_stopped.wait(10)
+    assert work.has_stopped.wait(10)
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
     try:
         manager.resume(live)
     finally:
-        is_resumed.set()
+        work.may_end.set()
     assert manager.wait(live, 10)
 
 

@@ -48,18 +48,20 @@ def failing_page() -> None:
     st.text("below")
 
 
-def test_what_the_url_says_is_open() -> None:
+def opened(**query: str) -> AppTest:
     app = AppTest.from_function(page_with_url)
-    app.query_params["run"] = "12"
-    app.query_params["edge"] = "sink"
-    app.run()
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def test_what_the_url_says_is_open() -> None:
+    app = opened(run="12", edge="sink")
     assert app.text[0].value == "run 12 edge sink event None"
 
 
 def test_what_is_opened_is_in_the_url_and_survives_a_change_of_page() -> None:
-    app = AppTest.from_function(page_with_url)
-    app.query_params["run"] = "12"
-    app.run()
+    app = opened(run="12")
     app.button[0].click().run()
     assert {name: app.query_params[name] for name in ("run", "edge", "event")} == {
         "run": "12",
@@ -72,9 +74,7 @@ def test_what_is_opened_is_in_the_url_and_survives_a_change_of_page() -> None:
 
 
 def test_a_number_that_is_none_is_no_run() -> None:
-    app = AppTest.from_function(page_with_url)
-    app.query_params["run"] = "twelve"
-    app.run()
+    app = opened(run="twelve")
     assert app.text[0].value == "run None edge None event None"
 
 

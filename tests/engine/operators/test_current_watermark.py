@@ -12,7 +12,7 @@ from engine.errors import StudioError
 from engine.operators.current_watermark import CurrentWatermarkKernel
 from engine.planner import plan
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
+from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows, sql_of
 
 test_cases = check_cases(
     [
@@ -53,7 +53,7 @@ def test_it_adds_a_column_of_the_event_time_s_type_and_writes_itself_as_a_call()
         ("wm", "timestamp"),
     ]
     sql = "SELECT `k`, `rt`, CURRENT_WATERMARK(`rt`) AS `wm` FROM `t`"
-    assert made.operator.flink_sql([("t", made.inputs[0].schema)]) == sql
+    assert sql_of(made) == sql
 
 
 @pytest.mark.parametrize(

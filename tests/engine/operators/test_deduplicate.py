@@ -13,7 +13,7 @@ from engine.contract.step import Keyed
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
 from engine.planner.plan import NodePlan
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import plan_of, rows
+from tests.engine.planning import plan_of, rows, sql_of
 
 INSENSITIVE = {"table.exec.deduplicate.insert-update-after-sensitive-enabled": "false"}
 TTL = {"table.exec.state.ttl": "1 h"}
@@ -571,4 +571,4 @@ FLINK_FIRST_BY_ARRIVAL = """SELECT `k`, `v`, `rt` FROM (
 )
 def test_flink_sql_is_the_row_number_pattern(parameters: Mapping[str, Any], sql: str) -> None:
     found = node_plan(parameters)
-    assert found.operator.flink_sql([("t", found.inputs[0].schema)]) == sql
+    assert sql_of(found) == sql

@@ -23,7 +23,7 @@ from engine.operators.lookup_join import LookupJoin, LookupJoinKernel
 from engine.planner import Plan, plan
 from engine.runtime.in_process import in_process
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import KnownTypes, columns, pipeline_of, rows
+from tests.engine.planning import KnownTypes, columns, pipeline_of, rows, sql_of
 from tests.golden.trace import run_locally, run_pipeline
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def test_a_table_comes_before_everything_else_in_any_order_of_arrival(
 def test_in_flink_sql_it_is_for_system_time_as_of_the_processing_time() -> None:
     join = planned(kind="left", condition="p > 1").node("j")
     assert isinstance(join.operator, LookupJoin)
-    assert join.operator.flink_sql([(given.node, given.schema) for given in join.inputs]) == (
+    assert sql_of(join) == (
         "WITH `rows of t` AS (SELECT `k` AS `k0`, `p` AS `p` FROM `t`)\n"
         "SELECT `id`, `k`, `rt`, `k0`, `p`\n"
         "FROM (SELECT *, PROCTIME() AS `proctime` FROM `o`) AS `o`\n"

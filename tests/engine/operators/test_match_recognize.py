@@ -24,7 +24,7 @@ from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value
 from engine.planner import plan
 from engine.ranking.sort_keys import SortColumn
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
+from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows, sql_of
 
 V = 2
 """The index of the value in the rows of the tables: rt, k, v."""
@@ -336,7 +336,7 @@ def test_it_has_the_partition_and_the_measures_and_is_match_recognize_in_flink_s
     ]
     assert made.schema.event_time is not None
     assert made.schema.event_time.name == "at"
-    assert made.operator.flink_sql([("t", made.inputs[0].schema)]).splitlines() == [
+    assert sql_of(made).splitlines() == [
         "SELECT `k`, `first`, `total`, `at`",
         "FROM `t`",
         "MATCH_RECOGNIZE (",

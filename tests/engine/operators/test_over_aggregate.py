@@ -21,7 +21,7 @@ from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.over_aggregate import OverAggregate
 from engine.runtime.in_process import in_process
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import columns, pipeline_of, plan_of, rows
+from tests.engine.planning import columns, pipeline_of, plan_of, rows, sql_of
 from tests.golden.trace import run_pipeline
 
 FUNCTIONS = ("SUM", "COUNT", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "AVG")
@@ -352,6 +352,4 @@ def test_in_the_order_of_a_column_any_input_will_do_and_rows_are_updated() -> No
     ).node("over")
     assert str(made.mode) == "[I,UB,UA,D]"
     assert made.strategy.name == "Over[range, by value]"
-    assert "WINDOW w AS (PARTITION BY `k` ORDER BY `v` RANGE BETWEEN" in made.operator.flink_sql(
-        [("t", made.inputs[0].schema)]
-    )
+    assert "WINDOW w AS (PARTITION BY `k` ORDER BY `v` RANGE BETWEEN" in sql_of(made)

@@ -14,7 +14,7 @@ from engine.errors import ExpressionError, PipelineError
 from engine.model.schema import TimeUnit
 from engine.operators.project import Project
 from engine.planner.plan import NodePlan
-from tests.engine.planning import KnownTypes, plan_of, rows
+from tests.engine.planning import KnownTypes, plan_of, rows, sql_of
 
 SOURCE = rows("k string, g string, v bigint, rt bigint", event_time="rt")
 CDC = rows("k string, g string, v bigint", changelog=True, primary_key=["k", "g"])
@@ -90,4 +90,4 @@ def test_the_step_is_one_native_projection() -> None:
 
 def test_flink_sql_names_every_column() -> None:
     found = node_plan(SOURCE, double="v * 2")
-    assert found.operator.flink_sql([("t", found.inputs[0].schema)]) == "SELECT v * 2 AS `double` FROM `t`"
+    assert sql_of(found) == "SELECT v * 2 AS `double` FROM `t`"

@@ -14,7 +14,7 @@ from engine.operators.aggregate import GroupAggregate
 from engine.planner import NodePlan, plan
 from engine.python_functions.consent import ALL, ENVIRONMENT, CodeNotAllowed, require_consent
 from engine.running import finished
-from tests.engine.planning import KnownTypes, columns, pipeline_of, plan_of, rows
+from tests.engine.planning import KnownTypes, columns, pipeline_of, plan_of, rows, sql_of
 from tests.golden.trace import plan_of as plan_on_spark
 
 CODE = """
@@ -64,13 +64,13 @@ def test_a_name_that_neither_its_code_nor_flink_has_is_told_with_those_that_ther
 def test_it_is_written_as_flink_has_it() -> None:
     more = {**CALL, "others": [{"expression": "v + 1"}], "filter": "v > 1", "distinct": True}
     made = planned(aggregates=[more])
-    sql = made.operator.flink_sql([("t", made.inputs[0].schema)])
+    sql = sql_of(made)
     assert sql == "SELECT `k`, `Total`(DISTINCT `v`, v + 1) FILTER (WHERE v > 1) AS `n` FROM `t` GROUP BY `k`"
     timed = rows("k string, v bigint, ts timestamp", event_time="ts")
     windows = {"kind": "hop", "size_ms": 10_000, "slide_ms": 5_000}
     made = planned("window_aggregate", timed, code=CODE + "    def merge(self, acc, others): ...\n", **windows)
     window = "`ts`, INTERVAL '5' SECOND, INTERVAL '10' SECOND"
-    assert made.operator.flink_sql([("t", made.inputs[0].schema)]) == (
+    assert sql_of(made) == (
         f"SELECT `k`, HOP_START({window}) AS window_start, HOP_END({window}) AS window_end, `Total`(`v`) AS `n`\n"
         f"FROM `t`\nGROUP BY `k`, HOP({window})"
     )

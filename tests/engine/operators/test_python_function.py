@@ -17,7 +17,7 @@ from engine.planner import NodePlan, plan
 from engine.python_functions.consent import ALL, ENVIRONMENT
 from engine.running import finished
 from engine.runtime.in_process import in_process
-from tests.engine.planning import KnownTypes, columns, pipeline_of, plan_of, rows
+from tests.engine.planning import KnownTypes, columns, pipeline_of, plan_of, rows, sql_of
 from tests.golden.trace import plan_of as plan_on_spark
 
 CODE = "def f(k, v=0):\n    return None if v is None else v * 10\n"
@@ -36,7 +36,7 @@ def test_the_results_come_behind_the_columns_and_keys_stay() -> None:
         ("n", "bigint"),
     ]
     assert made.derived.upsert_keys == frozenset({frozenset({"k"})})
-    assert made.operator.flink_sql([("t", made.inputs[0].schema)]) == "SELECT `k`, `v`, `f`(k) AS `n` FROM `t`"
+    assert sql_of(made) == "SELECT `k`, `v`, `f`(k) AS `n` FROM `t`"
     assert str(made.mode) == "[I,UB,UA,D]"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +16,12 @@ from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
-from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.temporal_join import TemporalJoin, TemporalJoinKernel
-from engine.planner import Plan, plan
+from engine.planner import Plan
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import KnownTypes, rows
+from tests.engine.planning import plan_of, rows, sql_of
 
 PAIR = Schema(
     (Column("k", "string"), Column("a", "bigint"), Column("k0", "string"), Column("p", "bigint")),
@@ -275,13 +273,13 @@ APPENDED = rows("k string, p bigint, vt bigint", event_time="vt")
 
 def planned(left: Any = STREAM, right: Any = TABLE, sink: str = "changelog", **parameters: Any) -> Plan:
     given = {"left_keys": ["k"], "right_keys": ["k"], **parameters}
-    nodes = {"l": left, "v": right, "j": ("temporal_join", given), "out": ("sink", {"mode": sink})}
-    edges = [("l", "j", "left"), ("v", "j", "right"), ("j", "out", "in")]
-    document = {
-        "nodes": [{"id": name, "operator": op, "parameters": dict(more)} for name, (op, more) in nodes.items()],
-        "edges": [{"source": a, "target": b, "target_port": port} for a, b, port in edges],
-    }
-    return plan(Pipeline.from_dict(document), KnownTypes({"p > 1": "boolean", "p + 1": "bigint"}), Path())
+    arrows = """
+        l -> j:left
+        v -> j:right
+        j -> out
+    """
+    types = {"p > 1": "boolean", "p + 1": "bigint"}
+    return plan_of(arrows, types, l=left, v=right, j=("temporal_join", given), out=("sink", {"mode": sink}))
 
 
 def test_upserts_are_versions_as_they_are_and_the_output_is_as_the_left_input() -> None:
@@ -335,7 +333,7 @@ def test_it_is_inner_or_left_and_its_condition_is_true_or_false() -> None:
 def test_in_flink_sql_it_is_for_system_time_as_of_the_left_event_time() -> None:
     join = planned(kind="left", condition="p > 1").node("j")
     assert isinstance(join.operator, TemporalJoin)
-    assert join.operator.flink_sql([(given.node, given.schema) for given in join.inputs]) == (
+    assert sql_of(join) == (
         "WITH `versions of v` AS (SELECT `k` AS `k0`, `p` AS `p`, `vt` AS `vt` FROM `v`)\n"
         "SELECT *\nFROM `l`\nLEFT JOIN `versions of v` FOR SYSTEM_TIME AS OF `l`.`rt`\n"
         "ON `k` = `k0` AND (p > 1)"

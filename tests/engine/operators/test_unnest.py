@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import StudioError
 from engine.planner import NodePlan, plan
-from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
+from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows, sql_of
 
 
 def unnested(source: tuple[str, dict[str, Any]], **parameters: Any) -> NodePlan:
@@ -20,7 +20,7 @@ def test_the_element_and_its_position_come_behind_the_columns() -> None:
     made = unnested(rows("k string, a array<int>"), collection="a", names=["x"], position="at", keeps_empty=True)
     assert [(column.name, column.type) for column in made.schema][2:] == [("x", "int"), ("at", "int")]
     assert str(made.mode) == "[I]"
-    assert made.operator.flink_sql([("t", made.inputs[0].schema)]) == (
+    assert sql_of(made) == (
         "SELECT t.`k`, t.`a`, u.`x`, u.`at`\nFROM `t` AS t\n"
         "LEFT JOIN UNNEST(`a`) WITH ORDINALITY AS u (`x`, `at`) ON TRUE"
     )

@@ -15,7 +15,7 @@ from engine.model.position import ordinal
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.session_rows import SessionRowsKernel
 from tests.engine.cases import Case, check_cases
-from tests.engine.planning import pipeline_of, plan_of, rows
+from tests.engine.planning import pipeline_of, plan_of, rows, sql_of
 from tests.golden.trace import run_pipeline
 
 EVENTS = rows("k string, v bigint, rt bigint", event_time="rt")
@@ -170,7 +170,7 @@ def test_in_flink_sql_it_is_the_window_table_function() -> None:
     texts = []
     for name in ("w", "x"):
         node: Any = planned.node(name)
-        texts.append(node.operator.flink_sql([(given.node, given.schema) for given in node.inputs]))
+        texts.append(sql_of(node))
     assert texts == [
         "SELECT * FROM TABLE(HOP(TABLE `t`, DESCRIPTOR(`rt`), INTERVAL '2' SECOND, INTERVAL '4' SECOND))",
         "SELECT * FROM TABLE(SESSION((SELECT `k` AS `k`, `v` AS `v`, `rt` AS `rt`, `window_start` AS `window_start_`, "

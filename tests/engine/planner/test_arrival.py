@@ -9,9 +9,9 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.local.preview import first_records
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Arrival, Pipeline
 from engine.planner import plan
-from tests.engine.planning import KnownTypes
+from tests.engine.planning import KnownTypes, pipeline_of
 from tests.golden.trace import plan_of, run_pipeline
 
 if TYPE_CHECKING:
@@ -20,26 +20,13 @@ if TYPE_CHECKING:
 
 def merged(rows: tuple[list[Any], list[Any]] = ([], []), **types: str) -> Pipeline:
     """Two sources, by name, with the type of the column `at` by which they are merged."""
-    sources = [
-        {
-            "id": name,
-            "operator": "rows",
-            "parameters": {
-                "columns": [{"name": "at", "type": type_}, {"name": "n", "type": "bigint"}],
-                "rows": own,
-                "arrival_column": "at",
-            },
-        }
-        for (name, type_), own in zip(types.items(), rows, strict=False)
-    ]
-    numbers = [
-        {"id": f"{name}_n", "operator": "project", "parameters": {"columns": [{"name": "n", "expression": "`n`"}]}}
-        for name in types
-    ]
-    edges = [{"source": name, "target": f"{name}_n"} for name in types]
-    edges += [{"source": f"{name}_n", "target": "all"} for name in types]
-    nodes = [*sources, *numbers, {"id": "all", "operator": "union"}]
-    return Pipeline.from_dict({"nodes": nodes, "edges": edges, "arrival": {"mode": "by_column"}})
+    nodes: dict[str, tuple[str, dict[str, Any]]] = {"all": ("union", {})}
+    for (name, type_), own in zip(types.items(), rows, strict=False):
+        columns = [{"name": "at", "type": type_}, {"name": "n", "type": "bigint"}]
+        nodes[name] = ("rows", {"columns": columns, "rows": own, "arrival_column": "at"})
+        nodes[f"{name}_n"] = ("project", {"columns": [{"name": "n", "expression": "`n`"}]})
+    pipeline = pipeline_of("\n".join(f"{name} -> {name}_n -> all" for name in types), **nodes)
+    return pipeline.model_copy(update={"arrival": Arrival(mode="by_column")})
 
 
 @pytest.mark.parametrize(
@@ -58,11 +45,7 @@ def test_columns_of_one_kind_can_be_merged(a: str, b: str) -> None:
         ("array<int>", "int", "a: the arrival column at is ARRAY<INT>. Sources are merged by numbers, times or texts"),
         ("int", "map<int,int>", "b: the arrival column at is MAP<INT, INT>. Sources are merged by"),
         ("row<x int>", "row<x int>", "a: the arrival column at is ROW<`x` INT>. Sources are merged by"),
-        (
-            "bigint",
-            "double",
-            "b: the arrival column at is DOUBLE, but at of a is BIGINT. Exact numbers are not",
-        ),
+        ("bigint", "double", "b: the arrival column at is DOUBLE, but at of a is BIGINT. Exact numbers are not"),
         ("float", "decimal(5,2)", "b: the arrival column at is DECIMAL(5, 2), but at of a is FLOAT. Exact numbers"),
         ("boolean", "boolean", "a: the arrival column at is BOOLEAN. Sources are merged by"),
     ],

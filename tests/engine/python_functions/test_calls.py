@@ -24,6 +24,14 @@ def call(code: str, type_: str = "bigint", *arguments: pa.Array, is_table: bool 
     return values
 
 
+def failure(code: str, type_: str) -> str:
+    """The sentence, of one line, with which a call over the numbers fails."""
+    with pytest.raises(FunctionFailed) as failed:
+        call(code, type_, NUMBERS)
+    assert "\n" not in str(failed.value)
+    return str(failed.value)
+
+
 @pytest.mark.parametrize(
     ("type_", "value"),
     [
@@ -120,36 +128,29 @@ def test_what_was_loaded_stays_where_it_was_loaded() -> None:
         ),
         ("def f(x):\n    raise ValueError('a\\nb')", "bigint", "f(1) failed: ValueError: a b (line 2 of its code)"),
         ("def f(x):\n    raise SystemExit(3)", "bigint", "f(1) failed: SystemExit: 3 (line 2 of its code)"),
-        ("def f(x):\n    return 'x'", "bigint", "f(1) failed: it gave 'x', which does not fit bigint: "),
-        (
-            "def f(x):\n    return 300 if x == 3 else 1",
-            "tinyint",
-            "f(3) failed: it gave 300, which does not fit tinyint",
-        ),
-        ("def f(x):\n    return 1", "boolean", "f(1) failed: it gave 1, which does not fit boolean: int is no bool"),
-        ("def f(x):\n    return 1", "string", "f(1) failed: it gave 1, which does not fit string: "),
-        (
-            "def f(x):\n    return 'ab'",
-            "array<string>",
-            "f(1) failed: it gave 'ab', which does not fit array<string>: str",
-        ),
-        (
-            "def f(x):\n    return [1]",
-            "map<string,int>",
-            "f(1) failed: it gave [1], which does not fit map<string,int>: ",
-        ),
-        (
-            "def f(x):\n    return 1, 2, 3",
-            "struct<`a`:int,`b`:int>",
-            "f(1) failed: it gave (1, 2, 3), which does not fit struct<`a`:int,`b`:int>: a row has 2 fields, but 3",
-        ),
-        ("def f(x):\n    return {'c': 1}", "struct<`a`:int>", "f(1) failed: it gave {'c': 1}, which does not fit"),
         ("import nothing.there\ndef f(x): ...", "int", "its code cannot be loaded: ModuleNotFoundError: No module"),
         ("def f(x): ...\ndel f", "int", "its code cannot be loaded: KeyError: 'f'"),
     ],
 )
 def test_an_error_is_one_line_with_what_was_given_and_where_it_came_from(code: str, type_: str, sentence: str) -> None:
-    with pytest.raises(FunctionFailed) as failed:
-        call(code, type_, NUMBERS)
-    assert str(failed.value).startswith(sentence)
-    assert "\n" not in str(failed.value)
+    assert failure(code, type_).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("returned", "type_", "called", "given", "reason"),
+    [
+        ("'x'", "bigint", "f(1)", "'x'", ": "),
+        ("300 if x == 3 else 1", "tinyint", "f(3)", "300", ""),
+        ("1", "boolean", "f(1)", "1", ": int is no bool"),
+        ("1", "string", "f(1)", "1", ": "),
+        ("'ab'", "array<string>", "f(1)", "'ab'", ": str"),
+        ("[1]", "map<string,int>", "f(1)", "[1]", ": "),
+        ("1, 2, 3", "struct<`a`:int,`b`:int>", "f(1)", "(1, 2, 3)", ": a row has 2 fields, but 3"),
+        ("{'c': 1}", "struct<`a`:int>", "f(1)", "{'c': 1}", ""),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_with_its_type(
+    returned: str, type_: str, called: str, given: str, reason: str
+) -> None:
+    sentence = f"{called} failed: it gave {given}, which does not fit {type_}{reason}"
+    assert failure(f"def f(x):\n    return {returned}", type_).startswith(sentence)
