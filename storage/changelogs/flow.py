@@ -48,12 +48,12 @@ class Flows(OfAllRuns):
             if edge.port == "out" and inputs:
                 nodes.append(
                     Amplification(
-                        edge.node,
-                        edge.operator,
-                        sum(sum(counts.values()) for counts in inputs),
-                        edge.total,
-                        sum(map(_taken_back, inputs)),
-                        _taken_back(edge.counts),
+                        node=edge.node,
+                        operator=edge.operator,
+                        records_in=sum(sum(counts.values()) for counts in inputs),
+                        records_out=edge.total,
+                        taken_back_in=sum(map(_taken_back, inputs)),
+                        taken_back_out=_taken_back(edge.counts),
                     )
                 )
         return tuple(nodes)
@@ -73,7 +73,7 @@ class Flows(OfAllRuns):
             f"WHERE node = $node GROUP BY key ORDER BY sum(ns) DESC, key LIMIT {int(limit)}",
             {"node": node},
         )
-        return tuple(SlowKey(tuple(json.loads(key)), ns / 1e6, records) for key, ns, records in rows)
+        return tuple(SlowKey(tuple(json.loads(key)), records, ns / 1e6) for key, ns, records in rows)
 
     def _keys_of(self, edge: Edge, limit: int) -> tuple[RetractedKey, ...]:
         names = edge.upsert_key or edge.names

@@ -21,7 +21,7 @@ class Wire:
     counts: Mapping[RowKind, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Amplification:
     """How a node multiplies its input: records out per record in, and retractions out per retraction in.
 
@@ -37,24 +37,28 @@ class Amplification:
 
 
 @dataclass(frozen=True)
-class RetractedKey:
-    """A key of an edge, with its number of records."""
+class CountedKey:
+    """A key with its number of records."""
 
     key: Values
     records: int
-    taken_back: int
-    """The number of retractions among the records."""
 
 
 @dataclass(frozen=True)
-class SlowKey:
-    """A key that was among the slowest of an operator in at least one epoch."""
+class RetractedKey(CountedKey):
+    """A key of an edge. taken_back: the number of retractions among its records."""
 
-    key: Values
+    taken_back: int
+
+
+@dataclass(frozen=True)
+class SlowKey(CountedKey):
+    """A key that was among the slowest of an operator in some epochs, with its records in these.
+
+    ms: the operator's time for it in these epochs.
+    """
+
     ms: float
-    """The operator's time for it, over those epochs."""
-    records: int
-    """Its records, over those epochs."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ class RetractedSecond:
     start_ms: int
     updates_before: int
     deletes: int
+
+    @property
+    def taken_back(self) -> int:
+        """The number of retractions of both kinds."""
+        return self.updates_before + self.deletes
 
 
 @dataclass(frozen=True)

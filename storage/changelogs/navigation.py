@@ -5,13 +5,14 @@ Each answer reads a bounded range of positions on every edge.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
 from storage.database.edge_records import record_columns, records_of, to_record
-from storage.database.run_tables import FIRES, LATE
+from storage.database.run_tables import RunTables
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge, Filter, Record
 
@@ -55,11 +56,11 @@ class Navigation(OfAllRuns):
 
     def next_fire(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` whose watermark fired a window."""
-        return self._next(run_id, FIRES, seq)
+        return self._next(run_id, seq, lambda tables: tables.fires)
 
     def next_late(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` with a late record."""
-        return self._next(run_id, LATE, seq)
+        return self._next(run_id, seq, lambda tables: tables.late)
 
     def around(self, run_id: int, seq: int, *, events: int = 10, most: int = 300) -> Around:
         """The records of each edge from `events` before an event to `events` after it.
@@ -84,11 +85,11 @@ class Navigation(OfAllRuns):
             frozenset((str(node), int(at)) for node, at in self._database.rows(fires, bounds)),
         )
 
-    def _next(self, run_id: int, table: str, seq: int) -> int | None:
+    def _next(self, run_id: int, seq: int, table: Callable[[RunTables], str]) -> int | None:
         run = self._runs.stored(run_id)
         if not run.is_begun:
             return None
-        return self._database.integer(f"SELECT min(seq) FROM {run.tables.named(table)} WHERE seq > ?", [seq])
+        return self._database.integer(f"SELECT min(seq) FROM {table(run.tables)} WHERE seq > ?", [seq])
 
     def _lane(self, edge: Edge, first: int, seq: int, last: int, most: int) -> Lane:
         """The records before, of and after the event, each part bounded, so that a flood does not hide the others."""

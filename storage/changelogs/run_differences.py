@@ -89,7 +89,11 @@ class LatePair:
     right_ms: int | None
     """By how much it is late in the right run."""
     in_left: bool
-    in_right: bool
+
+    @property
+    def in_right(self) -> bool:
+        """It is late in one run only."""
+        return not self.in_left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +168,8 @@ class RunDifferences(OfAllRuns):
             f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
         )
         rows = self._database.rows(
-            f"SELECT * FROM ({pairs}) WHERE in_left <> in_right ORDER BY seq, node, window_end_ms LIMIT {int(limit)}"
+            f"SELECT * EXCLUDE (in_right) FROM ({pairs}) WHERE in_left <> in_right "
+            f"ORDER BY seq, node, window_end_ms LIMIT {int(limit)}"
         )
         only_left, only_right, both = (int(count) for count in counted or (0, 0, 0))
         pairs_shown = tuple(LatePair(*row) for row in rows)

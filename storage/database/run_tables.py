@@ -13,10 +13,6 @@ from storage.database.sql import identifier
 
 SCHEMA_PREFIX: Final = "run_"
 EVENTS: Final = "_events"
-OVERVIEW: Final = "_overview"
-LATE: Final = "_late"
-FIRES: Final = "_fires"
-REJECTED: Final = "_rejected"
 KEY_TIMES: Final = "_key_times"
 IDLE: Final = "_idle"
 
@@ -44,13 +40,13 @@ class RunTables:
 
     events = _Table(EVENTS)
     """The source events in arrival order, with the watermark of their source."""
-    overview = _Table(OVERVIEW)
+    overview = _Table("_overview")
     """The events in blocks, for timelines of large runs."""
-    late = _Table(LATE)
+    late = _Table("_late")
     """The records that were late for an operator."""
-    fires = _Table(FIRES)
+    fires = _Table("_fires")
     """The windows that fired."""
-    rejected = _Table(REJECTED)
+    rejected = _Table("_rejected")
     """The rows of the sources that could not be read."""
     key_times = _Table(KEY_TIMES)
     """The slowest keys of each operator. Runs of older versions have no such table."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from engine.model.timeline import Idle
 from storage.model import Values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,10 @@ class Timeline:
     to_seq: int
     sources: tuple[str, ...]
     timed: tuple[str, ...]
-    points: Any
-    watermarks: Any
-    combined: Any
-    fires: Any
+    points: pa.Table
+    watermarks: pa.Table
+    combined: pa.Table
+    fires: pa.Table
     ends: Mapping[str, int]
     idle: Idle
     is_exact: bool
@@ -86,6 +89,6 @@ class Timeline:
         return len(self.timed) > 1
 
     @property
-    def watermark(self) -> Any:
+    def watermark(self) -> pa.Table:
         """The one line of the watermark, as seq and watermark_ms: of all sources combined, or of the only source."""
         return self.combined if self.is_combined else self.watermarks.drop_columns(["source"])

@@ -36,10 +36,8 @@ _REFUSED: Final = frozenset(
 )
 _PLAIN_NAME: Final = re.compile(r"\w+")
 _KINDS: Final = {
-    "INSERT": "it writes",
-    "UPDATE": "it writes",
-    "DELETE": "it writes",
-    "MERGE_INTO": "it writes",
+    **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE_INTO"), "it writes"),
+    **dict.fromkeys(("SET", "VARIABLE_SET"), "it changes a setting"),
     "CREATE": "it creates something",
     "DROP": "it drops something",
     "ALTER": "it alters a table",
@@ -47,8 +45,6 @@ _KINDS: Final = {
     "ATTACH": "it attaches a file",
     "DETACH": "it detaches a file",
     "LOAD": "it loads an extension",
-    "SET": "it changes a setting",
-    "VARIABLE_SET": "it changes a setting",
     "PRAGMA": "it is a PRAGMA",
     "EXPORT": "it exports to files",
     "CALL": "it calls a procedure",

@@ -31,7 +31,7 @@ ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
 _DEFAULT_FILE: Final = "default-engine"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Known:
     """An engine of the list. is_own: the user added it, and may change it. is_home: pages use it."""
 
@@ -65,7 +65,10 @@ def known() -> list[Known]:
             engine = engine_called(name)
             listed[engine.name] = engine
     home_name = next(iter(listed), "")
-    return [Known(engine, name in own, name == home_name, name == default) for name, engine in (listed | own).items()]
+    return [
+        Known(engine=engine, is_own=name in own, is_home=name == home_name, is_default=name == default)
+        for name, engine in (listed | own).items()
+    ]
 
 
 def names() -> list[str]:

@@ -68,7 +68,7 @@ def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
         Row(
             (
                 Cell(words.clock(each.start_ms, day).removesuffix(".000"), note=f"{words.instant(each.start_ms)} UTC"),
-                Cell(f"{each.updates_before + each.deletes:,}", is_number=True, is_strong=True),
+                Cell(f"{each.taken_back:,}", is_number=True, is_strong=True),
                 Cell(f"{each.updates_before:,}", is_number=True),
                 Cell(f"{each.deletes:,}", is_number=True),
             )
