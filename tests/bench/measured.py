@@ -31,11 +31,17 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Spent:
-    """The time of a part. cpu: CPU seconds of the process tree by role (`process_tree`), empty if unknown."""
+class Timed:
+    """Something that was measured, with its seconds of wall time."""
 
     name: str
     wall_s: float
+
+
+@dataclass(frozen=True)
+class Spent(Timed):
+    """The time of a part. cpu: CPU seconds of the process tree by role (`process_tree`), empty if unknown."""
+
     cpu: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -55,11 +61,9 @@ def added(name: str, parts: Iterable[Spent]) -> Spent:
 
 
 @dataclass(frozen=True)
-class NodeSpent:
-    """The engine's figures of one node: seconds of wall time, emitted records."""
+class NodeSpent(Timed):
+    """The engine's figures of one node. records: those that it emitted."""
 
-    name: str
-    wall_s: float
     records: int
 
 

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.engine.planning import pipeline_of
+from tests.engine.planning import counted_numbers
 
 # It is long enough to be cancelled from a page before it ends, on a slow machine too.
-LASTING: Final = pipeline_of(
-    "numbers -> counted -> out",
-    numbers=("generator", {"rows": 200_000_000, "keys": 1_000_000}),
-    counted=("aggregate", {"group_by": ["key"], "aggregates": [{"function": "COUNT", "name": "cnt"}]}),
-    out=("sink", {"mode": "changelog"}),
-)
+LASTING: Final = counted_numbers(200_000_000, 1_000_000)

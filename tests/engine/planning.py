@@ -82,6 +82,16 @@ def pipeline_of(arrows: str, **nodes: tuple[str, Mapping[str, Any]]) -> Pipeline
     return Pipeline.from_dict(document)
 
 
+def counted_numbers(rows: int, keys: int) -> Pipeline:
+    """So many generated records, counted by key: a run that lasts as long as a test needs."""
+    return pipeline_of(
+        "numbers -> counted -> out",
+        numbers=("generator", {"rows": rows, "keys": keys}),
+        counted=("aggregate", {"group_by": ["key"], "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+
+
 def _edge(source: str, target: str) -> dict[str, str]:
     (a, _, out), (b, _, into) = source.partition(":")[0].partition("."), target.partition(".")[0].partition(":")
     return {"source": a, "source_port": out or "out", "target": b, "target_port": into or "in"}

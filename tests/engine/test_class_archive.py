@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 from engine.spark.class_archive import ENVIRONMENT, ClassArchive, class_archive
+from tests.python_child import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -138,15 +139,7 @@ def environ(cache: Path, **own: str) -> dict[str, str]:
 
 def started(environment: dict[str, str], before: str = "") -> str:
     """Start Spark in a process of its own, and return its standard error. Fails if Spark does not work."""
-    answer = subprocess.run(
-        [sys.executable, "-c", START.format(before=before)],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    answer = run_python(START.format(before=before), environment, limit_s=900)
     assert answer.stdout.split() == [pyspark.__version__, "True"], answer.stderr
     return answer.stderr
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.spark.java import NoUsableJava, environment, is_supported, write_java_home
+from tests.python_child import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -128,15 +129,7 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if name not in hidden}
     environ |= {"PATH": path_without_java(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     environ["CHANGELOG_STUDIO_SERVERS"] = str(tmp_path / "servers")
-    run = subprocess.run(
-        [sys.executable, "-c", SPARK_WITHOUT_JAVA],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    run = run_python(SPARK_WITHOUT_JAVA, environ, folder=tmp_path, limit_s=180)
     assert run.returncode == 0, run.stderr
     total, home = run.stdout.split(maxsplit=1)
     assert total == "45"

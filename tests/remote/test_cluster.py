@@ -24,7 +24,7 @@ from engine.spark.java import environment
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import disconnect, get_spark, server_of
 from tests.conftest import INTERPRETED
-from tests.engine.planning import pipeline_of
+from tests.engine.planning import counted_numbers
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.connect_server import short_lived
 from tests.serving import free_port
@@ -123,13 +123,7 @@ def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
     with in_process():
         assert there.text() == run_pipeline(example, spark, FOLDER, tmp_path / "here").text()
 
-    count = {"function": "COUNT", "name": "n"}
-    pipeline = pipeline_of(
-        "numbers -> counted -> out",
-        numbers=("generator", {"rows": 24_000, "keys": 1_000}),
-        counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
-        out=("sink", {"mode": "changelog"}),
-    )
+    pipeline = counted_numbers(24_000, 1_000)
 
     def kill_one() -> None:
         # With its executor, which is in the same group.

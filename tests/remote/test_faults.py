@@ -16,14 +16,13 @@ import engine.spark.probing
 from engine.contract.recorder import Progress
 from engine.errors import EngineLost, EngineUnavailable, RunFailed
 from engine.examples import FOLDER, examples
-from engine.model.pipeline import Pipeline
 from engine.runtime import run
 from engine.spark import retrying
 from engine.spark.engines import Engine, engine_at, engines, save_engine
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, temporary_files
 from engine.spark.session import disconnect, get_spark, server_of
-from tests.engine.planning import pipeline_of
+from tests.engine.planning import counted_numbers
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.conftest import Far, while_it_reads
 from tests.remote.connect_server import connect_server
@@ -40,17 +39,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.spark.session._TRUSTED_S", 0.0)
 
 
-def counted(rows: int) -> Pipeline:
-    """So many records, counted by key."""
-    return pipeline_of(
-        "numbers -> counted -> out",
-        numbers=("generator", {"rows": rows, "keys": 1_000_000}),
-        counted=("aggregate", {"group_by": ["key"], "aggregates": [{"function": "COUNT", "name": "n"}]}),
-        out=("sink", {"mode": "changelog"}),
-    )
-
-
-LASTING = counted(100_000_000)
+LASTING = counted_numbers(100_000_000, 1_000_000)
 WORDS = examples()["01-word-frequency"]
 
 
@@ -180,7 +169,7 @@ def test_a_full_workspace_is_said(far: Far) -> None:
     small = Engine("small", far.server.address, far.server.small, far.server.token)
     save_engine(small)
     spark, told = get_spark("small"), Told()
-    plan = plan_of(counted(300_000), spark, far.app)
+    plan = plan_of(counted_numbers(300_000, 1_000_000), spark, far.app)
     with temporary_files(small, spark) as files, pytest.raises(RunFailed):
         run(plan, spark=spark, recorder=told, folder=far.app, files=files)
     assert "there is no room left where the run keeps its files" in told.sentence

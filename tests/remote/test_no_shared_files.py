@@ -29,7 +29,7 @@ from engine.spark.run_files import LocalFiles, files_of, temporary_files
 from engine.spark.session import get_spark
 from tests.conformance.case import Case, cases_in
 from tests.conformance.judging import judge
-from tests.engine.planning import pipeline_of
+from tests.engine.planning import counted_numbers, pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.conftest import Far, while_it_reads
 
@@ -182,13 +182,7 @@ def test_a_file_larger_than_what_is_asked_for_at_once_goes_up_and_comes_back_as_
 
 
 def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
-    count = {"function": "COUNT", "name": "n"}
-    pipeline = pipeline_of(
-        "numbers -> counted -> out",
-        numbers=("generator", {"rows": 100_000_000, "keys": 1_000_000}),
-        counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
-        out=("sink", {"mode": "changelog"}),
-    )
+    pipeline = counted_numbers(100_000_000, 1_000_000)
     cancel, progress = threading.Event(), Progress()
     cancelling = while_it_reads(progress, cancel.set)
     with pytest.raises(RunCancelled):

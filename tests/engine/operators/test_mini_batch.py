@@ -57,6 +57,11 @@ EVENTS = """
     9    wm                 MAX
 """
 
+
+def joined(title: str, kernel: Callable[[], Kernel], bundle: int, given: str, expect: str) -> Case:
+    return Case(title, given, expect, kernel, ("k",), ports=2, bundle=bundle)
+
+
 BUNDLES = [
     Case(
         "a group says once per bundle what it has come to",
@@ -292,11 +297,9 @@ BUNDLES = [
             4    +I    a  2  900
         """,
     ),
-    Case(
+    joined(
         "an inner join joins what is left of a bundle",
         kernel=joining(JoinKind.INNER),
-        key=("k",),
-        ports=2,
         bundle=100,
         given="""
             seq  kind  port  k  v   wm
@@ -316,11 +319,9 @@ BUNDLES = [
             9    +I    b  3  b   21
         """,
     ),
-    Case(
+    joined(
         "a left join takes the right side of a bundle first, and does not pad in vain",
         kernel=joining(JoinKind.LEFT),
-        key=("k",),
-        ports=2,
         bundle=2,
         given="""
             seq  kind  port  k  v   wm
@@ -336,11 +337,9 @@ BUNDLES = [
             4    +I    b  2  NULL  NULL
         """,
     ),
-    Case(
+    joined(
         "where a row of the inner side is replaced, its partners are not padded in between",
         kernel=joining(JoinKind.LEFT, SINGLE, SINGLE),
-        key=("k",),
-        ports=2,
         bundle=2,
         given="""
             seq  kind  port  k  v   wm
@@ -361,11 +360,9 @@ BUNDLES = [
             6    +I    c  1  NULL  NULL
         """,
     ),
-    Case(
+    joined(
         "by unique key a bundle keeps the first row that goes and the last that comes",
         kernel=joining(JoinKind.INNER, UNIQUE, CONTENT),
-        key=("k",),
-        ports=2,
         bundle=6,
         given="""
             seq  kind  port  k  v   wm

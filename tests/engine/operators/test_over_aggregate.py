@@ -66,13 +66,15 @@ BEHIND_THE_WATERMARK = """
     15   16000  NULL   NULL  19500  3500
 """
 
+
+def of_events(title: str, kernel: Callable[[], Kernel], expect: str, late: str = "") -> Case:
+    return Case(title, EVENTS, expect, kernel, ("k",), watermark=("rt", 500), late=late)
+
+
 CASES = [
-    Case(
+    of_events(
         "a range of all rows: peers together, late as soon as the watermark has reached a row",
         kernel=all_rows(peers=True),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -84,12 +86,9 @@ CASES = [
         """,
         late=BEHIND_THE_WATERMARK,
     ),
-    Case(
+    of_events(
         "all rows one by one: peers in order of arrival",
         kernel=all_rows(peers=False),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -101,12 +100,9 @@ CASES = [
         """,
         late=BEHIND_THE_WATERMARK,
     ),
-    Case(
+    of_events(
         "one row back: late only when later rows of the key have gone out",
         kernel=partial(OverRowsKernel, CALLS, 3, 2, 1),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -129,12 +125,9 @@ CASES = [
             13   3000  NULL   NULL  19500  16500
         """,
     ),
-    Case(
+    of_events(
         "one second back, both ends included: forgotten keys take late rows again",
         kernel=partial(OverRangeKernel, CALLS, 3, 2, 1000),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -157,12 +150,9 @@ CASES = [
             13   3000  NULL   NULL  19500  16500
         """,
     ),
-    Case(
+    of_events(
         "one row back by arrival: at once",
         kernel=partial(OverArrivalKernel, CALLS, 3, 1),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             1    +I    a  1   1000   1    1    1    1    1      1     1
@@ -182,12 +172,9 @@ CASES = [
             15   +I    b  15  16000  29   2    14   15   14     15    14
         """,
     ),
-    Case(
+    of_events(
         "all rows by arrival: at once",
         kernel=partial(OverArrivalKernel, CALLS, 3, None),
-        key=("k",),
-        given=EVENTS,
-        watermark=("rt", 500),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             1    +I    a  1   1000   1    1    1    1    1      1     1

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from engine.spark.cancelling import cancellable
 from engine.spark.session import server_of
+from tests.python_child import run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,9 +45,7 @@ session.server_of(session.get_spark("local[1]")).close(20)
 @pytest.mark.slow
 def test_a_run_that_is_stuck_in_the_jvm_ends_and_the_next_one_starts_anew(tmp_path: Path) -> None:
     environ = {**os.environ, "CHANGELOG_STUDIO_SERVERS": str(tmp_path)}
-    said = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
-    )
+    said = run_python(PROGRAM, environ)
     assert said.stdout.split() == ["True", "False", "10"], said.stderr
     assert said.stderr == ""
 

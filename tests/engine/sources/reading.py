@@ -28,6 +28,6 @@ def read(spark: SparkSession, source: Source, folder: Path) -> tuple[list[tuple[
     return [tuple(row[values:]) for row in records], sorted(rejected, key=lambda row: row[:2])
 
 
-def types(source: Source, folder: Path) -> dict[str, str]:
-    """The type of each column."""
-    return {column.name: column.type for column in source.derive("n", folder).schema}
+def types(source: Source, folder: Path) -> str:
+    """The columns with their types: `k string, v bigint`."""
+    return ", ".join(f"{column.name} {column.type}" for column in source.derive("n", folder).schema)

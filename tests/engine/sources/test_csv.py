@@ -30,7 +30,7 @@ def write(folder: Path, text: str | bytes, name: str = "in.csv") -> Path:
 def test_lines_become_typed_rows_in_their_order(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, EVENTS)
     source = Csv(path="in.csv", event_time="ts")
-    assert types(source, tmp_path) == {"k": "string", "ts": "bigint", "v": "bigint"}
+    assert types(source, tmp_path) == "k string, ts bigint, v bigint"
     assert source.derive("n", tmp_path).schema.column("ts").time is TimeUnit.EPOCH_MS
     assert read(spark, source, tmp_path) == ([("a", "1000", "1"), ("b", "2000", None)], [])
 
@@ -108,7 +108,7 @@ def test_a_byte_order_mark_and_crlf_are_no_data(spark: SparkSession, tmp_path: P
 def test_odd_column_names_work(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, '"a b",c.d,e`f,größe,"x,y",1,order\n1,2,3,4,5,6,7\n')
     source = Csv(path="in.csv", event_time="c.d")
-    assert list(types(source, tmp_path)) == ["a b", "c.d", "e`f", "größe", "x,y", "1", "order"]
+    assert list(source.derive("n", tmp_path).schema.names) == ["a b", "c.d", "e`f", "größe", "x,y", "1", "order"]
     assert read(spark, source, tmp_path) == ([("1", "2", "3", "4", "5", "6", "7")], [])
 
 
@@ -124,9 +124,9 @@ def test_odd_file_names_work(spark: SparkSession, tmp_path: Path, name: str) -> 
 
 def test_without_a_header_columns_are_numbered_or_named(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, "a,1\nb,2\n")
-    assert types(Csv(path="in.csv", header=False), tmp_path) == {"column1": "string", "column2": "bigint"}
+    assert types(Csv(path="in.csv", header=False), tmp_path) == "column1 string, column2 bigint"
     named = Csv(path="in.csv", header=False, names=("k", "v"))
-    assert types(named, tmp_path) == {"k": "string", "v": "bigint"}
+    assert types(named, tmp_path) == "k string, v bigint"
     assert read(spark, named, tmp_path) == ([("a", "1"), ("b", "2")], [])
 
 
@@ -299,9 +299,9 @@ def test_a_separator_of_two_characters_is_a_sentence(tmp_path: Path) -> None:
 
 def test_a_changed_file_is_looked_at_again(tmp_path: Path) -> None:
     write(tmp_path, "k\n1\n")
-    assert types(Csv(path="in.csv"), tmp_path) == {"k": "bigint"}
+    assert types(Csv(path="in.csv"), tmp_path) == "k bigint"
     write(tmp_path, "k\nabc\n")
-    assert types(Csv(path="in.csv"), tmp_path) == {"k": "string"}
+    assert types(Csv(path="in.csv"), tmp_path) == "k string"
 
 
 def test_flink_sql_is_a_filesystem_table(tmp_path: Path) -> None:

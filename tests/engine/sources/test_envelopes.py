@@ -66,7 +66,7 @@ def test_debezium_updates_come_as_the_row_before_and_the_row_after(spark: SparkS
         {"before": {"id": 2}, "after": None, "op": "d"},
     )
     source = DebeziumJson(path="in.json", types={"id": "INT"})
-    assert types(source, tmp_path) == {"id": "int", "name": "string", "weight": "double"}
+    assert types(source, tmp_path) == "id int, name string, weight double"
     records, rejected = changes(spark, source, tmp_path)
     assert records == [
         "+I 1 scooter 3.5",
@@ -109,7 +109,7 @@ def test_canal_has_several_rows_per_line_and_only_the_old_values_that_changed(
         "{",
     )
     source = CanalJson(path="in.json", sample_rows=4)
-    assert types(source, tmp_path) == {"id": "bigint", "name": "string", "weight": "double"}
+    assert types(source, tmp_path) == "id bigint, name string, weight double"
     records, rejected = changes(spark, source, tmp_path)
     assert records == [
         "+I 1 scooter 3.5",

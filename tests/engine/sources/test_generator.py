@@ -83,7 +83,7 @@ def test_spikes_come_late_in_bursts(spark: SparkSession) -> None:
 
 
 def test_the_time_is_the_event_time_and_can_be_a_timestamp() -> None:
-    assert types(Generator(), HERE) == {"id": "bigint", "key": "string", "value": "bigint", "ts": "bigint"}
+    assert types(Generator(), HERE) == "id bigint, key string, value bigint, ts bigint"
     event_time = Generator(time_type="timestamp").derive("n", HERE).schema.event_time
     assert event_time is not None
     assert (event_time.name, event_time.time) == ("ts", TimeUnit.TIMESTAMP)

@@ -47,6 +47,14 @@ def source(postgres: Server, table: str, **parameters: Any) -> PostgresCdc:
     return PostgresCdc.model_validate({**where, **what, **parameters})
 
 
+@pytest.fixture
+def stream(postgres: Server, table: str, tmp_path: Path) -> Iterator[PostgresStream]:
+    """The changes of the table, for a run."""
+    opened = source(postgres, table).stream("n", tmp_path, "run")
+    yield opened
+    opened.close()
+
+
 def polled(stream: PostgresStream, position: Json = None, **how: Any) -> tuple[Taken, list[Any]]:
     taken = stream.poll(position, ALL, 0, **how)
     return taken, [] if taken.what is None else [row[:3] for row in records(stream.read(taken.what))]
@@ -375,11 +383,10 @@ def test_a_partition_that_is_detached_counts_until_its_changes_are_read(
 
 @pytest.mark.parametrize("published", ["FOR ALL TABLES", ""])
 def test_a_table_that_is_created_again_goes_on_if_it_is_published(
-    postgres: Server, table: str, tmp_path: Path, published: str
+    stream: PostgresStream, postgres: Server, table: str, published: str
 ) -> None:
     if published:
         postgres.run(f"CREATE PUBLICATION s_{table} {published}")
-    stream = source(postgres, table).stream("n", tmp_path, "run")
     taken, _ = polled(stream)
     postgres.run(
         f"INSERT INTO {table} VALUES (4, 'the last', NULL)",
@@ -394,13 +401,11 @@ def test_a_table_that_is_created_again_goes_on_if_it_is_published(
         assert rows == [("+I", 4, "the last")]
         assert taken.notes[0].startswith(f"The publication s_{table} lacks public.{table}, or a part of it")
         assert polled(stream, taken.position)[0].notes == []
-    stream.close()
 
 
 def test_a_transaction_after_the_snapshot_is_not_skipped_for_its_number_which_comes_back(
-    postgres: Server, table: str, tmp_path: Path
+    stream: PostgresStream, postgres: Server, table: str
 ) -> None:
-    stream = source(postgres, table).stream("n", tmp_path, "run")
     taken, _ = polled(stream)
     # After 2^31 transactions, the numbers of new ones look older than the snapshot.
     limit, opened = taken.position["seen"]
@@ -411,44 +416,38 @@ def test_a_transaction_after_the_snapshot_is_not_skipped_for_its_number_which_co
     postgres.run(f"INSERT INTO {table} VALUES (9, 'much later', NULL)")
     assert polled(stream, wrapped)[1] == [("+I", 9, "much later")]
     assert polled(stream, old)[1] == [("+I", 9, "much later")]
-    stream.close()
 
 
 def test_a_long_log_comes_in_pieces(
-    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stream: PostgresStream, postgres: Server, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.reading.postgres.stream._KEPT_ROWS", 3)
     monkeypatch.setattr("engine.reading.postgres.client._ROWS", 2)
-    stream = source(postgres, table).stream("n", tmp_path, "run")
     taken, _ = polled(stream)
     postgres.run(*(f"INSERT INTO {table} VALUES ({at}, 'more', NULL)" for at in range(10, 17)))
     after, changes = polled(stream, taken.position, ending=True)
     assert [row[1] for row in changes] == list(range(10, 17))
     assert len(after.what) == 3
-    stream.close()
 
 
 def test_a_run_that_is_stopped_does_not_wait_for_a_large_table(
-    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stream: PostgresStream, postgres: Server, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.reading.postgres.client._ROWS", 10)
     postgres.run(f"INSERT INTO {table} SELECT n, 'more', NULL FROM generate_series(10, 99) AS n")
-    stream = source(postgres, table).stream("n", tmp_path, "run")
     answers = iter([False, False, True])
     taken, rows = polled(stream, is_stopping=lambda: next(answers))
     assert (taken.position, rows) == (None, [])
     # The run that continues reads the table from its start.
     taken, rows = polled(stream)
     assert (len(rows), taken.notes) == (92, ())
-    stream.close()
 
 
 def test_changes_whose_connection_breaks_on_the_way_come_once(
-    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stream: PostgresStream, postgres: Server, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.reading.postgres.stream._AGAIN_S", 0.0)
     monkeypatch.setattr("engine.reading.postgres.client._ROWS", 4)
-    stream = source(postgres, table).stream("n", tmp_path, "run")
     taken, _ = polled(stream)
     postgres.run(*(f"INSERT INTO {table} VALUES ({at}, 'more', NULL)" for at in range(10, 17)))
     decode, message = pgoutput.Decoder.decode, count(1)
@@ -466,4 +465,3 @@ def test_changes_whose_connection_breaks_on_the_way_come_once(
     assert changes == []
     assert waiting.notes[0].endswith("The run waits, and continues once it answers.")
     assert [row[1] for row in polled(stream, waiting.position)[1]] == list(range(10, 17))
-    stream.close()

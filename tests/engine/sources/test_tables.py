@@ -19,6 +19,7 @@ from engine.reading.tables import kept_rows, workbook
 from engine.sources.duckdb import DuckDb
 from engine.sources.excel import Excel
 from engine.sources.sqlite import Sqlite
+from tests.engine.sources.reading import types
 from tests.engine.sources.workbooks import DAY, ERROR, TIME, write_workbook
 
 NOON = datetime.fromisoformat("2024-05-01 12:00")
@@ -37,10 +38,6 @@ def rows_of(source: RowFile, folder: Path) -> tuple[list[tuple[Any, ...]], list[
             records += [(line, *row) for line, row in zip(read.lines, values, strict=True)]
             rejected += [tuple(each) for each in read.rejected]
     return records, rejected
-
-
-def types_of(source: RowFile, folder: Path) -> dict[str, str]:
-    return {column.name: column.type for column in source.derive("n", folder).schema}
 
 
 @pytest.fixture
@@ -88,14 +85,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_sheet_is_read_with_the_numbers_of_its_rows(folder: Path) -> None:
     source = Excel(path="book.xlsx")
-    assert types_of(source, folder) == {
-        "id": "bigint",
-        "at": "timestamp_ntz",
-        "day": "date",
-        "paid": "boolean",
-        "amount": "double",
-        "id_2": "string",
-    }
+    assert types(source, folder) == "id bigint, at timestamp_ntz, day date, paid boolean, amount double, id_2 string"
     day = date(2024, 5, 1)
     assert rows_of(source, folder) == (
         [
@@ -118,14 +108,7 @@ def test_a_cell_that_does_not_fit_is_rejected_with_sheet_and_row(folder: Path) -
 
 def test_rows_of_a_database_come_by_the_event_time_and_then_by_all_columns(folder: Path) -> None:
     plain = Sqlite(path="shop.sqlite", table="orders")
-    assert types_of(plain, folder) == {
-        "id": "bigint",
-        "name": "string",
-        "at": "timestamp_ntz",
-        "amount": "double",
-        "ok": "boolean",
-        "b": "string",
-    }
+    assert types(plain, folder) == "id bigint, name string, at timestamp_ntz, amount double, ok boolean, b string"
     earlier = NOON.replace(hour=11)
     a, b, c = (
         (1, "a", NOON, 2.0, False, None),
@@ -141,7 +124,7 @@ def test_rows_of_a_database_come_by_the_event_time_and_then_by_all_columns(folde
 
 def test_values_of_sqlite_are_of_any_type(folder: Path) -> None:
     source = Sqlite(path="shop.sqlite", table="mixed")
-    assert types_of(source, folder) == {"v": "string", "w": "string"}
+    assert types(source, folder) == "v string, w string"
     typed = Sqlite(path="shop.sqlite", table="mixed", types={"v": "BIGINT"})
     records, rejected = rows_of(typed, folder)
     assert records == [(1, None, None), (2, 1, "007")]
@@ -152,17 +135,10 @@ def test_values_of_sqlite_are_of_any_type(folder: Path) -> None:
 
 def test_a_table_of_duckdb_has_its_types(folder: Path) -> None:
     source = DuckDb(path="shop.duckdb", table="orders", event_time="at")
-    assert types_of(source, folder) == {
-        "id": "int",
-        "name": "string",
-        "at": "timestamp_ntz",
-        "amount": "decimal(10,2)",
-        "seen": "timestamp",
-        "tags": "string",
-        "huge": "decimal(38,0)",
-        "raw": "string",
-        "day": "date",
-    }
+    assert types(source, folder) == (
+        "id int, name string, at timestamp_ntz, amount decimal(10,2), seen timestamp, tags string, "
+        "huge decimal(38,0), raw string, day date"
+    )
     seen = datetime(2024, 5, 1, 10, tzinfo=UTC)
     assert rows_of(source, folder)[0][0] == (1, 1, None, NOON.replace(hour=11), *[None] * 6)
     records, rejected = rows_of(source, folder)

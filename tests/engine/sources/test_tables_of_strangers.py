@@ -20,7 +20,8 @@ from engine.reading.tables import databases, duckdb_file, kept_rows, sqlite_file
 from engine.sources.duckdb import DuckDb
 from engine.sources.excel import Excel
 from engine.sources.sqlite import Sqlite
-from tests.engine.sources.test_tables import rows_of, types_of
+from tests.engine.sources.reading import types
+from tests.engine.sources.test_tables import rows_of
 from tests.engine.sources.workbooks import write_workbook
 
 LONG = "replace(hex(zeroblob(4000000)), '0', 'a')"
@@ -122,7 +123,7 @@ def test_generated_columns_are_columns(tmp_path: Path) -> None:
     table = "CREATE TABLE t (a INT, twice INT GENERATED ALWAYS AS (a * 2) VIRTUAL, next INT AS (a + 1) STORED)"
     sqlite_with(tmp_path / "a.sqlite", table, "INSERT INTO t VALUES (1), (NULL)")
     source = Sqlite(path="a.sqlite")
-    assert types_of(source, tmp_path) == {"a": "bigint", "twice": "bigint", "next": "bigint"}
+    assert types(source, tmp_path) == "a bigint, twice bigint, next bigint"
     assert rows_of(source, tmp_path) == ([(1, None, None, None), (2, 1, 2, 2)], [])
 
 
@@ -186,7 +187,7 @@ def test_a_file_of_duckdb_is_read_by_two_at_once(tmp_path: Path) -> None:
     source = DuckDb(path="a.duckdb")
     rows = iter(source.open_table(source.file("n", tmp_path), "t", "n").rows())
     assert next(rows).line == 1
-    assert types_of(source, tmp_path) == {"n": "bigint"}
+    assert types(source, tmp_path) == "n bigint"
     assert sum(1 for _ in rows) == 19_999
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.python_child import run_python
 from ui.bootstrap import commands
 from ui.bootstrap.errors import SetupError
 
@@ -101,7 +102,7 @@ def test_arguments_go_to_pytest_alone_from_any_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("module", ["ui", "tests"])
 def test_an_old_python_gets_a_sentence(module: str) -> None:
     code = f"import sys, runpy; sys.version_info = (3, 9, 2); runpy.run_module({module!r}, run_name='__main__')"
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = run_python(code)
     assert run.returncode == 1
     assert run.stderr.startswith("Changelog Studio needs Python 3.11 or newer, but ")
     assert run.stderr.count("\n") == 1
