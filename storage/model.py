@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
@@ -250,6 +250,25 @@ class Record:
     values: Values
 
 
+@dataclass(frozen=True)
+class EventRange:
+    """A range of events, both ends included. None: an open end."""
+
+    from_seq: int | None = None
+    to_seq: int | None = None
+
+    @classmethod
+    def of(cls, seq: int) -> EventRange:
+        """A single event."""
+        return cls(seq, seq)
+
+    def within(self, first: int, last: int) -> tuple[int, int]:
+        """Its ends, none of them outside of another range."""
+        low, high = self.from_seq, self.to_seq
+        return first if low is None else max(low, first), last if high is None else min(high, last)
+
+
+ALL_EVENTS: Final = EventRange()
 Entry = TypeVar("Entry")
 
 

@@ -196,7 +196,7 @@ class Store:
             yield None
             self.what_if.losses(run_id, operator)
         yield None
-        self.arrivals.sources(run_id, 1, run.last_seq)
+        self.arrivals.sources(run_id)
         yield None
         self.future_records.find(run_id)
         yield None

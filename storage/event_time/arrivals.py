@@ -14,7 +14,7 @@ from storage.database.edge_records import records_of, values_of_events
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Paged, Values
+from storage.model import ALL_EVENTS, EventRange, Paged, Values
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
@@ -94,9 +94,8 @@ class Arrivals(OfAllRuns):
     def page(
         self,
         run_id: int,
+        events: EventRange = ALL_EVENTS,
         *,
-        from_seq: int,
-        to_seq: int,
         source: str | None = None,
         state: str | None = None,
         offset: int = 0,
@@ -107,15 +106,15 @@ class Arrivals(OfAllRuns):
         edges = {edge.node: edge for edge in run.sources}
         if not edges:
             return Paged((), 0, offset)
-        events = run.tables.events
-        values: dict[str, object] = {"from": from_seq, "to": to_seq}
+        table = run.tables.events
+        values = _bounds(run, events)
         where = "seq BETWEEN $from AND $to"
         for name, value in (("source", source), ("state", state)):
             if value is not None:
                 where += f" AND {name} = ${name}"
                 values[name] = value
-        total = self._database.count(f"FROM {events} WHERE {where}", values)
-        rows = self._database.rows(_PAGE.format(events=events, where=where, limit=limit, offset=offset), values)
+        total = self._database.count(f"FROM {table} WHERE {where}", values)
+        rows = self._database.rows(_PAGE.format(events=table, where=where, limit=limit, offset=offset), values)
         seqs: dict[str, list[int]] = defaultdict(list)
         for row in rows:
             seqs[row[1]].append(row[0])
@@ -129,28 +128,29 @@ class Arrivals(OfAllRuns):
             records.append(Arrival(*(*row, columns, content or ())))
         return Paged(tuple(records), total, offset)
 
-    def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
+    def sources(self, run_id: int, events: EventRange = ALL_EVENTS) -> tuple[SourceTimes, ...]:
         """Every source with events in the range, in the order of the graph."""
         run = self._runs.stored(run_id)
         order = [edge.node for edge in run.sources]
         if not order:
             return ()
         sql = _SOURCES.format(events=run.tables.events, end=MAX_WATERMARK)
+        bounds = _bounds(run, events)
 
         def find() -> list[Row]:
-            return self._database.rows(sql, {"from": from_seq, "to": to_seq})
+            return self._database.rows(sql, bounds)
 
         # A page starts with the whole run. The same part of it is rarely requested twice.
-        is_whole = from_seq <= 1 and to_seq >= run.last_seq
+        is_whole = bounds == _bounds(run, ALL_EVENTS)
         rows = self._cache.get(run_id, "sources", run.progress, find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
 
-    def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:
+    def operators(self, run_id: int, events: EventRange = ALL_EVENTS) -> tuple[OperatorTimes, ...]:
         """Every operator below a source with an event time, in the order of the graph."""
         run = self._runs.stored(run_id)
         if not run.is_begun:
             return ()
-        bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
+        bounds = _bounds(run, events)
         late = {str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=run.tables.late), bounds)}
         fired = {str(row[0]): int(row[1]) for row in self._database.rows(_FIRES.format(fires=run.tables.fires), bounds)}
         timed = {edge.node for edge in run.timed_sources}
@@ -172,3 +172,8 @@ class Arrivals(OfAllRuns):
         content = values_of_events(self._database, edge, [seq]).get(seq, ())
         line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
         return ordinal or 0, line
+
+
+def _bounds(run: StoredRun, events: EventRange) -> dict[str, object]:
+    low, high = events.within(1, run.last_seq)
+    return {"from": low, "to": high}

@@ -12,7 +12,7 @@ from storage.database.edge_records import records_of, select_columns
 from storage.database.run_tables import RunTables
 from storage.event_time.model import LateRecord, LateSummary, RejectedRow
 from storage.library.of_all_runs import OfAllRuns
-from storage.model import Edge, Paged, Values
+from storage.model import ALL_EVENTS, Edge, EventRange, Paged, Values
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
@@ -49,11 +49,10 @@ class LateRecords(OfAllRuns):
     def page(
         self,
         run_id: int,
+        events: EventRange = ALL_EVENTS,
         *,
         node: str | None = None,
         source: str | None = None,
-        from_seq: int | None = None,
-        to_seq: int | None = None,
         order: SortOrder | None = None,
         offset: int = 0,
         limit: int = 100,
@@ -68,8 +67,8 @@ class LateRecords(OfAllRuns):
         for condition, name, value in (
             ("node = $node", "node", node),
             ("source = $source", "source", source),
-            ("seq >= $from_seq", "from_seq", from_seq),
-            ("seq <= $to_seq", "to_seq", to_seq),
+            ("seq >= $from_seq", "from_seq", events.from_seq),
+            ("seq <= $to_seq", "to_seq", events.to_seq),
         ):
             if value is not None:
                 parts.append(condition)

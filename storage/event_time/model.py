@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.model.timeline import Idle
-from storage.model import Values
+from storage.model import EventRange, Values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,6 +82,11 @@ class Timeline:
     ends: Mapping[str, int]
     idle: Idle
     is_exact: bool
+
+    @property
+    def events(self) -> EventRange:
+        """The events that it shows."""
+        return EventRange(self.from_seq, self.to_seq)
 
     @property
     def is_combined(self) -> bool:

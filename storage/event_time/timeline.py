@@ -18,6 +18,7 @@ from storage.event_time.model import Timeline
 from storage.event_time.watermarks import Move, RunWatermarks, lines_of
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
+from storage.model import ALL_EVENTS, EventRange
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,9 +86,8 @@ class Timelines(OfAllRuns):
     def timeline(
         self,
         run_id: int,
+        events: EventRange = ALL_EVENTS,
         *,
-        from_seq: int | None = None,
-        to_seq: int | None = None,
         node: str | None = None,
         sources: Collection[str] = (),
         max_points: int = 4000,
@@ -100,8 +100,7 @@ class Timelines(OfAllRuns):
         """
         run = self._runs.stored(run_id)
         first, last = self._extent(run)
-        start = first if from_seq is None else max(from_seq, first)
-        end = last if to_seq is None else min(to_seq, last)
+        start, end = events.within(first, last)
         names_above = set(run.holdbacks(node)) if node else None
         shown = tuple(
             edge.node

@@ -23,7 +23,7 @@ from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput
 from engine.model.changelog import RowKind
 from engine.model.origin import Origin
 from storage import Store
-from storage.model import Filter
+from storage.model import EventRange, Filter
 from tests.storage.written_runs import columns, edge, plan, planned
 
 EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
@@ -188,12 +188,12 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "next retraction": lambda: changes.next_seq(run_id, "totals", at(), kinds=[RowKind.UPDATE_BEFORE]),
         "previous retraction": lambda: changes.previous_seq(run_id, "joined", at(), kinds=[RowKind.DELETE]),
         "timeline, whole run": lambda: timeline.timeline(run_id),
-        "timeline, zoomed": lambda: timeline.timeline(run_id, from_seq=last // 3, to_seq=last // 3 + 50_000),
+        "timeline, zoomed": lambda: timeline.timeline(run_id, EventRange(last // 3, last // 3 + 50_000)),
         "timeline of an operator": lambda: timeline.timeline(run_id, node="totals"),
-        "records of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, offset=at()),
-        "late ones of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, state="late", offset=99),
-        "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
-        "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
+        "records of a range": lambda: store.arrivals.page(run_id, offset=at()),
+        "late ones of a range": lambda: store.arrivals.page(run_id, state="late", offset=99),
+        "sources in figures": lambda: store.arrivals.sources(run_id),
+        "operators in figures": lambda: store.arrivals.operators(run_id),
         "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
         "records from the future": unremembered(lambda: store.future_records.find(run_id)),
         "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, late_operator)),

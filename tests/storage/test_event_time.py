@@ -8,6 +8,7 @@ import pytest
 
 from storage import Store
 from storage.event_time.late import SortOrder
+from storage.model import EventRange
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 MAX = (1 << 63) - 1
@@ -69,7 +70,7 @@ def test_the_combined_watermark_is_the_minimum_until_a_source_ends(store: Store,
 
 
 def test_a_zoomed_timeline_starts_with_the_watermarks_before_it(store: Store, run_id: int) -> None:
-    line = store.timeline.timeline(run_id, from_seq=4, to_seq=5)
+    line = store.timeline.timeline(run_id, EventRange(4, 5))
     assert (line.from_seq, line.to_seq) == (4, 5)
     assert [point["seq"] for point in line.points.to_pylist()] == [4, 5]
     assert [tuple(step.values()) for step in line.watermarks.to_pylist()] == [(3, "a", 25), (3, "b", 20)]
@@ -126,7 +127,7 @@ def test_a_late_record_says_what_it_was_and_what_would_have_kept_it(store: Store
 
 def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> None:
     assert store.late.page(run_id, source="b").total == 1
-    assert [late.seq for late in store.late.page(run_id, to_seq=4).records] == [4]
+    assert [late.seq for late in store.late.page(run_id, EventRange(to_seq=4)).records] == [4]
     assert [late.seq for late in store.late.page(run_id, offset=1, limit=1).records] == [5]
     for by, seqs in (("kept_by", [5, 4]), ("event", [4, 5]), ("window", [4, 5])):
         assert [late.seq for late in store.late.page(run_id, order=SortOrder(by)).records] == seqs, by

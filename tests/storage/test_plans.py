@@ -13,7 +13,7 @@ from engine.contract.recorder import EdgeFile, EdgeView, EpochOutput
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.database.connection import Database
-from storage.model import Filter
+from storage.model import EventRange, Filter
 from tests.storage.beside import beside
 from tests.storage.written_runs import columns, edge, plan
 
@@ -75,11 +75,9 @@ QUESTIONS: Final[dict[str, Callable[[Store], object]]] = {
     "the insert-only table as of an event": lambda store: store.changelog.table_as_of(
         1, "clicks", LATE_IN_THE_RUN, offset=EVENTS // 2
     ),
-    "the records of a range": lambda store: store.arrivals.page(
-        1, from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50
-    ),
+    "the records of a range": lambda store: store.arrivals.page(1, EventRange(LATE_IN_THE_RUN, LATE_IN_THE_RUN + 50)),
     "the timeline of a range": lambda store: store.timeline.timeline(
-        1, from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50
+        1, EventRange(LATE_IN_THE_RUN, LATE_IN_THE_RUN + 50)
     ),
     "two changelogs side by side": lambda store: store.run_differences.records(
         1, 1, "totals", from_seq=LATE_IN_THE_RUN

@@ -14,6 +14,7 @@ from engine.model.combined_watermark import Above, combined_watermark, meeting
 from engine.model.timeline import MAX_WATERMARK
 from storage import Store
 from storage.event_time.watermarks import Move, combined_before, lines_of
+from storage.model import EventRange
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 #                a            a            b            a             b
@@ -112,7 +113,7 @@ def test_two_sources_with_an_event_time_are_combined_where_only_one_has_a_waterm
     store: Store, tmp_path: Path
 ) -> None:
     run = run_of(store, tmp_path, [(1, "a", 5), (2, "a", 9), (3, "b", 4)])
-    timeline = store.timeline.timeline(run, to_seq=2)
+    timeline = store.timeline.timeline(run, EventRange(to_seq=2))
     assert (timeline.timed, timeline.is_combined) == (("a", "b"), True)
     assert timeline.watermark.to_pylist() == []
     assert not store.timeline.timeline(run, sources=["a", "rates"]).is_combined

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.model import Edge, Filter, Run
+from storage.model import Edge, EventRange, Filter, Run
 from ui.components.changelog.cascade import cascade_table
 from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
@@ -70,7 +70,7 @@ def _cascade(run: Run, event: int) -> None:
     st.markdown(f"**What event {event:,} did**, on every edge, in the order of emission")
     cascade = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
     if not cascade:
-        timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
+        timeline = workspace.store().timeline.timeline(run.run_id, EventRange.of(event))
         ends = [source for source, seq in timeline.ends.items() if seq == event]
         st.caption(
             f"Event {event:,} is the end of {ends[0]}; it fired nothing."

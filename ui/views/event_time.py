@@ -8,7 +8,7 @@ import streamlit as st
 
 from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, Timeline
-from storage.model import Edge, Filter, Run
+from storage.model import Edge, EventRange, Filter, Run
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_records import late_records, rejected_rows
 from ui.components.event_time.late_table import operator_sentences, summary_sentence
@@ -91,12 +91,12 @@ def _saw(key: str) -> None:
 
 def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
-    from_seq, to_seq = seq_range(run.run_id, first, last)
+    events = EventRange(*seq_range(run.run_id, first, last))
     # A source without an event time has nothing to draw.
     timeline = workspace.store().timeline.timeline(
-        run.run_id, from_seq=from_seq, to_seq=to_seq, node=node, sources=names or [edge.node for edge in sources]
+        run.run_id, events, node=node, sources=names or [edge.node for edge in sources]
     )
-    late = workspace.store().late.page(run.run_id, node=node, from_seq=from_seq, to_seq=to_seq, limit=_DESCRIBED)
+    late = workspace.store().late.page(run.run_id, events, node=node, limit=_DESCRIBED)
     described = _describer(run, [edge for edge in sources if edge.node in timeline.sources], timeline)
     chart = event_time_chart(
         timeline, describe=lambda seq: described.get(seq, ""), missed=_missed(late.records), event=state.event
@@ -125,8 +125,8 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     notes = []
     if not timeline.is_exact:
         notes.append(
-            f"{timeline.points.num_rows:,} points stand for {to_seq - from_seq + 1:,} events: each interval shows its "
-            "earliest and latest record, and every state that occurs in it."
+            f"{timeline.points.num_rows:,} points stand for {timeline.to_seq - timeline.from_seq + 1:,} events: each "
+            "interval shows its earliest and latest record, and every state that occurs in it."
         )
     if not shows_windows(timeline):
         fired = sum(timeline.fires.column("windows").to_pylist())
@@ -179,13 +179,7 @@ def _records(run: Run, timeline: Timeline) -> None:
     key = f"records-{run.run_id}-{timeline.from_seq}-{timeline.to_seq}-{source}-{state_}"
     offset = int(st.session_state.get(key, 0))
     page = workspace.store().arrivals.page(
-        run.run_id,
-        from_seq=timeline.from_seq,
-        to_seq=timeline.to_seq,
-        source=source,
-        state=state_,
-        offset=offset,
-        limit=_PAGE,
+        run.run_id, timeline.events, source=source, state=state_, offset=offset, limit=_PAGE
     )
     st.caption(f"{words.count(page.total, 'event')} from {timeline.from_seq:,} to {timeline.to_seq:,}")
     grid(
@@ -200,15 +194,15 @@ def _records(run: Run, timeline: Timeline) -> None:
 
 def _figures(run: Run, timeline: Timeline) -> None:
     arrivals = workspace.store().arrivals
-    bounds = (run.run_id, timeline.from_seq, timeline.to_seq)
-    grid(source_table(arrivals.sources(*bounds)), key="sources-grid", label="Sources in figures")
+    grid(source_table(arrivals.sources(run.run_id, timeline.events)), key="sources-grid", label="Sources in figures")
     st.space("small")
 
     def see(node: str) -> None:
         st.session_state[f"seen-by-{run.run_id}"] = node
         state.update(seen=node)
 
-    grid(operator_table(arrivals.operators(*bounds)), key="operators-grid", label="Operators in figures", on_pick=see)
+    operators = operator_table(arrivals.operators(run.run_id, timeline.events))
+    grid(operators, key="operators-grid", label="Operators in figures", on_pick=see)
 
 
 def _lead(timeline: Timeline) -> None:

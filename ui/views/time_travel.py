@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from storage.changelogs.navigation import Around
-from storage.model import CascadeRecord, Edge, Run
+from storage.model import CascadeRecord, Edge, EventRange, Run
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.runs.open_run import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
@@ -35,7 +35,7 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
         return "Before the first event: no record has arrived, and every table is empty."
     came = next((entry for entry in cascade if entry.edge.role == "source"), None)
     if came is None:
-        timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
+        timeline = workspace.store().timeline.timeline(run.run_id, EventRange.of(event))
         ends = [source for source, seq in timeline.ends.items() if seq == event]
         cause = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
     else:
