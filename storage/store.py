@@ -27,6 +27,7 @@ Changelogs
     table_differences  the tables of one output in two runs
 
 Event time
+    current_watermarks the combined watermark after the last event
     timeline           event time over arrival order, decimated for the chart
     arrivals           the source events of a range; sources and operators in figures
     late               late records and rejected rows
@@ -65,6 +66,7 @@ from storage.database.migrations import migrate
 from storage.database.place import home_of, place_of
 from storage.event_time.added_latency import AddedLatencies
 from storage.event_time.arrivals import Arrivals
+from storage.event_time.current_watermarks import CurrentWatermarks
 from storage.event_time.future_records import FutureRecords
 from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
@@ -132,8 +134,9 @@ class Store:
         self.recordings = Recordings(database, self.runs)
         self.batch_checks = BatchChecks(database, self.runs)
 
-        self.retention = Retention(database)
-        self.conditions = Conditions(database, self.runs)
+        self.current_watermarks = CurrentWatermarks(database, self.runs)
+        self.retention = Retention(database, self.runs)
+        self.conditions = Conditions(database, self.runs, self.current_watermarks)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
         self.lifetimes = Lifetimes(database)

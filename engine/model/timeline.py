@@ -59,11 +59,11 @@ class Timeline:
         return cls(start_ms, np.array(seqs, dtype=np.int64), np.array(marks, dtype=np.int64))
 
     @classmethod
-    def rising(cls, seqs: Longs, marks: Longs) -> Timeline:
+    def rising(cls, seqs: Longs, marks: Longs, start_ms: int = MIN_WATERMARK) -> Timeline:
         """A timeline from watermarks in order of events; only rising ones are kept."""
-        tops = np.maximum.accumulate(np.concatenate(([np.int64(MIN_WATERMARK)], marks)))
+        tops = np.maximum.accumulate(np.concatenate(([np.int64(start_ms)], marks)))
         rises = np.flatnonzero(tops[1:] > tops[:-1])
-        return cls(MIN_WATERMARK, seqs[rises], marks[rises])
+        return cls(start_ms, seqs[rises], marks[rises])
 
     def before(self, seqs: Longs) -> Longs:
         """The watermark before each of these events, in ms."""

@@ -199,6 +199,12 @@ COMMENT ON TABLE run_edge_retention IS
     'Edges of a live run that keep less than the run: their last records, or those of the last hours.';
 """
 
+STANDINGS: Final = """
+ALTER TABLE run_retention ADD COLUMN standings VARCHAR;
+COMMENT ON COLUMN run_retention.standings IS
+    'If sources have been idle: the state of the combined watermarks before event kept_from, by origin, as JSON.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
@@ -210,6 +216,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (8, "conditions", CONDITIONS),
     (9, "views", VIEWS),
     (10, "edge retention", EDGE_RETENTION),
+    (11, "standings", STANDINGS),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -161,7 +161,7 @@ def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, operator: LateOpe
         return None
     import pyarrow as pa
 
-    line = watermarks.combined(run.above(operator.node), run.last_seq, _delays(run))
+    line = watermarks.combined(run.above(operator.node), run.last_seq, shifts_ms=_delays(run))
     return pa.table({"seq": pa.array(line.seqs), "top": pa.array(line.marks)})
 
 

@@ -137,13 +137,14 @@ class Timelines(OfAllRuns):
         timed = tuple(edge.node for edge in run.timed_sources if edge.node in shown)
         idle = {source: known.idle.get(source, ()) for source in timed}
         has_idle = any(idle.values())
+        above = run.above(node) if node else run.above_results
         if has_idle:
-            lines = {source: known.line(source, end) for source in timed}
+            combined = known.combined(above, end, among=timed)
         else:
             moves = lines_of([*steps, *((seq, name, MAX_WATERMARK) for name, seq in ends.items())])
             # A source without a watermark so far holds the combined one back.
             lines = {source: moves.get(source, StepFunction.of([])) for source in timed}
-        combined = combined_watermark(lines, run.above(node) if node else run.above_results, idle)
+            combined = combined_watermark(lines, above)
         return Timeline(
             from_seq=start,
             to_seq=end,

@@ -4,18 +4,22 @@
     watermark of b   __________/--------        from the event on at which every source has one.
 
 From its end on, the watermark of a source is MAX_WATERMARK, so it holds nothing back.
-`engine.model.combined_watermark` defines the effect of idle sources.
+`engine.model.combined_watermark` defines the effect of idle sources. With them, the combined watermark depends on all
+earlier events, so it is followed from an event at which its state is known: the run's first one, or the last one that
+retention removed.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from engine.contract.recorder import Turn, stretches
-from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of, shifted
+from engine.model.combined_watermark import Above, Combined, Standing, followed, holdbacks_of, shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
 from engine.model.timeline import Timeline as StepFunction
 from storage.database.cache import MemoryCache
@@ -52,16 +56,45 @@ WHERE seq >= $first AND seq < $last AND source = $source AND watermark_ms < {end
 """
 _STEPS: Final = """
 SELECT seq, watermark_ms FROM {events}
-WHERE seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY seq
+WHERE seq > $after AND seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY seq
 """
+# In stored order, which is the order of the turns.
+_TURNS: Final = "SELECT seq, source, is_idle FROM {idle} WHERE seq > $after AND seq <= $until"
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The state after an event, from which a combined watermark is followed. marks: the watermarks of the sources.
+
+    idle: the sources that are idle. standing: None if no source has been idle so far.
+    """
+
+    seq: int = 0
+    marks: Mapping[str, int] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
+    standing: Standing | None = None
 
 
 def idle_of(database: Database, run: StoredRun) -> Idle:
     """The events during which each source of a run was idle; empty for runs of older versions."""
+    return stretches(_turns(database, run, 0, MAX_WATERMARK))
+
+
+def _turns(database: Database, run: StoredRun, after_seq: int, until_seq: int) -> list[Turn]:
+    if not _has_turns(database, run):
+        return []
+    bounds = {"after": after_seq, "until": until_seq}
+    return [Turn(*row) for row in database.rows(_TURNS.format(idle=run.tables.idle), bounds)]
+
+
+def _has_turns(database: Database, run: StoredRun) -> bool:
     if not database.has_table(run.tables.schema, IDLE):
-        return {}
-    # In stored order, which is the order of the turns.
-    return stretches(Turn(*row) for row in database.rows(f"SELECT seq, source, is_idle FROM {run.tables.idle}"))
+        return False
+    return database.row(f"SELECT 1 FROM {run.tables.idle} LIMIT 1") is not None
+
+
+def _idle_at_end(idle: Idle) -> frozenset[str]:
+    return frozenset(source for source, own in idle.items() if own[-1][1] == MAX_WATERMARK)
 
 
 def lines_of(moves: Iterable[Move]) -> dict[str, StepFunction]:
@@ -119,6 +152,11 @@ class RunWatermarks:
         """The events during which each source was idle."""
         return idle_of(self._database, self._run)
 
+    @property
+    def has_turns(self) -> bool:
+        """Whether any source was ever idle."""
+        return _has_turns(self._database, self._run)
+
     @cached_property
     def ends(self) -> dict[str, int]:
         """The event at which each source ended, without the sources that have not ended."""
@@ -153,31 +191,90 @@ class RunWatermarks:
         return seqs[at] if at < len(seqs) else self._run.entry.kept_from - 1
 
     def line(self, source: str, until_seq: int) -> StepFunction:
-        """All steps of the source's watermark up to an event, for mini-batch and for combinations with idle sources."""
-        steps = self._database.arrow(_STEPS.format(**self._names), {"until": until_seq, "source": source})
-        return StepFunction.rising(steps["seq"].to_numpy(), steps["watermark_ms"].to_numpy())
+        """All kept steps of the source's watermark up to an event, for mini-batch and for replays with idle sources."""
+        kept_from = self._run.entry.kept_from
+        start_ms = self.before(kept_from).get(source, MIN_WATERMARK) if kept_from > 1 else MIN_WATERMARK
+        return self._line(source, 0, until_seq, start_ms)
 
-    def combined(self, above: Above, until_seq: int, shifts_ms: Mapping[str, int] | None = None) -> StepFunction:
-        """The combined watermark up to an event. shifts_ms: by source, the amount to add to its watermark."""
-        lines = {source: self.line(source, until_seq) for source in holdbacks_of(above)}
-        return combined_watermark(
-            {name: shifted(line, (shifts_ms or {}).get(name, 0)) for name, line in lines.items()}, above, self.idle
+    def combined(
+        self,
+        above: Above,
+        until_seq: int,
+        shifts_ms: Mapping[str, int] | None = None,
+        among: Collection[str] | None = None,
+    ) -> StepFunction:
+        """The combined watermark up to an event. shifts_ms: by source, the amount to add to its watermark.
+
+        among: only these sources count. After retention, the result with shifts or with some of the sources is exact
+        only once every source has sent a record.
+        """
+        begun = self.before_kept(above)
+        if shifts_ms or (among is not None and not self._timed(above) <= {*among}):
+            begun = replace(begun, standing=None)
+        return self._follow(above, begun, until_seq, shifts_ms or {}, among)[0]
+
+    def before_kept(self, above: Above) -> Reached:
+        """The state before the first event that is kept."""
+        cut = self._run.entry.kept_from - 1
+        if not cut:
+            return Reached()
+        row = self._database.row("SELECT standings FROM run_retention WHERE run_id = ?", [self._run.run_id])
+        standing = json.loads(row[0]).get(repr(above)) if row and row[0] else None
+        ended = {source: MAX_WATERMARK for source, seq in self.ends.items() if seq <= cut}
+        return Reached(
+            cut,
+            self.before(cut + 1) | ended,
+            _idle_at_end(stretches(_turns(self._database, self._run, 0, cut))),
+            None if standing is None else Standing.from_json(standing),
         )
 
-    def current(self) -> int | None:
-        """The combined watermark of the sources with an event time, after the last event; None while there is none.
+    def follow(self, above: Above, begun: Reached, until_seq: int) -> tuple[int, Reached]:
+        """The combined watermark after an event, from the state after an earlier one; and the state then."""
+        line, reached = self._follow(above, begun, until_seq, {}, None)
+        return line.at(until_seq), reached
 
-        It is MAX_WATERMARK once they all have ended. The whole run is read only if a source has been idle.
-        """
-        last = self._run.last_seq
-        timed = [edge.node for edge in self._run.timed_sources]
-        if any(self.idle.get(source) for source in timed):
-            lines = {source: self.line(source, last) for source in timed}
-            mark_ms = combined_watermark(lines, self._run.above_results, self.idle).at(last)
-        else:
-            known = self.before(last + 1) | dict.fromkeys(self.ends, MAX_WATERMARK)
-            mark_ms = min((known.get(source, MIN_WATERMARK) for source in timed), default=MIN_WATERMARK)
-        return None if mark_ms == MIN_WATERMARK else mark_ms
+    def standings(self, until_seq: int) -> dict[str, Any]:
+        """The state after an event of every combined watermark that idle sources affect, as JSON by its origin."""
+        if not self.has_turns:
+            return {}
+        nodes = dict.fromkeys(edge.node for edge in self._run.edges)
+        origins = {repr(above): above for above in (self._run.above_results, *map(self._run.above, nodes))}
+        found: dict[str, Any] = {}
+        for name, above in origins.items():
+            if isinstance(above, Combined):
+                standing = self.follow(above, self.before_kept(above), until_seq)[1].standing
+                if standing is not None:
+                    found[name] = standing.to_json()
+        return found
+
+    def _follow(
+        self,
+        above: Above,
+        begun: Reached,
+        until_seq: int,
+        shifts_ms: Mapping[str, int],
+        among: Collection[str] | None,
+    ) -> tuple[StepFunction, Reached]:
+        sources = self._timed(above) if among is None else self._timed(above) & {*among}
+        lines = {
+            source: self._line(source, begun.seq, until_seq, begun.marks.get(source, MIN_WATERMARK))
+            for source in sorted(sources)
+        }
+        before = [Turn(MIN_WATERMARK, source, True) for source in sorted(begun.idle)]
+        idle = stretches([*before, *_turns(self._database, self._run, begun.seq, until_seq)])
+        shifted_lines = {source: shifted(line, shifts_ms.get(source, 0)) for source, line in lines.items()}
+        course = followed(shifted_lines, above, idle, begun.standing)
+        marks = {source: line.at(until_seq) for source, line in lines.items()}
+        return course.line, Reached(until_seq, marks, _idle_at_end(idle), course.standing)
+
+    def _timed(self, above: Above) -> set[str]:
+        """The sources above that have an event time: the others have no watermark."""
+        return {edge.node for edge in self._run.timed_sources} & {*holdbacks_of(above)}
+
+    def _line(self, source: str, after_seq: int, until_seq: int, start_ms: int) -> StepFunction:
+        bounds = {"after": after_seq, "until": until_seq, "source": source}
+        steps = self._database.arrow(_STEPS.format(**self._names), bounds)
+        return StepFunction.rising(steps["seq"].to_numpy(), steps["watermark_ms"].to_numpy(), start_ms)
 
     @cached_property
     def _blocks(self) -> dict[str, tuple[list[int], list[int]]]:

@@ -17,6 +17,7 @@ from typing import Final
 
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import NOW, Database
+from storage.event_time.current_watermarks import CurrentWatermarks
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
@@ -59,6 +60,7 @@ class Conditions:
 
     database: Database
     runs: Runs
+    current_watermarks: CurrentWatermarks
     _stood: dict[int, _Stood] = field(default_factory=dict)
 
     def of(self, run_id: int) -> Mapping[str, float]:
@@ -119,10 +121,10 @@ class Conditions:
 
     def _stands(self, run: StoredRun, now_ms: int, idle: Collection[str]) -> _Stood | None:
         """The current combined watermark, and the time of its last change; None while none is expected to advance."""
-        marks = RunWatermarks(self.database, run)
-        mark_ms = marks.current()
+        mark_ms = self.current_watermarks.of(run.run_id)
+        ended = RunWatermarks(self.database, run).ends
         # Neither without a watermark, nor while all sources are idle or have ended.
-        if mark_ms is None or {edge.node for edge in run.timed_sources} <= {*idle, *marks.ends}:
+        if mark_ms is None or {edge.node for edge in run.timed_sources} <= {*idle, *ended}:
             return None
         before = self._stood.get(run.run_id)
         if before is None or before.mark_ms != mark_ms:

@@ -17,19 +17,22 @@ is done only once there is half as much again as requested. DuckDB reuses the fr
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engine.reading.files.received import forget_read
 from engine.reading.servers.kept_messages import forget_older
-from storage.database.connection import NOW, Cursor, Database
+from storage.database.connection import NOW, Cursor
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge
 from storage.errors import StoreWriteFailed
+from storage.event_time.watermarks import RunWatermarks
 from storage.library.edge_rows import read_edges
+from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge
 from storage.recording import lifetimes
 
@@ -62,11 +65,8 @@ def can_keep_less(edge: Edge) -> bool:
     return edge.view is None and edge.role != "source"
 
 
-class Retention:
+class Retention(OfAllRuns):
     """The retention of all runs."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of(self, run_id: int) -> Keep:
         """The requested retention of a run."""
@@ -119,6 +119,7 @@ class Retention:
         }
         if not cuts:
             return False
+        standings = {} if cut is None else RunWatermarks(self._database, self._runs.stored(run_id)).standings(cut)
         try:
             with self._database.catalog_transaction() as cursor:
                 _let_records_go(cursor, edges, cuts)
@@ -127,7 +128,7 @@ class Retention:
                     if table in cuts:
                         cursor.execute(noted, [cuts[table] + 1, run_id, table])
                 if cut is not None:
-                    _let_events_go(cursor, run_id, edges[0], cut)
+                    _let_events_go(cursor, run_id, edges[0], cut, standings)
         except StoreWriteFailed as error:
             _LOG.warning("run %s: its older records stay for now: %s", run_id, error)
             return False
@@ -242,12 +243,13 @@ def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
     cursor.execute("DROP TABLE kept")
 
 
-def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int) -> None:
+def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int, standings: Mapping[str, Any]) -> None:
     """Remove the sources' events up to the cut, with their late records and fires. The overview keeps a summary."""
     # The decision of an epoch is useless without those before it. The epoch that ends at the cut stays in the
     # catalog: it shows where the next one begins.
     cursor.execute("DELETE FROM run_epochs WHERE run_id = ? AND last_seq < ?", [run_id, cut])
-    cursor.execute("UPDATE run_retention SET kept_from = ? WHERE run_id = ?", [cut + 1, run_id])
+    noted = "UPDATE run_retention SET kept_from = ?, standings = ? WHERE run_id = ?"
+    cursor.execute(noted, [cut + 1, json.dumps(standings), run_id])
     run = edge.tables
     block = cut // BLOCK
     # One summary before all blocks, up to the cut: lookups of watermarks begin with it.

@@ -206,7 +206,12 @@ def test_watermarks_are_what_they_were(store: Store, tmp_path: Path, cut: int) -
     kept = store.runs.get(short.run_id)
     assert kept.kept_from == cut + 1
     marks_of_short, marks_of_whole = store.replays.marks(short.run_id), store.replays.marks(whole.run_id)
-    assert marks_of_short.current() == marks_of_whole.current()
+    assert store.current_watermarks.of(short.run_id) == store.current_watermarks.of(whole.run_id)
+    for name in "ab":
+        ours, theirs = (marks.line(name, kept.last_seq) for marks in (marks_of_short, marks_of_whole))
+        assert [ours.at(seq) for seq in range(cut, kept.last_seq)] == [
+            theirs.at(seq) for seq in range(cut, kept.last_seq)
+        ]
     for seq in (kept.kept_from, kept.kept_from + 10, kept.last_seq):
         assert marks_of_short.before(seq) == marks_of_whole.before(seq)
         for name in "ab":

@@ -94,7 +94,7 @@ def test_the_current_watermark_follows_the_rule_of_the_engine(
     store: Store, tmp_path: Path, moves: Sequence[Move], turns: Sequence[Turn], expected: int | None
 ) -> None:
     run = run_of(store, tmp_path, moves, turns)
-    assert store.replays.marks(run).current() == expected
+    assert store.current_watermarks.of(run) == expected
     assert last_combined(store, run) == (None if expected == MAX_WATERMARK else expected)
 
 
@@ -105,7 +105,7 @@ def test_the_current_watermark_waits_for_a_source_that_comes_back_unless_it_is_b
     moves = [(1, "a", 5), (2, "b", 9), (3, "a", 6), (4, "b", 30)]
     turns = [Turn(2, "a", True), Turn(3, "a", False)]
     run = run_of(store, tmp_path, moves, turns, is_union=is_union)
-    assert store.replays.marks(run).current() == expected
+    assert store.current_watermarks.of(run) == expected
     assert last_combined(store, run) == expected
 
 

@@ -45,7 +45,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             height="stretch",
         )
         if _has_event_time(store, run):
-            _time_figures(run, store.replays.marks(run.run_id).current() if run.last_seq else None)
+            _time_figures(run, store.current_watermarks.of(run.run_id) if run.last_seq else None)
     if progress is None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
