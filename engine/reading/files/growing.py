@@ -32,6 +32,7 @@ _NEWLINE: Final = 10
 _HEAD: Final = 1024
 _TAIL: Final = 256
 _IF_DELETED: Final = " If they were deleted for good, put a file of the same name without rows in their place."
+_SHOWN: Final = 3
 
 
 class Known(NamedTuple):
@@ -56,7 +57,11 @@ class Watched(Protocol):
 
 @dataclass
 class _Taking:
-    """The result of one poll. left: how much more it may take. waiting: bytes that are left for the next poll."""
+    """The result of one poll. left: how much more it may take. waiting: bytes that are left for the next poll.
+
+    compared_ns: by name, the time of modification of the files that were compared with their fingerprints. away: known
+    files that are not there, so it is not known whether they have been read to their end.
+    """
 
     left: Limit
     quote: bytes
@@ -64,6 +69,8 @@ class _Taking:
     parts: list[TextPart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     waiting: int = 0
+    compared_ns: dict[str, int] = field(default_factory=dict)
+    away: list[str] = field(default_factory=list)
 
     def take(self, path: Path, name: str, start: int, *, to_the_end: bool = False) -> int:
         """Take whole lines of a file; returns their end. to_the_end: also a last line without a line end."""
@@ -123,12 +130,24 @@ class GrowingFiles:
         taking = _Taking(limit, self.quote, ending)
         try:
             after = self._taken(files, known, taking)
-        except OSError as error:
-            trouble = f"{error.filename} cannot be read: {error.strerror}."
+        except (OSError, SourceError) as error:
+            if isinstance(error, OSError):
+                trouble = f"{error.filename} cannot be read: {error.strerror}."
+            elif isinstance(error.__cause__, OSError) and position is not None:
+                # So it is where the header of a file is looked at.
+                trouble = error.sentence
+            else:
+                raise
             if ending:
                 raise self._no_end(trouble) from error
             self._looked_ms = now_ms
             return Taken(None, position, notes=(trouble,))
+        if ending and taking.away:
+            more = f" and {len(taking.away) - _SHOWN} more" if len(taking.away) > _SHOWN else ""
+            trouble = f"{', '.join(taking.away[:_SHOWN])}{more}: not there, although read before."
+            raise self._no_end(trouble, _IF_DELETED)
+        # Only now: after an error, the next poll has to notice again which files were rewritten.
+        self._compared_ns |= taking.compared_ns
         # The next poll takes the rest, without waiting.
         self._looked_ms = None if taking.waiting else now_ms
         behind = f"{taking.waiting:,} bytes" if taking.waiting else ""
@@ -159,6 +178,8 @@ class GrowingFiles:
                 rotated.add(name)
                 if name not in there:
                     known[name] = rest
+            elif name not in there and read.print:
+                taking.away.append(name)
         after = dict(known)
         for name in sorted(there):
             path = Path(there[name].path)
@@ -177,7 +198,7 @@ class GrowingFiles:
                         "from its start."
                     )
                 before, at = None, 0
-            self._compared_ns[name] = status.st_mtime_ns
+            taking.compared_ns[name] = status.st_mtime_ns
             exhausted = taking.left.records <= 0 or taking.left.bytes <= 0
             if exhausted:
                 taking.waiting += max(0, size - at)

@@ -144,6 +144,64 @@ def test_a_source_whose_files_were_deleted_for_good_ends_with_one_without_rows(t
     assert reader.lines(ending=True) == []
 
 
+def test_a_source_does_not_end_while_one_of_several_files_is_away(tmp_path: Path) -> None:
+    for name in "abcde":
+        put(tmp_path / "in" / f"{name}.csv", f"k,v\n{name},1\n")
+    reader = csv(tmp_path, fixed_columns=True)
+    assert len(reader.lines()) == 5
+    away = tmp_path / "away"
+    (tmp_path / "in" / "b.csv").rename(away)
+    put(away, "b,2\n", "a")
+    with pytest.raises(SourceError, match=r"in/b.csv: not there, although read before. The source cannot end before"):
+        reader.poll(ending=True)
+    reader.again()
+    with pytest.raises(SourceError, match=r"in/b.csv: not there.* put a file of the same name without rows"):
+        reader.poll(ending=True)
+    for name in "acd":
+        (tmp_path / "in" / f"{name}.csv").unlink()
+    with pytest.raises(SourceError, match=r"in/a.csv, in/b.csv, in/c.csv and 1 more: not there"):
+        reader.poll(ending=True)
+    away.rename(tmp_path / "in" / "b.csv")
+    for name in "acd":
+        put(tmp_path / "in" / f"{name}.csv", "")
+    assert reader.lines(ending=True) == [["b", 2]]
+
+
+def test_a_file_that_was_renamed_and_read_to_its_end_does_not_keep_the_source_from_ending(tmp_path: Path) -> None:
+    for name in "ab":
+        put(tmp_path / "in" / f"{name}.csv", f"k,v\n{name},1\n")
+    reader = csv(tmp_path)
+    reader.lines()
+    put(tmp_path / "in" / "a.csv", "a,2", "a")
+    (tmp_path / "in" / "a.csv").rename(tmp_path / "in" / "a.csv.1")
+    assert reader.lines(ending=True) == [["a", 2]]
+
+
+def test_a_rewritten_file_is_not_lost_when_another_one_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = tmp_path / "in" / "a.csv", tmp_path / "in" / "b.csv"
+    put(file, "k,v\na,1\n")
+    put(other, "k,v\nb,1\n")
+    reader = csv(tmp_path)
+    assert reader.lines() == [["a", 1], ["b", 1]]
+    # As many bytes as before: only the time of modification says that it may be another file.
+    put(file, "k,v\na,2\n")
+    os.utime(file, ns=(0, file.stat().st_mtime_ns + 1_000_000_000))
+    put(other, "b,2\n", "a")
+    opened = Path.open
+
+    def denied(path: Path, *how: Any) -> Any:
+        if path == other:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", denied)
+        assert reader.lines() == []
+    assert reader.lines() == [["a", 2], ["b", 2]]
+
+
 @pytest.mark.parametrize("limit", [Limit(2, 1 << 40), Limit(1 << 40, 7)])
 def test_what_an_epoch_has_no_room_for_comes_with_the_next_one_at_once(tmp_path: Path, limit: Limit) -> None:
     put(tmp_path / "in" / "a.csv", "k,v\n" + "".join(f"a,{at}\n" for at in range(5)))
