@@ -111,15 +111,22 @@ class Csv(TextFiles, RowFile):
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
-        if not files:
-            # The files have not arrived yet; names and types are declared.
-            names = self.names or tuple(self.types)
-            if self.kind_column is not None and self.kind_column not in names:
-                message = f"there is no file {self.path} yet that says where the column {self.kind_column!r} stands."
-                raise SourceMissing(message, node, "path")
-            return self.overridden([Column(name, "string") for name in names], node)
-        found = sample_csv(files, self._dialect(node), node)
+        try:
+            found = sample_csv(files, self._dialect(node), node) if files else self._declared(node)
+        except SourceMissing:
+            # Empty files are as good as none if their rows are yet to come.
+            if not (self.fixed_columns and self.is_watched):
+                raise
+            found = self._declared(node)
         return self.overridden(found, node)
+
+    def _declared(self, node: str) -> tuple[Column, ...]:
+        """The columns of files that have not arrived yet."""
+        names = self.names or tuple(self.types)
+        if self.kind_column is not None and self.kind_column not in names:
+            message = f"there is no file {self.path} yet that says where the column {self.kind_column!r} stands."
+            raise SourceMissing(message, node, "path")
+        return tuple(Column(name, "string") for name in names)
 
     def _dialect(self, node: str) -> Dialect:
         return Dialect(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import IO
 
-from engine.errors import SourceError
+from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile, opened, text_lines
 from engine.reading.typed.columns import check_names, usable_names
@@ -37,7 +37,7 @@ class Dialect:
 def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tuple[Column, ...]:
     """Names and inferred types. For the cache, a changed file is a different file.
 
-    Raises SourceError: no header, a header that differs from the first file's, not UTF-8.
+    Raises SourceMissing: all files are empty; SourceError: a header that differs from the first file's, not UTF-8.
     """
     names = dialect.names
     first: InputFile | None = None
@@ -64,7 +64,7 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
         names = tuple(f"column{at}" for at in range(1, len(rows[0]) + 1))
     if not names:
         message = f"{files[0].name} is empty, so its columns are not known; give a file with a header, or names."
-        raise SourceError(message, node, "path")
+        raise SourceMissing(message, node, "path")
     check_names(names, node, "names")
     fitting = [row for row in rows if len(row) == len(names)]
     nulls = ("", dialect.null_text)

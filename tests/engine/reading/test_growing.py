@@ -306,6 +306,19 @@ def test_files_whose_columns_are_known_need_not_be_there_yet(tmp_path: Path) -> 
     assert reader.lines() == []
 
 
+def test_an_empty_file_is_as_good_as_none_where_the_columns_are_fixed(tmp_path: Path) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "")
+    reader = csv(tmp_path, fixed_columns=True)
+    assert reader.source.derive("n", tmp_path).schema.names == ("k", "v")
+    assert reader.lines() == []
+    put(file, "v,k\n1,a\n")
+    assert reader.lines() == [[1, "a"]]
+    put(file, "")
+    with pytest.raises(SourceError, match="a.csv is empty, so its columns are not known"):
+        csv(tmp_path, fixed_columns=False)
+
+
 def test_a_key_that_comes_later_is_no_column_where_the_columns_are_fixed(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     put(file, '{"v": 1}\n')
