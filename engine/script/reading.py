@@ -342,8 +342,7 @@ def node_id_of(name: str) -> str:
 
 def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
     """Add the nodes of a job, its sink last. Returns the sink's id."""
-    relation = read(insert.query, names)
-    emitted = emitter.emit(relation, relation.columns)
+    relation, emitted = emitter.read(insert.query, names)
     below = exactly(emitter, emitted, relation.columns, insert.query)
     if insert.target is None:
         parameters, target = {"mode": "changelog"}, "result"

@@ -53,8 +53,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
             if _says(candidate, query, tokens, inputs, emitter) and _fits(candidate, inputs, emitter):
                 place_node(candidate, inputs, emitter, query)
                 return []
-    relation = read(query, names)
-    emitted = emitter.emit(relation, relation.columns)
+    relation, emitted = emitter.read(query, names)
     last = exactly(emitter, emitted, relation.columns, query)
     if last in inputs or emitter.nodes[-1].id != last:
         columns = [(column.name, quote(column.name)) for column in emitter.derived[last].schema]

@@ -24,7 +24,6 @@ from engine.model.schema import quote
 from engine.registry import configured
 from engine.sql.algebra import Expr, Table
 from engine.sql.clauses.python_calls import Functions, aggregates_of
-from engine.sql.clauses.query import read
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
@@ -67,9 +66,9 @@ def pipeline_of(
     for view, query in (views or {}).items():
         names = names.with_view(view, parsed(query))
     query_ = parsed(sql)
-    relation = read(query_, names)
     emitter = Emitter(analyzer, folder, MAKERS, dict(options or {}), functions or {})
-    node = exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
+    relation, emitted = emitter.read(query_, names)
+    node = exactly(emitter, emitted, relation.columns, query_)
     emitter.add("sink", dict(sink or {}), [node], query_)
     return Pipeline(
         name=name,

@@ -16,13 +16,15 @@ Aggregates = Mapping[str, AggregateFunction]
 class Names:
     """Tables; views and common table expressions, each with the names it can use; Python aggregate functions.
 
-    warnings: what a user should know of the queries that were read, as sentences.
+    warnings: what a user should know of the queries that were read, as sentences. unused: what these queries name
+    although no result depends on it; its nodes are made for their errors only.
     """
 
     tables: Mapping[str, Table]
     views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
     aggregates: Aggregates = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    unused: list[Relation] = field(default_factory=list)
 
     def with_view(self, name: str, query: Expr) -> Names:
         """The same names and one more view, whose query sees the current names."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
+from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
@@ -43,7 +44,10 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
         scope = replace(scope, relation=filtered(scope.relation, condition))
     for test, negated in later:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
-        scope = replace(scope, relation=_joined(scope, test, kind, names, read))
+        relation = _joined(scope, test, kind, names, read)
+        if isinstance(test, exp.Exists):
+            names.unused.extend(not_computed(test.this, scope, names, read, is_one_row=_is_one_row(test.this)))
+        scope = replace(scope, relation=relation)
     return scope
 
 

@@ -25,7 +25,9 @@ from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
+from engine.sql.clauses.query import read
 from engine.sql.functions.expressions import Writer
+from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
 
 
@@ -96,6 +98,18 @@ class Emitter:
             return self.makers[type(relation)](self, relation, frozenset(needed))
         finally:
             self.above, self._emitting = around, emitting
+
+    def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:
+        """Make the nodes of a query. Raises SqlRejected, also for what the query names without using it."""
+        names.unused.clear()
+        relation = read(query, names)
+        emitted = self.emit(relation, relation.columns)
+        made = self.made()
+        for unused in names.unused:
+            self.emit(unused, unused.columns)
+            self.back_to(made)
+            made = self.made()
+        return relation, emitted
 
     def made(self) -> Made:
         """The nodes so far, to go back to."""

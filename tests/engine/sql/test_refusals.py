@@ -216,6 +216,33 @@ REFUSED = [
         "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.k = t.k OFFSET 1)",
         "line 1, column 58: a sub-query with OFFSET cannot use columns of the outer query.",
     ),
+    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u)", "line 1, column 38: aggregates.0: SUM(k) needs a number"),
+    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u WHERE u.k = t.k)", "line 1, column 38: aggregates.0: SUM(k)"),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u WHERE u.k = t.k GROUP BY u.k)",
+        "line 1, column 38: aggregates.0: SUM(k)",
+    ),
+    ("SELECT k FROM t WHERE EXISTS (SELECT SOUNDEX(k) FROM u)", "line 1, column 38: unknown function 'SOUNDEX'."),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM u UNION ALL SELECT SOUNDEX('a') FROM u)",
+        "line 1, column 64: unknown function 'SOUNDEX'.",
+    ),
+    (
+        "SELECT k FROM t WHERE NOT EXISTS (SELECT w, SOUNDEX(k) FROM u WHERE u.k = t.k)",
+        "line 1, column 45: unknown function 'SOUNDEX'.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT w + SOUNDEX(t.k) FROM u WHERE u.k = t.k)",
+        "line 1, column 42: unknown function 'SOUNDEX'.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE SOUNDEX(u.k) = t.k)",
+        "line 1, column 58: unknown function 'SOUNDEX'.",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT w, nope FROM u WHERE u.k = t.k)",
+        "line 1, column 41: unknown column 'nope'. Available: k, w, ut.",
+    ),
     ("SELECT k FROM t WHERE NULLIF(v) = 1", "line 1, column 23: NULLIF takes 2 arguments, but it is given 1."),
     (
         "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(), INTERVAL '1' DAY))",
