@@ -20,7 +20,12 @@ def identity(row: Row) -> Any:
         hash(row)
     except TypeError:
         return frozen(row)
-    return frozen(row) if any(value != value for value in row) else row
+    return frozen(row) if _holds_nan(row) else row
+
+
+def _holds_nan(row: Row) -> bool:
+    # Python compares the values of a tuple by identity first: one that holds NaN equals itself.
+    return any(value != value or (isinstance(value, tuple) and _holds_nan(value)) for value in row)
 
 
 def frozen(value: Any) -> Any:

@@ -88,6 +88,12 @@ def test_rows_are_the_same_by_content() -> None:
     assert identity((1, "a")) == (1, "a")
 
 
+def test_rows_within_rows_are_the_same_by_content() -> None:
+    rows = OrderedRows()
+    rows.add((1,), (1, ("a", (float("nan"), 2))))
+    assert rows.remove((1, ("a", (float("nan"), 2)))) is not None
+
+
 def test_nan_is_not_the_text_nan() -> None:
     rows = OrderedRows()
     rows.add((1,), (NAN, "a"))
