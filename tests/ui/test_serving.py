@@ -17,7 +17,7 @@ from engine.errors import PipelineError, RunCancelled, SourceError
 from engine.model.pipeline import Node, Pipeline
 from engine.python_functions import consent
 from engine.reading.files.input_files import find_files
-from engine.reading.files.named_folders import ENVIRONMENT
+from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.held_jobs import HeldJob
@@ -230,6 +230,10 @@ def test_sources_read_uploads_and_named_folders(tmp_path: Path, monkeypatch: pyt
     elsewhere = ["studio.csv", "../secret.csv", str(tmp_path / "secret.csv"), str(named / "link.csv"), str(tmp_path)]
     for path in (*elsewhere, str(tmp_path / "sec*.csv"), str(tmp_path / "none.csv"), "s3://other/x.csv"):
         with pytest.raises(SourceError, match="is in none of the folders that this studio reads"):
+            find_files(path, beside, "s", [".csv"])
+    for path in ("files/a\0b.csv", str(tmp_path / "a\0b.csv"), "files/\ud800.csv", "files/a\0*.csv"):
+        assert not may_be_read(Path(path))
+        with pytest.raises(SourceError, match="is not a file name: it has a character that file names cannot have"):
             find_files(path, beside, "s", [".csv"])
 
 

@@ -96,8 +96,6 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             raise SourceError(refused(path), node, "path")
         return _stored_files(path, node, endings, elsewhere())
     place = local_place(path, folder, node)
-    if not (glob.has_magic(path) or may_be_read(place)):
-        raise SourceError(refused(path), node, "path")
     try:
         place.stat()
     except (OSError, ValueError) as error:
@@ -106,6 +104,8 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             reason = error.strerror if isinstance(error, OSError) else "it has a character that file names cannot have"
             message = f"path: {path[:80]!r} is not a file name: {reason}; check the name."
             raise SourceError(message, node, "path") from error
+    if not (glob.has_magic(path) or may_be_read(place)):
+        raise SourceError(refused(path), node, "path")
     if place.is_dir():
         files = _in_folder(place, path, node, endings)
     elif place.exists():

@@ -26,7 +26,8 @@ def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bo
     try:
         real = path.resolve()
         return any(real.is_relative_to(Path(place).resolve()) for place in places if "://" not in place)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
+        # A loop of links, the home of an unknown user, or a character that file names cannot have.
         return False
 
 
