@@ -16,6 +16,7 @@ from engine.model.schema import FLOATS, INTEGERS, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
+from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.json_functions import collected, is_json, json_function
 from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
@@ -163,6 +164,9 @@ class Writer:
         return f"CASE{subject} {branches}{otherwise} END"
 
     def _interval(self, interval: exp.Interval) -> str:
+        if has_fixed_length(interval):
+            # Spark reads some texts that Flink refuses.
+            interval_ms(interval)
         unit = interval.args.get("unit")
         if isinstance(unit, exp.IntervalSpan):
             words = f"{unit.this.name.upper()} TO {unit.expression.name.upper()}"

@@ -11,7 +11,8 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 _MS: Final = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000, "WEEK": 604_800_000}
-_NUMBER: Final = re.compile(r"(?=[.\d])\d{0,18}(\.\d*)?", re.ASCII)
+_WHOLE: Final = re.compile(r"\d{1,18}", re.ASCII)
+_SECONDS: Final = re.compile(r"\d{1,18}(\.\d{1,6})?", re.ASCII)
 _ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -36,11 +37,22 @@ def interval_ms(expression: Expr) -> int:
             "INTERVAL '1' HOUR or INTERVAL '1:30' MINUTE TO SECOND."
         )
         raise SqlRejected(message, expression)
-    if not all(map(_NUMBER.fullmatch, parts)):
+    if not all(
+        (_SECONDS if name == "SECOND" else _WHOLE).fullmatch(part) for part, name in zip(parts, names, strict=True)
+    ):
         message = f"{text!r} is not a number of {' and '.join(names).lower()}s."
+        if "." in text:
+            message += (
+                " Only seconds have a fraction, with a digit before the point and up to six behind it: '0.5' SECOND."
+            )
         raise SqlRejected(message, expression)
     duration_ms = sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
     return -duration_ms if text.startswith("-") else duration_ms
+
+
+def has_fixed_length(interval: exp.Interval) -> bool:
+    """Whether an interval consists of weeks, days, hours, minutes or seconds."""
+    return _units(interval.args.get("unit")) is not None
 
 
 def _units(unit: Expr | None) -> tuple[str, ...] | None:

@@ -268,6 +268,19 @@ REFUSED = [
         "SELECT k FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '--5' SECOND))",
         "'--5' is not a number of seconds.",
     ),
+    # Flink 2.3 calls each of these an illegal interval literal format.
+    *(
+        (
+            f"SELECT MAX(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL {text})) GROUP BY window_start",
+            "is not a",
+        )
+        for text in ("'.5' SECOND", "'5.' SECOND", "'1.1234567' SECOND", "'1.5' DAY", "'1:.5' MINUTE TO SECOND")
+    ),
+    (
+        "SELECT rt + INTERVAL '.5' SECOND AS x FROM t",
+        "line 1, column 22: '.5' is not a number of seconds. Only seconds",
+    ),
+    ("SELECT rt + INTERVAL '1.5' HOUR AS x FROM t", "'1.5' is not a number of hours. Only seconds have a fraction"),
     (
         "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt PATTERN (A) DEFINE A AS TRUE)",
         "MATCH_RECOGNIZE needs MEASURES: the output of a match, such as MEASURES LAST(A.v) AS v.",
