@@ -8,11 +8,11 @@ from typing import Final
 from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
-from engine.model.schema import FLOATS, Column, flink_type, is_numeric
+from engine.model.schema import FLOATS, INTEGERS, Column, flink_type, is_numeric
 from engine.planner.derive import DerivedNode
 from engine.planner.plan import tables_of
 
-_NUMBERS: Final = {"exact numbers", "approximate numbers"}
+_NUMBERS: Final = {"whole numbers", "decimals", "approximate numbers"}
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
@@ -51,31 +51,39 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
 
 def _check_columns(columns: Mapping[str, Column]) -> None:
     """Raise PipelineError unless these columns, by source, are of one kind."""
-    kinds = {name: _kind_of(column.type) for name, column in columns.items()}
-    for name, kind in kinds.items():
-        column = columns[name]
+    kinds: dict[str, str] = {}
+    for name, column in columns.items():
+        kind = _kind_of(column.type)
         if kind is None:
             message = (
                 f"the arrival column {column.name} is {flink_type(column.type)}. Sources are merged by numbers, times "
                 "or texts; choose another arrival column."
             )
             raise PipelineError(message, name, "arrival_column")
-        first = next(iter(kinds))
-        if kind != kinds[first]:
-            if {kind, kinds[first]} <= _NUMBERS:
-                advice = "Exact numbers are not merged with FLOAT or DOUBLE: CAST one of the columns in its source."
+        other = next((before for before in kinds if not _can_be_merged(kind, kinds[before])), None)
+        if other is not None:
+            if {kind, kinds[other]} <= _NUMBERS:
+                advice = (
+                    "DECIMALs are not merged with FLOAT or DOUBLE. Give one of the columns another type: set it in the "
+                    "types of its source, or add a computed column with CAST there."
+                )
             else:
                 advice = "Choose columns that are all numbers, all times or all texts."
             message = (
-                f"the arrival column {column.name} is {flink_type(column.type)}, but {columns[first].name} of {first} "
-                f"is {flink_type(columns[first].type)}. {advice}"
+                f"the arrival column {column.name} is {flink_type(column.type)}, but {columns[other].name} of {other} "
+                f"is {flink_type(columns[other].type)}. {advice}"
             )
             raise PipelineError(message, name, "arrival_column")
+        kinds[name] = kind
+
+
+def _can_be_merged(kind: str, other: str) -> bool:
+    # A DOUBLE does not hold the numbers of a DECIMAL, and a DECIMAL holds neither NaN nor all DOUBLEs.
+    return kind == other or ({kind, other} <= _NUMBERS and {kind, other} != {"decimals", "approximate numbers"})
 
 
 def _kind_of(type_: str) -> str | None:
     """What the values of a type are when they are put in order; None if sources cannot be merged by them."""
     if is_numeric(type_):
-        # A DOUBLE holds neither all numbers of a BIGINT nor those of a DECIMAL, and they do not hold NaN.
-        return "approximate numbers" if type_ in FLOATS else "exact numbers"
+        return "approximate numbers" if type_ in FLOATS else "whole numbers" if type_ in INTEGERS else "decimals"
     return {"date": "times", "timestamp": "times", "timestamp_ntz": "times", "string": "texts"}.get(type_)

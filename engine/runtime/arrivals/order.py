@@ -240,10 +240,10 @@ def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
     if any(map(pa.types.is_decimal, types)):
         scale = max(type_.scale for type_ in types if pa.types.is_decimal(type_))
         return _sorted([column.cast(pa.decimal256(76, scale)) for column in columns])
-    is_float = all(map(pa.types.is_floating, types))
-    parts = [_floats(column) if is_float else _integers(column) for column in columns]
     valid = np.concatenate([column.is_valid().to_numpy() for column in columns])
-    order: Longs = np.lexsort((np.concatenate(parts), valid))
+    keys = [_key(column) for column in columns]
+    # Those of the last key count first.
+    order: Longs = np.lexsort((*(np.concatenate(part) for part in zip(*keys, strict=True)), valid))
     return order
 
 
@@ -251,6 +251,21 @@ def _sorted(columns: Sequence[pa.ChunkedArray]) -> Longs:
     whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
     order: Longs = pc.sort_indices(whole, null_placement="at_start").to_numpy().astype(np.int64)
     return order
+
+
+def _key(column: pa.ChunkedArray) -> tuple[NDArray[np.float64], Longs, NDArray[np.int8]]:
+    """By value, what compares as it does: its fraction, its whole number, and -1 or 1 if that is beyond a BIGINT.
+
+    A DOUBLE does not hold all numbers of a BIGINT, but both can be compared in these parts. Times are microseconds.
+    """
+    if not pa.types.is_floating(column.type):
+        return np.zeros(len(column)), _integers(column), np.zeros(len(column), np.int8)
+    floats = _floats(column)
+    fits = (floats >= -(2.0**63)) & (floats < 2.0**63)
+    whole = np.trunc(np.where(fits, floats, 0.0))
+    # NaN is last among the values beyond a BIGINT, as NumPy sorts it.
+    beyond = np.where(fits, 0, np.where(floats < 0, -1, 1)).astype(np.int8)
+    return floats - whole, whole.astype(np.int64), beyond
 
 
 def _integers(column: pa.ChunkedArray) -> Longs:

@@ -1,4 +1,4 @@
-"""Sources are merged by columns of one kind: exact numbers, approximate numbers, times or texts."""
+"""Sources are merged by columns of one kind: numbers that can be compared exactly, times or texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def merged(rows: tuple[list[Any], list[Any]] = ([], []), **types: str) -> Pipeline:
+def merged(rows: tuple[list[Any], ...] = ([], []), **types: str) -> Pipeline:
     """Two sources, by name, with the type of the column `at` by which they are merged."""
     nodes: dict[str, tuple[str, dict[str, Any]]] = {"all": ("union", {})}
     for (name, type_), own in zip(types.items(), rows, strict=False):
@@ -30,7 +30,11 @@ def merged(rows: tuple[list[Any], list[Any]] = ([], []), **types: str) -> Pipeli
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [("float", "double"), ("decimal(5,2)", "bigint"), ("date", "timestamp"), ("string", "string")]
+    ("a", "b"),
+    [
+        *(("float", "double"), ("int", "double"), ("float", "bigint"), ("decimal(5,2)", "bigint")),
+        *(("date", "timestamp"), ("string", "string")),
+    ],
 )
 def test_columns_of_one_kind_can_be_merged(a: str, b: str) -> None:
     plan(merged(a=a, b=b), KnownTypes(), Path())
@@ -45,8 +49,12 @@ def test_columns_of_one_kind_can_be_merged(a: str, b: str) -> None:
         ("array<int>", "int", "a: the arrival column at is ARRAY<INT>. Sources are merged by numbers, times or texts"),
         ("int", "map<int,int>", "b: the arrival column at is MAP<INT, INT>. Sources are merged by"),
         ("row<x int>", "row<x int>", "a: the arrival column at is ROW<`x` INT>. Sources are merged by"),
-        ("bigint", "double", "b: the arrival column at is DOUBLE, but at of a is BIGINT. Exact numbers are not"),
-        ("float", "decimal(5,2)", "b: the arrival column at is DECIMAL(5, 2), but at of a is FLOAT. Exact numbers"),
+        (
+            "decimal(5,2)",
+            "double",
+            "b: the arrival column at is DOUBLE, but at of a is DECIMAL(5, 2). DECIMALs are not",
+        ),
+        ("float", "decimal(5,2)", "b: the arrival column at is DECIMAL(5, 2), but at of a is FLOAT. DECIMALs are not"),
         ("boolean", "boolean", "a: the arrival column at is BOOLEAN. Sources are merged by"),
     ],
 )
@@ -57,6 +65,11 @@ def test_columns_that_cannot_be_compared_are_refused_with_their_source(a: str, b
     assert caught.value.field == "arrival_column"
 
 
+def test_every_pair_of_columns_is_compared() -> None:
+    with pytest.raises(PipelineError, match=r"c: the arrival column at is DOUBLE, but at of b is DECIMAL\(5, 2\)"):
+        plan(merged(([], [], []), a="int", b="decimal(5,2)", c="double"), KnownTypes(), Path())
+
+
 @pytest.mark.parametrize(
     ("a", "b", "first", "second"),
     [
@@ -64,6 +77,10 @@ def test_columns_that_cannot_be_compared_are_refused_with_their_source(a: str, b
         ("bigint", "decimal(20,1)", [2**53, 2**53 + 2], ["9007199254740992.5", "9007199254740993.0"]),
         ("bigint", "bigint", [2**53, 2**53 + 3], [2**53 + 1, 2**53 + 2]),
         ("float", "double", [1.5, "NaN"], [2.5, "Infinity"]),
+        ("int", "double", [1, 3], [1.5, 2.5]),
+        ("bigint", "double", [2**53 - 1, 2**53 + 1], [2.0**53, 2.0**53]),
+        ("double", "bigint", ["-Infinity", -0.5], [-(2**63), -1]),
+        ("double", "bigint", [-1.0, "NaN"], [0, 2**63 - 1]),
     ],
 )
 def test_columns_are_merged_alike_in_a_run_and_in_the_preview(
