@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.contract.live import Begun
 from engine.contract.state_in_words import StateTable
 from storage import Store
-from storage.recording.retention import Keep
+from storage.recording.retention import Keep, KeepOfEdge
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import computed, keep, run_locally
 from tests.storage.written_runs import Epoch
@@ -228,10 +228,39 @@ def test_a_state_of_an_updating_input_is_computed_from_the_rows_that_were_kept(
     app.selectbox(key="state-node").set_value("count_counts").run()
     app.selectbox(key="state-key").set_value("[10]").run()
     assert rows_of(app, "state-count_counts cnt = 10 Result") == [["10", "1"]]
-    app.slider(key="event-slider").set_value(9).run()
+
+
+def test_the_player_begins_with_the_first_event_that_was_kept(shortened: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=shortened, event=3)
+    assert (app.slider(key="event-slider").min, app.slider(key="event-slider").value) == (10, 10)
+    assert app.number_input(key="event-number").min == 10
+    assert app.button(key="event-first").disabled
+    app.slider(key="event-slider").set_value(12).run()
+    app.button(key="event-play").click().run()
+    assert app.slider(key="event-slider").value == 10
+    app.button(key="event-play").click().run()
+    app.button(key="event-last").click().run()
+    app.button(key="event-first").click().run()
+    assert app.slider(key="event-slider").value == 10
+
+
+def test_an_edge_that_keeps_less_shows_no_table_and_no_state_before_what_it_keeps(
+    store: Store, shortened: int, open_view: OpenView
+) -> None:
+    edge = store.runs.edge(shortened, "count_words")
+    store.retention.set_edge(edge, KeepOfEdge(records=1))
+    store._database.rows("UPDATE run_edge_retention SET kept_from = 12")
+    app = open_view("time_travel", run=shortened, event=10, edge="count_words")
+    app.selectbox(key="state-node").set_value("count_counts").run()
     assert [each.value for each in app.info] == [
-        "count_counts: the records of count_words before event 10 were deleted. Go to that event or to a later one."
+        "The records of count_words before event 12 were deleted, and with them the tables before it. Go to that event "
+        "or to a later one.",
+        "count_counts: the records of count_words before event 12 were deleted. Go to that event or to a later one.",
     ]
+    app = open_view("changelog", run=shortened, event=10, edge="count_words")
+    # The last event has no other beside it.
+    assert (app.slider(key="event-slider").min, app.slider(key="event-slider").value) == (11, 11)
+    assert not app.info
 
 
 @pytest.mark.parametrize("shortened", [2], indirect=True)

@@ -51,6 +51,13 @@ def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
 
 def table_as_of(edge: Edge, event: int, *, height: int | None) -> None:
     """Draw the table after an event, a page at a time."""
+    if event < edge.kept_from - 1:
+        st.info(
+            f"The records of {words.escaped(edge.name)} before event {edge.kept_from:,} were deleted, and with them "
+            "the tables before it. Go to that event or to a later one.",
+            icon=":material/history:",
+        )
+        return
     key = f"as-of-{edge.run_id}-{edge.table}"
     changelog = workspace.store().changelog
     offset = int(st.session_state.get(f"{key}-offset", 0))

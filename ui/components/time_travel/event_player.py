@@ -43,8 +43,8 @@ class _Neighbours:
 class _Player:
     """What the player of a session remembers."""
 
-    place: tuple[str, int] | None = None
-    """The page and the last event of the widgets drawn last."""
+    place: tuple[str, int, int] | None = None
+    """The page, and the first and the last event, of the widgets drawn last."""
     drawn: list[int] = field(default_factory=list)
     """The last events that were drawn."""
     playing: int | None = None
@@ -59,13 +59,20 @@ def _player() -> _Player:
     return kept(_PLAYER, _Player)
 
 
-def current_event(edge: Edge, last_seq: int) -> int:
-    """The event that is shown: the URL's, clamped to the run; by default the last with a record on this edge."""
+def first_event(kept_from: int, last_seq: int) -> int:
+    """The first event to go to: 0, which is before the first one, or the first event that retention has kept.
+
+    If it is the last event as well, the one before it: a slider needs two, and the tables after it are kept.
+    """
+    return 0 if kept_from == 1 else min(kept_from, last_seq - 1)
+
+
+def current_event(edge: Edge, first_seq: int, last_seq: int) -> int:
+    """The event that is shown: the URL's, within these bounds; by default the last with a record on this edge."""
     event = state.event
-    if event is not None:
-        return max(0, min(event, last_seq))
-    seq = workspace.store().changelog.previous_seq(edge.run_id, edge.node, last_seq + 1, edge.port)
-    return last_seq if seq is None else seq
+    if event is None:
+        event = workspace.store().changelog.previous_seq(edge.run_id, edge.node, last_seq + 1, edge.port)
+    return last_seq if event is None else max(first_seq, min(event, last_seq))
 
 
 @guarded
@@ -91,14 +98,16 @@ def _from_widgets() -> None:
 
 def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
     """Draw the player; return the current event. Event 0 is before the first."""
-    event = current_event(edge, last_seq)
+    first = first_event(edge.kept_from, last_seq)
+    event = current_event(edge, first, last_seq)
 
     @guarded
     def step(forward: bool) -> None:
         changelog = workspace.store().changelog
         find = changelog.next_seq if forward else changelog.previous_seq
         seq = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
-        move_to(0 if seq is None and not forward else seq)
+        # Rows that were in the table before the kept events have records there.
+        move_to(max(first, seq or 0) if not forward else seq)
 
     neighbours = _Neighbours(
         step,
@@ -107,13 +116,14 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
         "Shows the table after this event. Arrow keys move the slider. P and N go to the previous and next event with "
         "a record on this edge, as do Up and Down in the list.",
     )
-    _bar(event, last_seq, neighbours)
+    _bar(event, first, last_seq, neighbours)
     return event
 
 
 def time_player(run: Run, edge: Edge) -> int:
     """Draw the player of the whole page; return the current event."""
-    event = current_event(edge, run.last_seq)
+    first = first_event(run.kept_from, run.last_seq)
+    event = current_event(edge, first, run.last_seq)
 
     @guarded
     def step(forward: bool) -> None:
@@ -125,9 +135,9 @@ def time_player(run: Run, edge: Edge) -> int:
         "To the event after",
         "Everything is shown as it is after this event. Arrow keys move the slider; P and N go event by event.",
     )
-    _bar(event, run.last_seq, neighbours)
+    _bar(event, first, run.last_seq, neighbours)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _play(run.run_id, event, run.last_seq)
+        _play(run.run_id, event, first, run.last_seq)
         navigation = workspace.store().navigation
         _jump(
             "Next retraction",
@@ -163,12 +173,12 @@ def time_player(run: Run, edge: Edge) -> int:
     return event
 
 
-def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
+def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> None:
     if last_seq == 0:
         return
-    # On another page, or with another last event, they are new widgets without the values of the old ones.
+    # On another page, or with other bounds, they are new widgets without the values of the old ones.
     context: Any = get_script_run_ctx()
-    place = (context.page_script_hash if context is not None else "", last_seq)
+    place = (context.page_script_hash if context is not None else "", first_seq, last_seq)
     player = _player()
     is_new = player.place != place
     player.place = place
@@ -180,20 +190,25 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
         player.drawn = [*player.drawn, event][-_REMEMBERED:]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button(
-            "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
+            "Start",
+            key="event-first",
+            help="To the first event that was kept" if first_seq else "Before the first event",
+            disabled=event == first_seq,
+            on_click=move_to,
+            args=(first_seq,),
         )
         st.button(
             "Previous",
             key="event-previous",
             help=neighbours.previous,
             shortcut="P",
-            disabled=event == 0,
+            disabled=event == first_seq,
             on_click=neighbours.go,
             args=(False,),
         )
         st.slider(
             f"Event {event:,} of {last_seq:,}",
-            0,
+            first_seq,
             last_seq,
             key=_SLIDER,
             on_change=_from_widgets,
@@ -218,7 +233,7 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
         )
         st.number_input(
             "Event",
-            0,
+            first_seq,
             last_seq,
             key=_NUMBER,
             on_change=_from_widgets,
@@ -241,7 +256,7 @@ def _jump(
     st.button(label, key=key, icon=icon, shortcut=shortcut, help=help, on_click=go)
 
 
-def _play(run_id: int, event: int, last_seq: int) -> None:
+def _play(run_id: int, event: int, first_seq: int, last_seq: int) -> None:
     """Draw the play button; while playing, a fragment advances the page by one event per beat, until the end."""
     player = _player()
     # Playing ends if the user has been on another page meanwhile.
@@ -252,7 +267,7 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
     def turn() -> None:
         player.playing, player.played_at = None if is_playing else run_id, time.monotonic()
         if not is_playing and event == last_seq:
-            move_to(0)
+            move_to(first_seq)
 
     st.button(
         "Pause" if is_playing else "Play",
