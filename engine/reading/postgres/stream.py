@@ -10,7 +10,7 @@ run has stored. A run that is killed before that receives them again, and skips 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -183,17 +183,24 @@ class PostgresStream:
         self._belongs = dict.fromkeys(self._members | members, True)
         decoder, said = Decoder(), self._unpublished(database, members)
         what: list[Json] = []
+        # Of the transaction that is being read. A large one is stored before it is known whether the run needs it: that
+        # depends on its end, and it may not fit into memory.
+        stored: list[Json] = []
         lsn, number, xid, count, got = position["lsn"], 0, 0, 0, 0
         batch: list[tuple[RowChange, str, int]] = []
-        assert self._keeping is not None
         for place, data in database.changes(self.slot, most):
             got += 1
             match decoder.decode(data):
                 case Begin(begun):
-                    number, xid, batch = 0, begun, []
+                    number, xid, batch, stored = 0, begun, [], []
                 case RowChange() as change if self._is_ours(change.relation):
                     number += 1
                     batch.append((change, place, number))
+                    if len(batch) >= _KEPT_ROWS:
+                        what += self._kept()
+                        self._add(batch)
+                        stored += self._kept()
+                        batch = []
                 case Truncated(relations) if any(map(self._is_ours, relations)):
                     said.append(
                         f"{self.address.table} was truncated at {place}. That is no change of rows: those that "
@@ -203,15 +210,14 @@ class PostgresStream:
                     said += self._noticed(database, relation)
                 case Commit(after):
                     if after > lsn and not seen.sees(xid, after):
-                        for change, at, each in batch:
-                            self.rows.add(change, at, each)
-                    batch = []
+                        what += stored
+                        self._add(batch)
+                    batch, stored = [], []
                     if len(self.rows) >= _KEPT_ROWS:
-                        what.append(self._keeping.keep(self.rows.taken()))
+                        what += self._kept()
                     lsn = max(lsn, after)
                     count += 1
-        if len(self.rows):
-            what.append(self._keeping.keep(self.rows.taken()))
+        what += self._kept()
         # A member that was detached or dropped counts until its changes before that have been read.
         is_read = most is None or got < most
         self._members = members if is_read else self._members | members
@@ -222,6 +228,15 @@ class PostgresStream:
             self._idle_s, lsn = time.monotonic(), max(lsn, end)
         behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
         return Taken(what or None, {**position, "lsn": lsn, "until": until}, behind=behind, notes=said)
+
+    def _add(self, changes: Sequence[tuple[RowChange, str, int]]) -> None:
+        for change, place, number in changes:
+            self.rows.add(change, place, number)
+
+    def _kept(self) -> list[Json]:
+        """Store the buffered records: their piece, or none if there are none."""
+        assert self._keeping is not None
+        return [self._keeping.keep(self.rows.taken())] if len(self.rows) else []
 
     def _unpublished(self, database: Database, members: frozenset[int]) -> list[str]:
         """A note if changes of a new member of the table are not published."""

@@ -430,6 +430,32 @@ def test_a_long_log_comes_in_pieces(
     assert len(after.what) == 3
 
 
+def test_a_large_transaction_is_stored_in_pieces_and_only_taken_if_it_is_needed(
+    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.reading.postgres.stream._KEPT_ROWS", 3)
+    stream = source(postgres, table).stream("n", tmp_path, "run")
+    # In the log and in the snapshot.
+    database = Database(stream.address, "n")
+    database.prepare(stream.slot, "")
+    database.close()
+    large = f"INSERT INTO {table} SELECT n, 'more', NULL FROM generate_series({{}}, {{}}) AS n"
+    postgres.run(large.format(10, 19))
+    taken, rows = polled(stream)
+    assert len(rows) == 12
+    postgres.run(f"INSERT INTO {table} VALUES (20, 'one', NULL)", large.format(21, 30))
+    after, changes = polled(stream, taken.position)
+    assert [row[1] for row in changes] == list(range(20, 31))
+    assert len(after.what) == 5
+    stream.close()
+    # Nothing of it was acknowledged, and nothing comes twice.
+    again = source(postgres, table).stream("n", tmp_path, "run")
+    assert polled(again, taken.position)[1] == changes
+    postgres.run(f"INSERT INTO {table} VALUES (31, 'last', NULL)")
+    assert [row[1] for row in polled(again, after.position)[1]] == [31]
+    again.close()
+
+
 def test_a_run_that_is_stopped_does_not_wait_for_a_large_table(
     stream: PostgresStream, postgres: Server, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
