@@ -69,8 +69,9 @@ class Navigation(OfAllRuns):
         """
         run = self._runs.stored(run_id)
         # At both ends of a run the window keeps its width, as far as there are events.
-        first = max(1, min(seq - events, run.last_seq - 2 * events))
-        last = max(min(run.last_seq, max(seq + events, 1 + 2 * events)), first)
+        low = run.entry.kept_from
+        first = max(low, min(seq - events, run.last_seq - 2 * events))
+        last = max(min(run.last_seq, max(seq + events, low + 2 * events)), first)
         if not run.is_begun:
             return Around(first, last, (), frozenset(), frozenset())
         lanes = tuple(self._lane(edge, first, seq, last, most) for edge in run.edges)

@@ -168,7 +168,17 @@ class Arrivals(OfAllRuns):
         """The ordinal of an event's record in its source, from 1, and its values in one line."""
         edge = run.edge(source)
         table = records_of(edge)
-        ordinal = self._database.integer(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
+        kept_from = run.entry.kept_from
+        if kept_from == 1:
+            ordinal = self._database.integer(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
+        else:
+            removed = (
+                f"SELECT coalesce(sum(records), 0) FROM {run.tables.overview} WHERE source = $source AND block < 0"
+            )
+            ordinal = self._database.integer(
+                f"SELECT count(*) + ({removed}) FROM {table} WHERE seq BETWEEN $from AND $seq",
+                {"source": source, "from": kept_from, "seq": seq},
+            )
         content = values_of_events(self._database, edge, [seq]).get(seq, ())
         line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
         return ordinal or 0, line

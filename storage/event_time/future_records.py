@@ -37,8 +37,9 @@ _CANDIDATES: Final = """
 WITH {limits},
 tops AS (
     SELECT seq, event_time_ms, before FROM (
-        SELECT seq, event_time_ms, coalesce(lag(max_event_time_ms) OVER (), {nothing}) AS before FROM {events}
-        WHERE source = $source AND event_time_ms IS NOT NULL)
+        SELECT seq, event_time_ms, coalesce(lag(max_event_time_ms) OVER (), (
+            SELECT max(high_ms) FROM {overview} WHERE source = $source AND block < 0), {nothing}) AS before
+        FROM {events} WHERE source = $source AND event_time_ms IS NOT NULL)
     WHERE event_time_ms > before)
 SELECT t.seq, any_value(t.event_time_ms), any_value(t.before), count(DISTINCT l.seq) AS records
 FROM limits l ASOF JOIN tops t ON l.seq > t.seq
@@ -118,6 +119,7 @@ class FutureRecords(OfAllRuns):
     def _of_source(self, run: StoredRun, edge: Edge, end: int) -> list[FutureRecord]:
         names = {
             "events": run.tables.events,
+            "overview": run.tables.overview,
             "nothing": str(_NOTHING),
             "limits": _LIMITS.format(late=run.tables.late),
         }

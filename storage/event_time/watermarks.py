@@ -94,7 +94,7 @@ def _has_turns(database: Database, run: StoredRun) -> bool:
 
 
 def _idle_at_end(idle: Idle) -> frozenset[str]:
-    return frozenset(source for source, own in idle.items() if own[-1][1] == MAX_WATERMARK)
+    return frozenset(source for source, own in idle.items() if own and own[-1][1] == MAX_WATERMARK)
 
 
 def lines_of(moves: Iterable[Move]) -> dict[str, StepFunction]:

@@ -145,10 +145,12 @@ class Runs:
         return _run(row)
 
     def epochs(self, run_id: int, *, last: int) -> tuple[Epoch, ...]:
-        """The last epochs of a run, in order."""
+        """The last epochs of a run, in order, without those whose events retention has removed."""
         rows = self._database.rows(
-            "SELECT epoch, last_seq, last_seq - lag(last_seq, 1, 0) OVER (ORDER BY epoch), committed_at "
-            "FROM run_epochs WHERE run_id = $run ORDER BY epoch DESC LIMIT $last",
+            "SELECT * FROM (SELECT epoch, last_seq, last_seq - lag(last_seq, 1, 0) OVER (ORDER BY epoch), committed_at "
+            "FROM run_epochs WHERE run_id = $run) WHERE last_seq >= coalesce("
+            "(SELECT max(kept_from) FROM run_retention WHERE run_id = $run AND kept_from > 1), 0) "
+            "ORDER BY epoch DESC LIMIT $last",
             {"run": run_id, "last": last},
         )
         return tuple(Epoch(int(row[0]), int(row[1]), int(row[2]), row[3]) for row in reversed(list(rows)))

@@ -136,16 +136,19 @@ def _state(time: str, top: str) -> str:
     )
 
 
+def summary(run: RunTables, where: str) -> str:
+    """The rows of the overview for some events, as SQL."""
+    return f"""
+        SELECT seq // {BLOCK} AS block, source, state::VARCHAR AS state, min(event_time_ms) AS low_ms,
+            arg_min(seq, event_time_ms) AS low_seq, max(event_time_ms) AS high_ms,
+            arg_max(seq, event_time_ms) AS high_seq, count(event_time_ms) AS records,
+            max(watermark_ms) FILTER (watermark_ms < {MAX_WATERMARK}) AS watermark_ms
+        FROM {run.events} WHERE {where} GROUP BY ALL ORDER BY block
+    """
+
+
 def _sum_up(cursor: Cursor, run: RunTables, first: int) -> None:
-    cursor.execute(
-        f"""
-        INSERT INTO {run.overview}
-        SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
-            arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
-            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {MAX_WATERMARK})
-        FROM {run.events} WHERE seq >= {first} GROUP BY ALL ORDER BY block
-        """
-    )
+    cursor.execute(f"INSERT INTO {run.overview} {summary(run, f'seq >= {first}')}")
 
 
 def _read(parameter: str) -> str:

@@ -35,6 +35,7 @@ from storage.library.edge_rows import read_edges
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge
 from storage.recording import lifetimes
+from storage.recording.event_rows import summary
 
 # Up to this many times the requested amount is tolerated.
 _SLACK: Final = 1.5
@@ -252,22 +253,26 @@ def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int, standings:
     cursor.execute(noted, [cut + 1, json.dumps(standings), run_id])
     run = edge.tables
     block = cut // BLOCK
-    # One summary before all blocks, up to the cut: lookups of watermarks begin with it.
+    # One summary before all blocks, up to the cut: lookups of watermarks begin with it. The block of the cut keeps its
+    # other events only.
+    of_block = summary(run, f"seq >= {block * BLOCK} AND seq <= {cut} AND NOT is_end")
     cursor.execute(
         "CREATE OR REPLACE TEMP TABLE kept AS SELECT -1 AS block, source, state, min(low_ms), "
         "arg_min(low_seq, low_ms), max(high_ms), arg_max(high_seq, high_ms), sum(records)::BIGINT, max(watermark_ms) "
-        f"FROM {run.overview} WHERE block < {block} GROUP BY source, state UNION ALL "
-        "SELECT -1, source, NULL, NULL, NULL, NULL, NULL, 0, max(watermark_ms) "
-        f"FROM {run.events} WHERE seq >= {block * BLOCK} AND seq <= {cut} AND NOT is_end GROUP BY source"
+        f"FROM (FROM {run.overview} WHERE block < {block} UNION ALL FROM ({of_block})) GROUP BY source, state"
     )
     cursor.execute(f"DELETE FROM {run.events} WHERE seq <= {cut} AND NOT is_end")
-    cursor.execute(f"DELETE FROM {run.overview} WHERE block < {block}")
-    rest = f"SELECT * FROM {run.overview} ORDER BY rowid"
+    rest = f"SELECT * FROM {run.overview} WHERE block > {block} ORDER BY rowid"
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE rest AS {rest}")
     cursor.execute(f"DELETE FROM {run.overview}")
+    within = summary(run, f"seq > {cut} AND seq < {(block + 1) * BLOCK}")
+    for rows in ("FROM kept", within, "FROM rest"):
+        cursor.execute(f"INSERT INTO {run.overview} {rows}")
     for name in ("kept", "rest"):
-        cursor.execute(f"INSERT INTO {run.overview} SELECT * FROM {name}")
         cursor.execute(f"DROP TABLE {name}")
+    # Of the turns before the cut, only the last one of each source says whether it is idle.
+    last_turns = f"SELECT max(rowid) FROM {run.idle} WHERE seq <= {cut} GROUP BY source"
+    cursor.execute(f"DELETE FROM {run.idle} WHERE seq <= {cut} AND rowid NOT IN ({last_turns})")
     for table in (run.late, run.fires):
         cursor.execute(f"DELETE FROM {table} WHERE seq <= {cut}")
     cursor.execute(f"DELETE FROM {run.rejected} WHERE rowid < (SELECT max(rowid) - {_REJECTED} FROM {run.rejected})")
