@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
-from engine.model.timeline import MAX_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.windows.assigners import Windowing, WindowKind
 from storage.database.edge_records import records_of, time_of
 from storage.database.sql import identifier, literal
@@ -90,15 +90,23 @@ def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
-def needed(run: StoredRun, operator: LateOperator, edges: Sequence[Edge], tops: str | None = None) -> str:
+def needed(
+    run: StoredRun,
+    operator: LateOperator,
+    edges: Sequence[Edge],
+    tops: str | None = None,
+    starts_ms: Mapping[str, int] | None = None,
+) -> str:
     """The query of the operator's input records with an event time: port, seq, time_ms, end_ms, needed.
 
     needed: the wait in ms that keeps the record. tops: the name of the table of `tops_where_idle`, if there is one.
+    starts_ms: the watermarks of the sources before the first stored event.
     """
+    starts_ms = starts_ms or {}
     rule = operator.rule
     inputs = late_inputs(run, operator.node, rule, edges)
     if [each.edge.node for each in inputs] == list(operator.sources) and len(inputs) == 1:
-        rows = _single(operator, run, inputs[0].port)
+        rows = _single(operator, run, inputs[0].port, starts_ms)
     else:
         union = " UNION ALL ".join(
             f"SELECT {literal(each.port)} AS port, c.seq, {time_of(each.edge)} AS time_ms "
@@ -106,7 +114,7 @@ def needed(run: StoredRun, operator: LateOperator, edges: Sequence[Edge], tops: 
             for each in inputs
         )
         before = (
-            combined_before(run.tables.events, _shifts(operator, run))
+            combined_before(run.tables.events, _shifts(operator, run), starts_ms)
             if tops is None
             else f"SELECT e.seq, t.top FROM {run.tables.events} e ASOF LEFT JOIN {tops} t ON e.seq > t.seq"
         )
@@ -141,13 +149,13 @@ def _is_stateless_above(run: StoredRun, node: str) -> bool:
     return True
 
 
-def _single(operator: LateOperator, run: StoredRun, port: str) -> str:
+def _single(operator: LateOperator, run: StoredRun, port: str, starts_ms: Mapping[str, int]) -> str:
     """For an operator with one source: the largest event time before each record, minus the operator's holdback."""
     (source,) = operator.sources
     held = run.holdbacks(operator.node).get(source, 0)
     return (
         f"SELECT {literal(port)} AS port, seq, event_time_ms AS time_ms, "
-        f"lag(watermark_ms) OVER () + {operator.delay_ms - held} AS top "
+        f"lag(watermark_ms, 1, {starts_ms.get(source, 'NULL')}) OVER () + {operator.delay_ms - held} AS top "
         f"FROM {run.tables.events} WHERE source = {literal(source)} AND NOT is_end"
     )
 
@@ -162,7 +170,11 @@ def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, operator: LateOpe
     import pyarrow as pa
 
     line = watermarks.combined(run.above(operator.node), run.last_seq, shifts_ms=_delays(run))
-    return pa.table({"seq": pa.array(line.seqs), "top": pa.array(line.marks)})
+    seqs, marks = line.seqs.tolist(), line.marks.tolist()
+    if line.start_ms != MIN_WATERMARK:
+        # Before the kept events.
+        seqs, marks = [run.entry.kept_from - 1, *seqs], [line.start_ms, *marks]
+    return pa.table({"seq": pa.array(seqs, pa.int64()), "top": pa.array(marks, pa.int64())})
 
 
 def _delays(run: StoredRun) -> dict[str, int]:

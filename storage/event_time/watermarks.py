@@ -105,22 +105,28 @@ def lines_of(moves: Iterable[Move]) -> dict[str, StepFunction]:
     return {source: StepFunction.of(steps) for source, steps in by_source.items()}
 
 
-def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
+def combined_before(events: str, shifts_ms: Mapping[str, int], starts_ms: Mapping[str, int] | None = None) -> str:
     """The combined watermark before every event, as SQL: seq and top; NULL while a source has none.
 
-    events: the table. shifts_ms: by source, the amount to add to its watermark. Idle sources are not supported.
+    events: the table. shifts_ms: by source, the amount to add to its watermark. starts_ms: the watermarks before all
+    events. Idle sources are not supported.
     """
+    starts_ms = starts_ms or {}
+    starts = {source: starts_ms[source] + shift for source, shift in shifts_ms.items() if source in starts_ms}
     columns = [
-        f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN watermark_ms "
-        f"ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING) AS m{at}"
+        # DuckDB's greatest ignores NULL.
+        f"greatest(max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN "
+        f"watermark_ms ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING), "
+        f"{starts.get(source, 'NULL')}) AS m{at}"
         for at, (source, shift) in enumerate(shifts_ms.items())
     ]
+    first = min(starts.values()) if starts and starts.keys() == shifts_ms.keys() else "NULL"
     names = [f"m{at}" for at in range(len(columns))]
     known = " AND ".join(f"{name} IS NOT NULL" for name in names)
     # DuckDB's least ignores NULL; `known` excludes it.
     lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
-    return f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top FROM {rows}"
+    return f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END, 1, {first}) OVER () AS top FROM {rows}"
 
 
 def moves_of(timeline: Timeline) -> list[Move]:
@@ -192,9 +198,13 @@ class RunWatermarks:
 
     def line(self, source: str, until_seq: int) -> StepFunction:
         """All kept steps of the source's watermark up to an event, for mini-batch and for replays with idle sources."""
+        return self._line(source, 0, until_seq, self.starts.get(source, MIN_WATERMARK))
+
+    @cached_property
+    def starts(self) -> Mapping[str, int]:
+        """The watermark of each source before the first event that is kept."""
         kept_from = self._run.entry.kept_from
-        start_ms = self.before(kept_from).get(source, MIN_WATERMARK) if kept_from > 1 else MIN_WATERMARK
-        return self._line(source, 0, until_seq, start_ms)
+        return self.before(kept_from) if kept_from > 1 else {}
 
     def combined(
         self,
@@ -223,7 +233,7 @@ class RunWatermarks:
         ended = {source: MAX_WATERMARK for source, seq in self.ends.items() if seq <= cut}
         return Reached(
             cut,
-            self.before(cut + 1) | ended,
+            {**self.starts, **ended},
             _idle_at_end(stretches(_turns(self._database, self._run, 0, cut))),
             None if standing is None else Standing.from_json(standing),
         )

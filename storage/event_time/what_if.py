@@ -125,8 +125,10 @@ class WhatIf(OfAllRuns):
 
     def _needed(self, run: StoredRun, operator: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
         """The query of the waits that an operator's records need, and its tables that are not in the file."""
-        tops = tops_where_idle(RunWatermarks(self._database, run), run, operator)
-        return needed(run, operator, run.edges, None if tops is None else _TOPS), {} if tops is None else {_TOPS: tops}
+        marks = RunWatermarks(self._database, run)
+        tops = tops_where_idle(marks, run, operator)
+        waits = needed(run, operator, run.edges, None if tops is None else _TOPS, marks.starts)
+        return waits, {} if tops is None else {_TOPS: tops}
 
     def records(
         self, run_id: int, operator: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100

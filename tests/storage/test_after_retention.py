@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from engine.contract.live import Begun
 from engine.contract.recorder import EdgeInfo, RunPlan, Turn
@@ -13,7 +16,7 @@ from storage import Store
 from storage.database.tables import BLOCK
 from storage.model import Run
 from storage.recording.retention import Keep
-from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.storage.written_runs import Epoch, columns, edge, plan, planned
 
 A = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)
 B = edge("b", columns(ts="bigint*"), watermark_delay_ms=0)
@@ -33,10 +36,10 @@ def epoch(
     return Epoch(number, records, watermarks=marks, late=tuple(late), **more)
 
 
-def run_of(store: Store, planned: RunPlan, keep: int) -> tuple[Run, Any]:
+def run_of(store: Store, plan_: RunPlan, keep: int) -> tuple[Run, Any]:
     run = store.runs.create("live", "{}", live=Begun("."))
     recorder = store.record(run.run_id)
-    recorder.begin(planned)
+    recorder.begin(plan_)
     store.retention.set(run.run_id, Keep(events=keep))
     return run, recorder
 
@@ -108,6 +111,42 @@ def test_the_first_kept_record_is_not_blamed_for_those_that_were_late_before_it(
     commit(recorder, tmp_path, ONE.edges, epoch(4, events, tops, late=lates))
     (found,) = store.future_records.find(run.run_id)
     assert (found.seq, found.ordinal, found.late, found.jump_ms) == (23, 23, 2, 20_000 - 10_022)
+
+
+@pytest.mark.parametrize("turns", [(), (Turn(1, "a", True), Turn(2, "a", False))], ids=["never idle", "once idle"])
+@pytest.mark.parametrize("sources", ["a", "ab"])
+def test_what_another_delay_would_keep_depends_on_the_watermark_before(
+    store: Store, tmp_path: Path, sources: str, turns: tuple[Turn, ...]
+) -> None:
+    given = [A, B][: len(sources)]
+    both = edge("both", columns(ts="bigint*"), operator="union")
+    window = edge("window", columns(n="bigint"), operator="window_aggregate")
+    edges = (*given, both, window)
+    wires = [{"source": name, "target": "both"} for name in sources] + [{"source": "both", "target": "window"}]
+    nodes = [
+        {"id": "both", "operator": "union"},
+        {"id": "window", "operator": "window_aggregate", "parameters": {"kind": "tumble", "size_ms": 10}},
+    ]
+    document = json.dumps({"nodes": nodes, "edges": wires})
+    (whole, keeps), (short, lets_go) = (run_of(store, planned(document, edges), keep) for keep in (1000, 10))
+    tops: dict[str, int] = {}
+    for number in range(5):
+        # Only the first records advance the watermarks; b sends nothing else. All records of a are late then.
+        seqs = range(number * 5 + 1, number * 5 + 6)
+        events = [(seq, sources[-1] if seq == 1 else "a", 1000 if seq <= 2 else seq) for seq in seqs]
+        made = epoch(number, events, tops, turns=turns if number == 0 else ())
+        records = {**made.records, "both": [(seq, b"", "+I", (time_ms,)) for seq, _, time_ms in events]}
+        commit(keeps, tmp_path, edges, replace(made, records=records))
+        commit(lets_go, tmp_path, edges, replace(made, records=records))
+    kept_from = store.runs.get(short.run_id).kept_from
+    assert kept_from > 10
+    found = []
+    for run in (whole, short):
+        (operator,) = store.what_if.operators(run.run_id)
+        page = store.what_if.records(run.run_id, operator, 0, 0)
+        found.append([(each.seq, each.needed_ms) for each in page if each.seq >= kept_from])
+    assert found[0] == found[1]
+    assert [seq for seq, _ in found[0]] == list(range(kept_from, 26))
 
 
 def test_lanes_begin_with_the_kept_events(store: Store, tmp_path: Path) -> None:
