@@ -97,6 +97,10 @@ class Conditions:
             value, seq = self._value(run, kind, stood, now_ms)
             self._note(run_id, kind, bound, value, seq)
 
+    def rest(self, run_id: int) -> None:
+        """The run is paused or has ended: the time until it goes on is no time in which its watermark stood still."""
+        self._stood.pop(run_id, None)
+
     def _value(self, run: StoredRun, kind: str, stood: _Stood | None, now_ms: int) -> tuple[float | None, int]:
         """The value that a condition compares with its bound, and its event; None if the value is unknown."""
         if kind == LATE_SHARE:

@@ -73,6 +73,19 @@ def test_an_idle_source_lets_no_watermark_stand_and_what_is_not_asked_is_not_tol
     assert store.conditions.warnings(run.run_id) == ()
 
 
+def test_a_watermark_does_not_stand_still_while_its_run_rests(store: Store, tmp_path: Path) -> None:
+    run, recorder = begun(store, (TIMED,))
+    store.conditions.set(run.run_id, STANDS, 5)
+    commit(recorder, tmp_path, 0, range(1, 3))
+    store.conditions.look(run.run_id, 1_000)
+    # Paused, or stopped and resumed.
+    store.conditions.rest(run.run_id)
+    store.conditions.look(run.run_id, 3_600_000)
+    assert store.conditions.warnings(run.run_id) == ()
+    store.conditions.look(run.run_id, 3_606_000)
+    assert [each.value for each in store.conditions.warnings(run.run_id)] == [6]
+
+
 def test_the_watermark_that_lags_is_that_of_the_engine(store: Store, tmp_path: Path) -> None:
     other = edge("other", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
     run, recorder = begun(store, (TIMED, other))

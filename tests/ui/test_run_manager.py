@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ import duckdb
 import pytest
 
 from engine.contract.live import Live
+from engine.contract.recorder import LiveProgress
 from engine.errors import EngineUnavailable, PipelineError, RunCancelled, RunFailed
 from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, remove_engine, save_engine
@@ -20,6 +22,7 @@ from storage import Store
 from storage.model import Run, RunStatus
 from tests.ui.held_jobs import HeldJob
 from ui.engines.known import engine_of
+from ui.runs import watching
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.manager import RunManager, waiting_for
@@ -344,6 +347,34 @@ def test_a_stopped_live_run_goes_on_after_its_checkpoint_and_no_other_run_does(s
     ended(manager, plain)
     with pytest.raises(PipelineError, match=f"run {plain} cannot go on"):
         manager.resume(plain)
+
+
+def test_alerts_measure_the_standing_watermark_anew_when_a_run_is_resumed_and_after_a_pause(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job(7, PIPELINE, None, "local", "local", "live run 7", store.path.parent, store.path.parent / "work")
+    done: list[str] = []
+
+    def rest(run_id: int) -> None:
+        done.append(f"rest {run_id}")
+        if len(done) == 1:
+            job.progress.live = LiveProgress("running", 0, 0, {})
+        else:
+            job.ended = 1.0
+
+    def look(run_id: int, now_ms: int, idle: list[str]) -> None:
+        done.append(f"look {run_id}")
+        job.progress.live = LiveProgress("paused", 0, 0, {})
+
+    monkeypatch.setattr(watching, "_EVERY_S", 0.001)
+    monkeypatch.setattr(store.conditions, "rest", rest)
+    monkeypatch.setattr(store.conditions, "look", look)
+    watching.watch(job, store)
+    for _ in range(1000):
+        if job.ended:
+            break
+        time.sleep(0.01)
+    assert done == ["rest 7", "look 7", "rest 7"]
 
 
 def stopped_live_run(manager: RunManager, master: str | None = None) -> int:

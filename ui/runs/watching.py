@@ -27,9 +27,11 @@ def watch(job: Job, store: Store) -> None:
 
 
 def _watch(job: Job, store: Store) -> None:
+    store.conditions.rest(job.run_id)
     while job.ended is None and not _ENDING.wait(_EVERY_S):
         live = job.progress.live
         if live is None or live.state == "paused":
+            store.conditions.rest(job.run_id)
             continue
         idle = [name for name, source in live.sources.items() if source.is_idle]
         try:
