@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.contract.operator import Analyzer
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.reading.files.source import TextFiles
+from engine.reading.files.source import RowFile, TextFiles
 from engine.runtime.arrivals.live import check
 
 
@@ -20,7 +20,7 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
     planned = plan(pipeline, analyzer, folder)
     check(planned)
     types = {
-        node.id: {column.name: column.type for column in node.operator.derive(node.id, folder).schema}
+        node.id: _types(node.operator, node.id, folder)
         for node in planned.sources
         if isinstance(node.operator, TextFiles) and node.operator.monitor_interval_ms is not None
     }
@@ -33,3 +33,11 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
         for node in pipeline.nodes
     )
     return plan(pipeline.model_copy(update={"nodes": nodes}), analyzer, folder)
+
+
+def _types(source: TextFiles, node: str, folder: Path) -> dict[str, str]:
+    """The types of all columns of the files, including the one with the kinds, which is no column of the output."""
+    types = {column.name: column.type for column in source.derive(node, folder).schema}
+    if isinstance(source, RowFile) and source.kind_column is not None:
+        types[source.kind_column] = "string"
+    return types

@@ -12,8 +12,11 @@ import pytest
 from engine.contract.scan import Scan
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import SourceError
+from engine.live_runs.planning import plan_live
+from engine.model.pipeline import Pipeline
 from engine.sources.csv import Csv
 from engine.sources.jsonl import JsonLines
+from tests.engine.planning import KnownTypes
 
 ALL = Limit(1 << 40, 1 << 40)
 
@@ -317,6 +320,21 @@ def test_an_empty_file_is_as_good_as_none_where_the_columns_are_fixed(tmp_path: 
     put(file, "")
     with pytest.raises(SourceError, match="a.csv is empty, so its columns are not known"):
         csv(tmp_path, fixed_columns=False)
+
+
+@pytest.mark.parametrize(("operator", "text"), [("csv", "op,k\n+I,a\n"), ("jsonl", '{"op": "+I", "k": "a"}\n')])
+def test_a_live_run_knows_the_column_with_the_kinds_even_when_its_files_are_gone(
+    tmp_path: Path, operator: str, text: str
+) -> None:
+    parameters = {"path": "in", "monitor_interval_ms": 100, "kind_column": "op"}
+    file = tmp_path / "in" / f"a.{operator}"
+    put(file, text)
+    source = {"id": "s", "operator": operator, "parameters": parameters}
+    planned = plan_live(Pipeline.from_dict({"nodes": [source]}), KnownTypes(), tmp_path)
+    assert planned.pipeline.nodes[0].parameters["types"] == {"k": "string", "op": "string"}
+    file.unlink()
+    resumed = plan_live(planned.pipeline, KnownTypes(), tmp_path)
+    assert resumed.sources[0].schema.names == ("k",)
 
 
 def test_a_key_that_comes_later_is_no_column_where_the_columns_are_fixed(tmp_path: Path) -> None:
