@@ -165,9 +165,13 @@ class Runs:
     def delete(self, run_id: int) -> None:
         """Delete a run with all of its records, for good. Raises UnknownRun, RunIsRunning."""
         run = self.get(run_id)
-        if run.goes_on:
-            raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
+            # Within the transaction: somebody may have resumed the run meanwhile.
+            row = cursor.execute("SELECT status FROM runs WHERE run_id = ?", [run_id]).fetchone()
+            if row is None:
+                raise UnknownRun(run_id)
+            if replace(run, status=RunStatus(row[0])).goes_on:
+                raise RunIsRunning(run_id)
             cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.tables.schema)} CASCADE")
             for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])

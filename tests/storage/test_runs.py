@@ -105,6 +105,21 @@ def test_a_running_run_is_not_deleted(store: Store) -> None:
         store.runs.delete(run.run_id)
 
 
+def test_a_run_that_is_resumed_while_it_is_to_be_deleted_is_not_deleted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = store.runs.create("busy", "{}").run_id
+    store.runs.stop(run_id)
+    stopped = store.runs.get(run_id)
+    with monkeypatch.context() as patched:
+        # Its status was read before another session resumed it.
+        store.runs.pause(run_id, paused=False)
+        patched.setattr(store.runs, "get", lambda _: stopped)
+        with pytest.raises(RunIsRunning):
+            store.runs.delete(run_id)
+    assert store.runs.get(run_id).goes_on
+
+
 def test_an_unknown_edge_lists_those_that_exist(store: Store, tmp_path: Path) -> None:
     run_id = recorded(store, tmp_path, PLAN, HELLO_TWICE)
     with pytest.raises(UnknownEdge, match=r"unknown edge 'nope'. Available: words, totals\."):
