@@ -1,7 +1,8 @@
 """The differences of two runs: in their plans, counters, watermarks, late ledgers and changelogs.
 
 Records are identified by position, so two runs over the same input line up event by event. Changelogs are stored in
-position order: reading both once, side by side, finds the first row that differs.
+position order: reading both once, side by side, finds the first row that differs. If retention has removed more events
+of one of them, both are compared from the first event on that both have kept.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SELECT coalesce(a.node, b.node) AS node, coalesce(a.seq, b.seq) AS seq,
     coalesce(a.window_end_ms, b.window_end_ms) AS window_end_ms,
     coalesce(a.event_time_ms, b.event_time_ms) AS event_time_ms, a.lateness_ms AS left_ms, b.lateness_ms AS right_ms,
     a.node IS NOT NULL AS in_left, b.node IS NOT NULL AS in_right
-FROM {left} a FULL JOIN {right} b ON a.node = b.node AND a.port = b.port AND a.seq = b.seq AND a.step = b.step
+FROM (FROM {left} WHERE seq >= {kept_from}) a FULL JOIN (FROM {right} WHERE seq >= {kept_from}) b
+    ON a.node = b.node AND a.port = b.port AND a.seq = b.seq AND a.step = b.step
     AND a.window_end_ms IS NOT DISTINCT FROM b.window_end_ms
 """
 
@@ -162,7 +164,8 @@ class RunDifferences(OfAllRuns):
         left, right = self._runs.stored(left_run), self._runs.stored(right_run)
         if not left.is_begun or not right.is_begun:
             return LateDifferences(only_left=0, only_right=0, both=0, rows=())
-        pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late)
+        kept_from = max(left.entry.kept_from, right.entry.kept_from)
+        pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late, kept_from=kept_from)
         counted = self._database.row(
             "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
             f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
@@ -183,7 +186,11 @@ class RunDifferences(OfAllRuns):
         left, right = self._runs.edge(left_run, node, port), self._runs.edge(right_run, node, port)
         types = [[column.duckdb_type for column in edge.columns] for edge in (left, right)]
         start, stop = 0, max(left.total, right.total)
-        if types[0] == types[1]:
+        before = [0, 0]
+        if left.kept_from != right.kept_from:
+            kept_from = max(left.kept_from, right.kept_from)
+            before = [self._records_before(edge, kept_from) for edge in (left, right)]
+        elif types[0] == types[1]:
             # Hashing blocks takes a fifth of the time of comparing every row, and leaves one block to compare.
             pairs = zip_longest(self.hashes(left), self.hashes(right))
             block = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
@@ -194,9 +201,12 @@ class RunDifferences(OfAllRuns):
         for one, other in zip(left.columns, right.columns, strict=False):
             same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
         return self._database.integer(
-            f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop)} a "
-            f"FULL JOIN {_rows(right, start, stop)} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
+            f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop, before[0])} a "
+            f"FULL JOIN {_rows(right, start, stop, before[1])} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
         )
+
+    def _records_before(self, edge: Edge, seq: int) -> int:
+        return self._database.count(f"FROM {records_of(edge)} WHERE seq < ?", [seq])
 
     def hashes(self, edge: Edge) -> list[str]:
         """A hash of each block of an edge's changelog."""
@@ -292,10 +302,11 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _rows(edge: Edge, start: int, stop: int) -> str:
+def _rows(edge: Edge, start: int, stop: int, before: int) -> str:
+    """The records at the places from start up to, not including, stop, which count from the record `before`."""
     columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
     # Two enums with the same words are different types: compare them as text.
     return (
-        f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
-        f"WHERE rowid >= {start} AND rowid < {stop})"
+        f"(SELECT rowid - {before} AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
+        f"WHERE rowid >= {start + before} AND rowid < {stop + before})"
     )

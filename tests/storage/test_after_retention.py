@@ -149,6 +149,28 @@ def test_what_another_delay_would_keep_depends_on_the_watermark_before(
     assert [seq for seq, _ in found[0]] == list(range(kept_from, 26))
 
 
+def test_runs_are_compared_from_the_first_event_on_that_both_have_kept(store: Store, tmp_path: Path) -> None:
+    counts = edge("counts", columns(n="bigint"), "[I,UB,UA]", ("n",))
+    both = plan(A, WINDOW, counts, wires=[("a", "window")])
+    (whole, keeps), (short, lets_go), (other, its) = (run_of(store, both, keep) for keep in (1000, 10, 1000))
+    tops: dict[str, int] = {}
+    for number in range(8):
+        events = [(seq, "a", seq) for seq in range(number * 5 + 1, number * 5 + 6)]
+        made = epoch(number, events, tops, late=[late(seq, seq, seq + 9) for seq, *_ in events])
+        more = [(seq, b"a", "+I", (seq % 7,)) for seq, *_ in events if seq < 8 or seq > 30]
+        made = replace(made, records={**made.records, "counts": more})
+        for recorder in (keeps, lets_go):
+            commit(recorder, tmp_path / "same", both.edges, made)
+        if number == 7:
+            made = replace(made, records={**made.records, "counts": [*more[:-1], (40, b"a", "+I", (9,))]})
+        commit(its, tmp_path / "other", both.edges, made)
+    for node in ("a", "counts"):
+        assert store.run_differences.first_different_event(whole.run_id, short.run_id, node) is None
+    assert store.run_differences.first_different_event(short.run_id, other.run_id, "counts") == 40
+    found = store.run_differences.late(whole.run_id, short.run_id)
+    assert (found.only_left, found.only_right, found.both) == (0, 0, 10)
+
+
 def test_lanes_begin_with_the_kept_events(store: Store, tmp_path: Path) -> None:
     run, recorder = run_of(store, ONE, 10)
     tops: dict[str, int] = {}
