@@ -80,7 +80,9 @@ class Control:
 
     def _set(self, *, paused: bool | None = None, wish: Wish | None = None) -> None:
         with self._changed:
-            self._paused = self._paused if paused is None else paused
+            if paused is not None:
+                # A step that has found nothing to do yet would run an epoch in spite of a later pause.
+                self._paused, self._steps = paused, 0
             self._wish = self._wish if wish is None else wish
             self._changed.notify_all()
 
