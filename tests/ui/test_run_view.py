@@ -13,7 +13,7 @@ from engine.contract.recorder import LiveProgress, SourceProgress, Turn
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
-from storage.recording.retention import Keep
+from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, columns, edge, plan
 from tests.ui.conftest import OpenView
@@ -220,6 +220,22 @@ def test_a_run_says_from_where_on_its_history_is_kept(
         database.rows("UPDATE run_retention SET kept_from = 3")
     app = open_view("run", run=run_id)
     assert any("History is kept from event 3 on" in caption.value for caption in app.caption)
+    assert not [button for button in app.button if button.key == "batch-check"]
+
+
+def test_an_edge_without_its_first_records_is_not_checked_against_the_batch_answer(
+    seeded: dict[str, int], open_view: OpenView, store: Store
+) -> None:
+    run_id = seeded["windows"]
+    edge = store.runs.edge(run_id, "per_window")
+    assert can_keep_less(edge)
+    assert edge.is_insert_only
+    assert [button for button in open_view("run", run=run_id).button if button.key == "batch-check"]
+    store.retention.set_edge(edge, KeepOfEdge(records=1))
+    with beside(store) as database:
+        database.rows("UPDATE run_edge_retention SET kept_from = 3")
+    app = open_view("run", run=run_id)
+    assert any("The first records of per_window, out were deleted" in caption.value for caption in app.caption)
     assert not [button for button in app.button if button.key == "batch-check"]
 
 

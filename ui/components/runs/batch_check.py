@@ -8,7 +8,7 @@ from engine.batch_check.result import NodeCheck
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.batch_checks import SMALL, CheckResult, checker
-from ui.shell import words
+from ui.shell import words, workspace
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
 
@@ -34,6 +34,12 @@ def batch_check(run: Run) -> CheckResult | None:
         return None
     if run.kept_from > 1:
         st.caption("Its first records were deleted, so Spark's batch answer cannot be computed.")
+        return None
+    cut = [edge.name for edge in workspace.store().runs.edges(run.run_id) if edge.kept_from > 1 and edge.is_insert_only]
+    if cut:
+        st.caption(
+            f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
+        )
         return None
     checks = checker()
     if run.run_id in checks.going_on:
