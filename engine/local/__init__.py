@@ -131,7 +131,7 @@ class LocalRun:
         gathered = gather(node, step, dict(enumerate(inputs)), self._spark)
         records, ports = gathered.records, len(step.inputs)
         if step.bundling is not None:
-            ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.idle)
+            ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.firsts, self._numbers.idle)
             bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
             # At the end of the input there are no more open bundles.
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]

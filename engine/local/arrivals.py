@@ -43,6 +43,11 @@ class Numbers:
     ends: Mapping[str, int]
     idle: Idle = field(default_factory=dict)
 
+    @property
+    def firsts(self) -> dict[str, int]:
+        """By source with events, the number of the first of them to arrive."""
+        return {name: min(own) for name, own in self.seqs.items() if own}
+
 
 def numbered(
     arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]

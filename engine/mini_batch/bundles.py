@@ -17,7 +17,7 @@ from engine.contract.operator import InputPlan
 from engine.mini_batch.bundling import Bundling
 from engine.model.combined_watermark import combined_watermark
 from engine.model.position import ORDINALS, timer
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, first_and_end
 
 Position = tuple[int, bytes]
 
@@ -35,26 +35,30 @@ def unordered(key: Any) -> int:
 
 
 def flushes(
-    inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_time: frozenset[str], idle: Idle | None = None
+    inputs: Sequence[InputPlan],
+    timelines: Mapping[str, Timeline],
+    by_time: frozenset[str],
+    firsts: Mapping[str, int],
+    idle: Idle | None = None,
 ) -> tuple[int, ...]:
     """The events that end a bundle whatever its size: each input's watermark.
 
-    by_time: the sources whose watermarks count in the plan; for other sources only the end counts. idle: when sources
-    were idle.
+    by_time: the sources whose watermarks count in the plan; other sources move on before their first event and at
+    their end. firsts: by source with events, the first of them. idle: when sources were idle.
     """
     events: set[int] = set()
     for input_plan in inputs:
         lines = {
-            source: timelines[source] if source in by_time else _end_of(timelines[source])
-            for source in input_plan.derived.holdbacks
+            source: line if source in by_time else first_and_end(firsts.get(source), _end_of(line))
+            for source, line in timelines.items()
+            if source in input_plan.derived.holdbacks
         }
         events.update(map(int, combined_watermark(lines, input_plan.derived.above, idle).seqs))
     return tuple(sorted(events))
 
 
-def _end_of(line: Timeline) -> Timeline:
-    is_end = line.marks == MAX_WATERMARK
-    return Timeline(MIN_WATERMARK, line.seqs[is_end], line.marks[is_end])
+def _end_of(line: Timeline) -> int | None:
+    return int(line.seqs[-1]) if len(line.marks) and line.marks[-1] == MAX_WATERMARK else None
 
 
 @dataclass(frozen=True)

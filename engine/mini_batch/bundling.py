@@ -3,7 +3,8 @@
 A bundle ends with every `size`-th record that reaches the operator, whatever its key; with a watermark of
 one of its inputs; and with the end of the input. Flink's latency is a wall-clock time, which never elapses
 here. If an operator downstream needs event time, watermarks advance in steps of the latency, as by Flink's
-mini-batch assigner; otherwise only the end of a source ends a bundle.
+mini-batch assigner; otherwise the first event of the last source of an input ends the bundle before it, and the
+end of a source.
 Source: Flink ExecutionConfigOptions, MiniBatchIntervalInferRule, CountBundleTrigger.
 """
 

@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 MIN_WATERMARK: Final = -(1 << 63)
 MAX_WATERMARK: Final = (1 << 63) - 1
 
+# Below every watermark of event time.
+_BEGUN: Final = MIN_WATERMARK + 1
+
 Longs = NDArray[np.int64]
 
 
@@ -83,6 +86,18 @@ class Timeline:
         """The watermark after the event `seq`."""
         place = bisect_right(self.seqs.data, seq)
         return int(self.marks[place - 1]) if place else self.start_ms
+
+
+def first_and_end(first_seq: int | None, end_seq: int | None, *, has_ended: bool = False) -> Timeline:
+    """In mini-batch, the watermark of a source whose event time nobody needs: it moves before its first event, and at
+    its end.
+
+    Flink's mini-batch assigner sends a watermark ahead of the first record. None for an event that is not there.
+    has_ended: before all these events.
+    """
+    steps = [] if first_seq is None else [(first_seq - 1, _BEGUN)]
+    steps += [] if end_seq is None else [(end_seq, MAX_WATERMARK)]
+    return Timeline.of(steps, MAX_WATERMARK if has_ended else MIN_WATERMARK)
 
 
 Idle = Mapping[str, Sequence[tuple[int, int]]]

@@ -85,7 +85,9 @@ class Replay:
         assert step.bundling is not None
         if records:
             ordered = self._in_order(records, spark)
-            ends = flushes(plan.inputs, self._timelines(), self._node.by_time, self._marks.idle)
+            lines = self._timelines()
+            firsts = {source: first for source in lines if (first := self._marks.first(source)) is not None}
+            ends = flushes(plan.inputs, lines, self._node.by_time, firsts, self._marks.idle)
             bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
             self._bundled = [
                 each for each in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(each.key, key)

@@ -20,6 +20,9 @@ class Marks(Protocol):
     def idle(self) -> Idle:
         """When sources were idle."""
 
+    def first(self, source: str) -> int | None:
+        """The first event of a source; None if it has none."""
+
     def reached(self, source: str, time_ms: int) -> int | None:
         """The first event after which the source's watermark is at least `time_ms`; None if it never is."""
 

@@ -315,7 +315,9 @@ class EpochRunner:
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
-        flushes = Flushes(tuple(self._clock(one.derived.above, events, ends_only) for one in node.inputs))
+        clocks = (self._clock(one.derived.above, events, ends_only) for one in node.inputs)
+        # With the event before the epoch: a source may begin right after it.
+        flushes = Flushes(tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks))
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(
             self.spark,
             self.files,

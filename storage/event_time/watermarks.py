@@ -168,6 +168,11 @@ class RunWatermarks:
         """The event at which each source ended, without the sources that have not ended."""
         return {str(source): int(seq) for source, seq in self._database.rows(_ENDS.format(**self._names))}
 
+    def first(self, source: str) -> int | None:
+        """The first event of a source, of those that are kept; None if it has none."""
+        row = self._database.row(f"SELECT min(seq) FROM {self._run.tables.named(self._run.edge(source).table)}")
+        return int(row[0]) if row and row[0] is not None else None
+
     def before(self, seq: int) -> dict[str, int]:
         """The watermark before this event of every source that has one, without the effect of its end."""
         rows = self._database.rows(_BEFORE.format(**self._names), {"from": seq})

@@ -19,7 +19,7 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.combined_watermark import Above, Course, Standing, followed, holdbacks_of
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, first_and_end
 from engine.runtime.arrivals.watermark_rule import NO_TIME, WatermarkRule, WatermarkState, rises_of, watermarks_after
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
@@ -45,19 +45,23 @@ class Rises:
 class SourceLine:
     """A source's watermark over some events. end_seq: the seq of the source's end, if it is among them.
 
-    start_ms: the watermark before them. idle: when the source is idle (`engine.model.timeline.Idle`).
+    start_ms: the watermark before them. idle: when the source is idle (`engine.model.timeline.Idle`). first_seq: its
+    first event, which may be an earlier one.
     """
 
     rises: tuple[Rises, ...]
     end_seq: int | None
     start_ms: int = MIN_WATERMARK
     idle: tuple[tuple[int, int], ...] = ()
+    first_seq: int | None = None
 
     def load(self, workspace: Workspace, *, ends_only: bool) -> Timeline:
-        """The watermark as a step function of these events. ends_only: only the source's end moves it."""
+        """The watermark as a step function of these events. ends_only: as `first_and_end`."""
+        if ends_only:
+            return first_and_end(self.first_seq, self.end_seq, has_ended=self.start_ms == MAX_WATERMARK)
         seqs: list[Longs] = []
         marks: list[Longs] = []
-        for file in () if ends_only else self.rises:
+        for file in self.rises:
             rows, tops = workspace.load(file.path)
             if file.above_ms != MIN_WATERMARK:
                 from_here = int(np.searchsorted(tops, file.above_ms, side="right"))
@@ -67,8 +71,7 @@ class SourceLine:
         ends = [] if self.end_seq is None else [(self.end_seq, MAX_WATERMARK)]
         seqs.append(np.array([seq for seq, _ in ends], dtype=np.int64))
         marks.append(np.array([mark for _, mark in ends], dtype=np.int64))
-        start_ms = MIN_WATERMARK if ends_only and self.start_ms != MAX_WATERMARK else self.start_ms
-        return Timeline(start_ms, np.concatenate(seqs), np.concatenate(marks))
+        return Timeline(self.start_ms, np.concatenate(seqs), np.concatenate(marks))
 
 
 @dataclass(frozen=True)

@@ -217,6 +217,7 @@ def ingest(
     if order_of_arrival.follow_each_other(plan) and not is_written:
         offsets = order_of_arrival.offsets_of(counts)
         last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
+        first_ranks: Mapping[str, int] = {name: offsets[name] for name, count in counts.items() if count}
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last, before.last_seq, ending, idling)
         for node in plan.sources:
             first_seq = numbers.seq_of(offsets[node.id])
@@ -226,6 +227,7 @@ def ingest(
         recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
         order = order_of_arrival.ranked(plan, spark, workspace, units, recorded)
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, order.last, before.last_seq, ending, idling)
+        first_ranks = order.first
         idle = {
             name: tuple((_seq(before, first), _seq(before, until)) for first, until in stretches)
             for name, stretches in order.idle.items()
@@ -262,9 +264,12 @@ def ingest(
                 turns.append(Turn(first, node.id, is_idle=True))
             if first > before.last_seq and until <= numbers.last_seq:
                 turns.append(Turn(until, node.id, is_idle=False))
-        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms, stretches)
+        begun = known.first_seq
+        if begun is None and node.id in first_ranks:
+            begun = numbers.seq_of(first_ranks[node.id])
+        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms, stretches, begun)
         has_ended = known.has_ended or node.id in ending
-        after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle)
+        after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle, begun)
     rejected = tuple(path for given in read.values() for path in given.rejected)
     known_after = ArrivalState(numbers.last_seq, after, is_written)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))

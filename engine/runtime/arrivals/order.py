@@ -111,11 +111,13 @@ class Saved:
 class Order:
     """The order of events: by source the ranks of its events, and the last rank before its end, -1 for none.
 
-    idle: for recordings, when a source is idle, as the number of events before, including ends.
+    first: by source with events, the lowest rank. idle: for recordings, when a source is idle, as the number of events
+    before, including ends.
     """
 
     ranks: Mapping[str, Ranks]
     last: Mapping[str, int]
+    first: Mapping[str, int]
     idle: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
 
@@ -153,11 +155,19 @@ def ranked(
         case "by_column":
             columns = {node.id: _arrival_column(node) for node in plan.sources if node.id not in tables}
             order = _merged(spark, workspace, {name: units[name] for name in names}, columns, {}, before)
-            firsts = {name: int(own.of(counts[name] - 1, 1)[0]) if counts[name] else -1 for name, own in tables.items()}
-            return Order({**tables, **order.ranks}, {**firsts, **order.last})
+            of_tables = _in_order(tables, counts)
+            return Order(
+                {**tables, **order.ranks}, {**of_tables.last, **order.last}, {**of_tables.first, **order.first}
+            )
         case "recorded":
             return _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), recorded)
-    return Order(ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()})
+    return _in_order(ranks, counts)
+
+
+def _in_order(ranks: Mapping[str, Ranks], counts: Mapping[str, int]) -> Order:
+    """The order of sources whose events arrive in the order of their files."""
+    last = {name: int(own.of(counts[name] - 1, 1)[0]) if counts[name] else -1 for name, own in ranks.items()}
+    return Order(ranks, last, {name: int(own.of(0, 1)[0]) for name, own in ranks.items() if counts[name]})
 
 
 def _merged(
@@ -208,12 +218,14 @@ def _merged(
                 of_all = [part for parts in by_source.values() for part in parts]
                 last = below(of_all, recorded[name].end) - 1
                 idle = [[place(of_all, number) for number in stretch] for stretch in recorded[name].idle]
-            yield {"source": name, "path": path, "last": last, "idle": idle}
+            lowest = int(own.min()) + before if len(own) else None
+            yield {"source": name, "path": path, "last": last, "first": lowest, "idle": idle}
 
     reports = {report["source"]: report for report in run_each(spark, [task])}
     return Order(
         {name: Saved(workspace, reports[name]["path"], before) for name in units},
         {name: reports[name]["last"] for name in units},
+        {name: reports[name]["first"] for name in units if reports[name]["first"] is not None},
         {name: tuple((first, until) for first, until in reports[name]["idle"]) for name in units},
     )
 

@@ -13,13 +13,14 @@ from engine.runtime.arrivals.watermark_rule import WatermarkState
 @dataclass(frozen=True)
 class SourceState:
     """The state of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
-    is_idle: it is idle.
+    is_idle: it is idle; first_seq: its first event.
     """
 
     top_ms: int | None = None
     reached: WatermarkState = field(default_factory=WatermarkState)
     has_ended: bool = False
     is_idle: bool = False
+    first_seq: int | None = None
 
     @property
     def mark_ms(self) -> int:

@@ -242,6 +242,49 @@ def test_bundles_that_are_open_stay_open_until_their_records_have_come(spark: Sp
     assert recorder.text().splitlines() == bounded.text().splitlines()
 
 
+def test_a_source_that_begins_later_ends_the_open_bundle(spark: SparkSession, tmp_path: Path) -> None:
+    count = {"function": "COUNT", "name": "n"}
+    nodes = [
+        source("left"),
+        source("right"),
+        {"id": "all", "operator": "union"},
+        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["k"], "aggregates": [count]}},
+    ]
+    options = {
+        "table.exec.mini-batch.enabled": "true",
+        "table.exec.mini-batch.size": "100",
+        "table.exec.mini-batch.allow-latency": "500 ms",
+    }
+    edges = [("left", "all"), ("right", "all"), ("all", "counts")]
+    arrival = {"mode": "in_turn", "ends": "together"}
+    pipeline = Pipeline.from_dict(
+        {
+            "nodes": nodes,
+            "edges": [{"source": one, "target": other} for one, other in edges],
+            "arrival": arrival,
+            "options": options,
+        }
+    )
+    lines = iter([("left", "a,1,0\na,1,1\n"), ("right", "a,1,2\n")])
+
+    def feed() -> bool:
+        name, text = next(lines, ("", ""))
+        if name:
+            (tmp_path / name / "0.csv").write_text(f"k,v,ts\n{text}")
+        return bool(name)
+
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.csv").write_text("k,v,ts\n")
+    feed()
+    recorder = Fed(feed)
+    run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder)
+    assert recorder.changelog("counts") == ["+I(a, 2)", "-U(a, 2)", "+U(a, 3)"]
+    with in_process():
+        bounded = run_pipeline(listed(pipeline, recorder), spark, tmp_path, tmp_path / "bounded", epochs=2)
+    assert recorder.text().splitlines() == bounded.text().splitlines()
+
+
 def test_a_run_that_is_stopped_leaves_nothing_but_what_it_needs_to_go_on(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = two_sources()
     feed = feeder(tmp_path, 3, {"left": list(rows(3, 30)), "right": list(rows(4, 30))})
