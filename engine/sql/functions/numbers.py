@@ -82,13 +82,41 @@ def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
 
 
 def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
-    """Both sides. An integer literal next to a DECIMAL is cast to its type: Spark would only count its digits."""
+    """Both sides, as wide as in Flink.
+
+    Next to a DECIMAL, Spark counts only the digits of an integer literal, and one more than Flink for a BIGINT. Of a
+    literal such as 0.5 it does not count the zero.
+    """
     texts = [left, right]
+    # Literals need not be analyzed.
+    types = [_type_of(writer, *each) for each in zip(sides, texts, strict=True)]
     for at, side in enumerate(sides):
-        is_decimal = _is_integer_literal(side) and writer.type_of(texts[1 - at]).startswith("decimal")
-        if is_decimal:
+        other = types[1 - at]
+        if (decimal := _fraction_literal(side)) and other not in FLOATS:
+            texts[at] = f"CAST({texts[at]} AS {decimal})"
+        elif not other.startswith("decimal"):
+            continue
+        elif _is_integer_literal(side):
             texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).upper()})"
+        elif types[at] == "bigint":
+            texts[at] = f"CAST({texts[at]} AS DECIMAL(19, 0))"
     return texts[0], texts[1]
+
+
+def _type_of(writer: ExpressionWriter, side: Expr, text: str) -> str:
+    literal = _bare_number(side)
+    if literal is None:
+        return writer.type_of(text)
+    return "int" if literal.is_int else "double" if "E" in literal.name.upper() else "decimal"
+
+
+def _fraction_literal(side: Expr) -> str:
+    """The type of a literal that begins with a zero, such as 0.25; empty for anything else."""
+    literal = _bare_number(side)
+    if literal is None or not re.fullmatch(r"0\d*[.]\d+", literal.name):
+        return ""
+    whole, _, fraction = literal.name.partition(".")
+    return f"DECIMAL({len(whole) + len(fraction)}, {len(fraction)})"
 
 
 def _as_float(writer: ExpressionWriter, computed: str, left: str, right: str) -> str:
@@ -101,9 +129,15 @@ def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:
 
 
 def _is_integer_literal(side: Expr) -> bool:
+    bare = _bare_number(side)
+    return bare is not None and bare.is_int
+
+
+def _bare_number(side: Expr) -> exp.Literal | None:
+    """The literal of a number, without parentheses and a sign."""
     bare = side.unnest()
     bare = bare.this.unnest() if isinstance(bare, exp.Neg) else bare
-    return isinstance(bare, exp.Literal) and bare.is_int
+    return bare if isinstance(bare, exp.Literal) and not bare.is_string else None
 
 
 def _is_not_zero(side: Expr) -> bool:
