@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
 _WHOLE_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "boolean": 1}
+_MILLISECONDS: Final = 3
+_FRACTIONS: Final = ("", ".S", ".SS", ".SSS")
 _MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 
@@ -46,7 +48,7 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
         if source_type == "boolean":
             value = f"upper(CAST({value} AS STRING))"
         elif source_type in _MOMENTS and not _is_literal_moment(node.this):
-            value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+            value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss{_FRACTIONS[_digits_of(node.this)]}')"
         elif has_row(source_type):
             value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == "string":
@@ -54,6 +56,11 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
     converted = f"{word}({value} AS {spark_text(target)})"
+    if target in _MOMENTS and (digits := _digits_of(node)) < _MILLISECONDS:
+        if not digits:
+            return f"CAST(date_trunc('SECOND', {converted}) AS {target.upper()})"
+        places = f"floor(extract(SECOND FROM {converted}), {digits})"
+        return f"({converted} - make_interval(0, 0, 0, 0, 0, 0, extract(SECOND FROM {converted}) - {places}))"
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
@@ -89,6 +96,13 @@ def _fits(source_type: str, target: str) -> bool:
         # Rounding away places may need one more digit: 9.99 becomes 10.0.
         return digits - places + (places > scale) <= precision - scale
     return source_type == "void"
+
+
+def _digits_of(node: exp.Expr) -> int:
+    """The digits of a second that a moment has: fewer than three only after a CAST."""
+    bare = node.unnest()
+    sizes = bare.to.expressions if isinstance(bare, exp.Cast) else ()
+    return min(int(sizes[0].name), _MILLISECONDS) if sizes else _MILLISECONDS
 
 
 def _is_literal_moment(node: exp.Expr) -> bool:

@@ -39,6 +39,7 @@ EXTRACTED: Final = {
 """EXTRACT(unit FROM x): by unit, the Spark SQL."""
 
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 
 
@@ -70,6 +71,10 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     if isinstance(call, exp.Floor):
         return down
     length = {"QUARTER": "INTERVAL '3' MONTH", "WEEK": "INTERVAL '7' DAY"}.get(unit, f"INTERVAL '1' {unit}")
+    # From a week on Flink looks at the day only.
+    reached = f"CAST(date_trunc('DAY', {value}) AS {type_})" if unit in _LONG else value
+    if reached != value:
+        return f"CASE WHEN {down} = {reached} THEN {down} ELSE CAST({down} + {length} AS {type_}) END"
     return f"CASE WHEN {down} = {value} THEN {value} ELSE CAST({down} + {length} AS {type_}) END"
 
 
