@@ -30,7 +30,7 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     with_scalars: list[Expr] = []
     later: list[tuple[Expr, bool]] = []
     for one in conjuncts(clause.this):
-        test, negated = (one.this.unnest(), True) if isinstance(one, exp.Not) else (one, False)
+        test, negated = _without_not(one)
         if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):
             later.append((test, negated))
         else:
@@ -49,6 +49,20 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
             names.unused.extend(not_computed(test.this, scope, names, read, is_one_row=_is_one_row(test.this)))
         scope = replace(scope, relation=relation)
     return scope
+
+
+def _without_not(condition: Expr) -> tuple[Expr, bool]:
+    """A condition without its NOT, and whether it had one. x = ANY (...) is IN, x <> ALL (...) is NOT IN."""
+    match condition:
+        case exp.Not():
+            test, negated = _without_not(condition.this.unnest())
+            return test, not negated
+        case (
+            exp.EQ(expression=exp.Any(this=exp.Query() as query))
+            | exp.NEQ(expression=exp.All(this=exp.Query() as query))
+        ):
+            return exp.In(this=condition.this, query=exp.Subquery(this=query)), isinstance(condition, exp.NEQ)
+    return condition, False
 
 
 def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
