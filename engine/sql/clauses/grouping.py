@@ -49,7 +49,8 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     shown = len(items)
     items = items if condition is None else [*items, (None, condition)]
     sets = grouping_sets(group)
-    written = group.expressions if group is not None else []
+    # GROUP BY () is one group of all rows.
+    written = [one for one in group.expressions if one != exp.Tuple()] if group is not None else []
     keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
     relation, keys, items = _with_group_window(scope.relation, keys, items)
     if sets is not None:
