@@ -11,9 +11,10 @@ from sqlglot import exp
 from engine.expressions.conditions import can_compute
 from engine.expressions.parsing import tree_of
 from engine.joins.sides import JoinKind, joined
-from engine.model.schema import Schema, quote
+from engine.model.schema import INTEGERS, Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
 from engine.sql.functions.expressions import Writer
+from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
 
@@ -64,6 +65,58 @@ def taken_apart(relation: Join) -> Condition:
         a, b = (exp.Struct(expressions=[pair[side].copy() for pair in same]) for side in (0, 1))
         equal.append((a, b))
     return Condition(tuple(equal), tuple(rest))
+
+
+def of_common_types(emitter: Emitter, relation: Join, condition: Condition) -> Condition:
+    """The same condition; values that may be NULL are compared as texts, so both sides get their common type."""
+    if not any(isinstance(a, exp.Struct) for a, _ in condition.equal):
+        return condition
+    sides = (relation.left, relation.right)
+    equal: list[tuple[Expr, Expr]] = []
+    for pair in condition.equal:
+        if isinstance(pair[0], exp.Struct):
+            types = zip(*(_types(emitter, *each) for each in zip(sides, pair, strict=True)), strict=True)
+            common = [common_type(each) if len(set(each)) > 1 else None for each in types]
+            equal.append((_cast(pair[0], common), _cast(pair[1], common)))
+        else:
+            equal.append(pair)
+    return Condition(tuple(equal), condition.rest)
+
+
+def with_comparable_keys(emitter: Emitter, condition: Condition, left: Side, right: Side) -> Condition | None:
+    """The condition with both sides of an equality cast to their common type; None if they can be compared as is."""
+    types = [
+        [emitter.schema(one.emitted).column(key).type for one, key in zip((left, right), keys, strict=True)]
+        for keys in zip(left.keys, right.keys, strict=True)
+    ]
+    # A join compares integers of different widths.
+    common = [None if len(set(pair)) == 1 or set(pair) <= set(INTEGERS) else common_type(pair) for pair in types]
+    if not any(common):
+        return None
+    equal = [
+        pair if type_ is None else (_cast_part(pair[0], type_), _cast_part(pair[1], type_))
+        for pair, type_ in zip(condition.equal, common, strict=True)
+    ]
+    return Condition(tuple(equal), condition.rest)
+
+
+def _types(emitter: Emitter, relation: Relation, key: Expr) -> list[str]:
+    """The types of a key's parts. No node is left behind."""
+    before = emitter.made()
+    writer = emitter.writer(emitter.emit(relation, mentioned(key)))
+    types = [writer.type_of(writer.write(part)) for part in key.expressions]
+    emitter.back_to(before)
+    return types
+
+
+def _cast(key: Expr, types: Sequence[str | None]) -> Expr:
+    """A key with its parts cast to these types; None for a part that stays."""
+    parts = zip(key.expressions, types, strict=True)
+    return exp.Struct(expressions=[part if type_ is None else _cast_part(part, type_) for part, type_ in parts])
+
+
+def _cast_part(part: Expr, type_: str) -> Expr:
+    return exp.Cast(this=part.copy(), to=exp.DataType.build(type_))
 
 
 def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:

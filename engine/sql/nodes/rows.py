@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.model.free_names import free_name
 from engine.model.row_types import fields_of
-from engine.model.schema import FLOATS, INTEGERS, quote, spark_text
+from engine.model.schema import quote, spark_text
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -27,6 +27,7 @@ from engine.sql.clauses.constants import value_of
 from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.empty import Empty
+from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.pushdown import selected
@@ -209,13 +210,8 @@ def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitte
 
 def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
     """The common type of a column over all inputs. Raises SqlRejected if there is none."""
-    distinct = set(types)
-    if len(distinct) == 1:
-        return types[0]
-    if distinct <= set(INTEGERS):
-        return max(distinct, key=INTEGERS.index)
-    if distinct <= {*INTEGERS, *FLOATS}:
-        return "double" if "double" in distinct else "float"
-    listed = " and ".join(sorted(distinct))
+    if (common := common_type(types)) is not None:
+        return common
+    listed = " and ".join(sorted(set(types)))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
     raise SqlRejected(message, relation.at)

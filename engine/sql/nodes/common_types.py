@@ -1,0 +1,39 @@
+"""The common type of numbers of several types, as Flink finds it for set operations and comparisons of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from engine.model.schema import FLOATS, INTEGERS
+
+# The digits of integers beside a DECIMAL.
+_WHOLE: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_MOST_DIGITS: Final = 38
+
+
+def common_type(types: Iterable[str]) -> str | None:
+    """The common type; None if there is none."""
+    distinct = set(types)
+    if len(distinct) == 1:
+        return distinct.pop()
+    decimals = {type_ for type_ in distinct if type_.startswith("decimal")}
+    if not distinct <= {*INTEGERS, *FLOATS, *decimals}:
+        return None
+    if distinct & set(FLOATS):
+        return "float" if "double" not in distinct and not decimals else "double"
+    return _decimal(distinct) if decimals else max(distinct, key=INTEGERS.index)
+
+
+def _decimal(types: set[str]) -> str:
+    """Digits enough for all; of too many, those behind the point are given up."""
+    sizes = [(_WHOLE[type_], 0) if type_ in _WHOLE else _digits(type_) for type_ in types]
+    whole = max(digits - places for digits, places in sizes)
+    scale = min(max(places for _, places in sizes), _MOST_DIGITS - whole)
+    return f"decimal({whole + scale},{scale})"
+
+
+def _digits(decimal: str) -> tuple[int, int]:
+    precision, scale = re.findall(r"\d+", decimal)
+    return int(precision), int(scale)
