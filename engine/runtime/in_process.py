@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-from engine.spark.sending import packed
+from engine.spark.sending import check_sendable
 
 _NUMBERS: ContextVar[Iterator[int] | None] = ContextVar("the numbers of tasks in this process", default=None)
 Work = Callable[[], Iterator[dict[str, Any]]]
@@ -45,5 +45,5 @@ def sendable(work: Work) -> Work:
 
     It is not unpickled: in the same process, that would replace the studio's classes with copies.
     """
-    packed(work)
+    check_sendable(work)
     return work

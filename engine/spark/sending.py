@@ -41,6 +41,12 @@ def packed(task: Callable[..., Any]) -> tuple[bytes, bytes]:
         return _CODE.packed(task)
 
 
+def check_sendable(task: Callable[..., Any]) -> None:
+    """Raise PicklingError or TypeError if a worker could not receive the task."""
+    with _LOCK:
+        _CODE.check(task)
+
+
 def _unpacked(code: bytes, made_of: bytes) -> Any:
     import io
     import pickle
@@ -68,11 +74,41 @@ class _Code:
     seen: list[Any] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     parts: dict[tuple[str, ...], bytes] = field(default_factory=dict)
+    sendable: set[str] = field(default_factory=set)
 
     def packed(self, task: Callable[..., Any]) -> tuple[bytes, bytes]:
-        from pyspark.cloudpickle import Pickler, dumps
+        from pyspark.cloudpickle import dumps
 
         self._look()
+        made_of, used = self._named(task)
+        part = tuple(sorted(used))
+        code = self.parts.pop(part, None)
+        if code is None:
+            with submodules_listed():
+                code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
+        # The most recently used one is evicted last.
+        self.parts[part] = code
+        if len(self.parts) > _KEPT:
+            del self.parts[next(iter(self.parts))]
+        return code, made_of
+
+    def check(self, task: Callable[..., Any]) -> None:
+        """Pickle the task, and of the studio's code only what no task has used before."""
+        from pyspark.cloudpickle import dumps
+
+        if len(sys.modules) != self.count:
+            self._look()
+        _, used = self._named(task)
+        new = {name: value for name, value in used.items() if name not in self.sendable}
+        if new:
+            with submodules_listed():
+                dumps(new)  # type: ignore[no-untyped-call]
+            self.sendable.update(new)
+
+    def _named(self, task: Callable[..., Any]) -> tuple[bytes, dict[str, Any]]:
+        """The task, pickled with names in place of the studio's code, and that code by name."""
+        from pyspark.cloudpickle import Pickler
+
         names = self.names
         used: dict[str, Any] = {}
 
@@ -85,16 +121,7 @@ class _Code:
 
         made_of = io.BytesIO()
         Named(made_of).dump(task)  # type: ignore[no-untyped-call]
-        part = tuple(sorted(used))
-        code = self.parts.pop(part, None)
-        if code is None:
-            with submodules_listed():
-                code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
-        # The most recently used one is evicted last.
-        self.parts[part] = code
-        if len(self.parts) > _KEPT:
-            del self.parts[next(iter(self.parts))]
-        return code, made_of.getvalue()
+        return made_of.getvalue(), used
 
     def _look(self) -> None:
         """Note the current contents. Additions do not change existing entries.
@@ -106,6 +133,7 @@ class _Code:
             return
         if not is_loaded or not all(map(_goes_on, self.now, self.seen)):
             self.parts.clear()
+            self.sendable.clear()
         self.modules, self.count = _modules(), len(sys.modules)
         self.now = [one for module in self.modules.values() for one in _namespaces(module)]
         self.seen = [one.copy() for one in self.now]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ from engine.model.changelog import APPEND, RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
 from engine.runtime.arrivals import units
-from engine.spark.sending import packed, sent, submodules_listed
+from engine.spark.sending import check_sendable, packed, sent, submodules_listed
 from engine.sql.functions import intervals
 
 RECEIVER = """
@@ -74,6 +75,13 @@ def test_what_a_name_means_now_is_what_is_sent(monkeypatch: pytest.MonkeyPatch) 
             change(patch)
             assert packed(function)[0] != before
         assert packed(function)[0] == before
+
+
+def test_a_task_that_no_worker_could_receive_is_refused_every_time() -> None:
+    check_sendable(partial(frames.ddl, "a"))
+    for _ in range(2):
+        with pytest.raises(TypeError, match="cannot pickle '_thread.lock' object"):
+            check_sendable(partial(frames.ddl, Lock()))
 
 
 def test_another_thread_may_import_while_code_is_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
