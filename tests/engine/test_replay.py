@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from engine.contract.frames import IS_EMPTY, STATE
+from engine.contract.frames import IS_EMPTY, SEQ, STATE
 from engine.contract.kernel import Emitted, Key, Saved
 from engine.contract.operator import Operator
 from engine.contract.state_in_words import Description
+from engine.contract.step import Keyed
 from engine.errors import NotReplayable
 from engine.examples import examples
+from engine.local.keyed import Gathered, gather
+from engine.local.values import Spark
 from engine.model.pipeline import Pipeline
-from engine.planner import Plan, plan
+from engine.planner import NodePlan, Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
+from engine.replay.question import Question
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
@@ -89,6 +94,7 @@ class Ran:
     plan: Plan
     work: Path
     spark: SparkSession
+    _read: dict[Question, pa.Table] = field(default_factory=dict)
 
     def emitted(self, node: str) -> list[tuple[Any, ...]]:
         """The node's records from the run."""
@@ -109,16 +115,22 @@ class Ran:
         """The replay of a key up to an event, in one step."""
         replay = Replay(node, self.store.replays.marks(self.run_id), event)
         questions = node.questions(() if node.is_bundled else key)
-        tables = {
-            asked.port: self.store.replays.records(
-                self.run_id, asked.node, asked.output, Filter(asked.kinds, equals=asked.equals, to_seq=event), 10_000
-            ).table
-            for asked in questions
-        }
+        tables = {asked.port: self.records(asked) for asked in questions}
+        if node.is_bundled:
+            tables = {port: until(table, event) for port, table in tables.items()}
         is_exact = not node.is_bundled and all(asked.is_exact for asked in questions)
         replay.feed(tables, None if is_exact else key, event, lambda: self.spark)
         now = replay.state(event)
         return Whole(now.key if now else None, now.state if now else (), replay.emitted, replay.end())
+
+    def records(self, asked: Question) -> pa.Table:
+        """All records of one input, read once: pages, which read up to an event, are compared with the result."""
+        if asked not in self._read:
+            wanted = Filter(asked.kinds, equals=asked.equals)
+            found = self.store.replays.records(self.run_id, asked.node, asked.output, wanted, 10_000)
+            assert not found.is_cut
+            self._read[asked] = found.table
+        return self._read[asked]
 
     def kept(self, node: str) -> dict[Key, Any] | None:
         """The run's state of every key after its first epoch; None if it is in the format of a columnar kernel."""
@@ -138,6 +150,21 @@ class Ran:
         return self.store.runs.get(self.run_id).last_seq // 2
 
 
+@pytest.fixture(autouse=True)
+def computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute keys and values once for all replays of the same records: Spark takes a tenth of a second of CPU."""
+    known: dict[tuple[Any, ...], tuple[Any, Gathered]] = {}
+
+    def once(node: NodePlan, step: Keyed, records: Mapping[int, pa.Table], spark: Spark) -> Gathered:
+        tables = [(port, id(table)) for port, table in records.items()]
+        # The tables are kept, so that no other gets the same id.
+        if (wanted := (node.id, *tables)) not in known:
+            known[wanted] = (records, gather(node, step, records, spark))
+        return known[wanted][1]
+
+    monkeypatch.setattr("engine.replay.gather", once)
+
+
 @contextmanager
 def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
     planned = plan(pipeline, analyzer_of(spark), Path())
@@ -148,6 +175,11 @@ def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
         with in_process():
             run(planned, spark=spark, recorder=recorder, folder=Path(), files=LocalFiles(work), epochs=2, partitions=1)
         yield Ran(store, created.run_id, planned, work, spark)
+
+
+def until(records: pa.Table, event: int) -> pa.Table:
+    """The records up to an event."""
+    return records.filter(pc.less_equal(records[SEQ], event))
 
 
 def plain(value: Any) -> Any:
