@@ -83,6 +83,9 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
     if not isinstance(relation, _READERS):
         return relation
     names = {WATERMARK, *functions}
+    # Nearly always there is no call: then nothing is copied.
+    if not any(_calls(expression, names) for expression in _expressions(relation)):
+        return relation
     calls: dict[str, Named] = {}
     taken = list(relation.input.columns)
     # A call that is a whole item of SELECT gets the item's name.
@@ -105,8 +108,6 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
         return whole
 
     changed = _mapped(relation, without)
-    if not calls:
-        return relation
     made: Relation = replace(changed, input=_with_calls(relation.input, tuple(calls.values())))
     return made
 
@@ -202,6 +203,19 @@ def _with_calls(below: Relation, calls: tuple[Named, ...]) -> Relation:
 
 def _text(expression: Expr) -> str:
     return expression.sql(identify=True)
+
+
+def _expressions(relation: Any) -> Sequence[Expr]:
+    """The expressions that `_mapped` changes."""
+    match relation:
+        case Select():
+            return [item for _, item in relation.items]
+        case Filter():
+            return [relation.condition]
+        case Unnested():
+            return [relation.collection]
+        case _:
+            return [item for _, item in (*relation.groups, *relation.calls)]
 
 
 def _mapped(relation: Any, change: Callable[..., Expr]) -> Any:
