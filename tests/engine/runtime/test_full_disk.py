@@ -16,6 +16,7 @@ import pytest
 
 from storage import Store
 from storage.model import RunStatus
+from tests.conftest import INTERPRETED
 
 ROOT = Path(__file__).resolve().parents[3]
 Engine = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -37,7 +38,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def engine(small_disk: Path, tmp_path: Path) -> Iterator[Engine]:
     """The command line, with Spark and its temporary files on the small disk."""
-    own = {"TMPDIR": str(small_disk), "CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers")}
+    # Of its jobs of some rows, compiling their stages takes most of the CPU time.
+    settings = tmp_path / "conf" / "spark-defaults.conf"
+    settings.parent.mkdir()
+    settings.write_text("".join(f"{name} {value}\n" for name, value in INTERPRETED.items()))
+    own = {
+        "TMPDIR": str(small_disk),
+        "CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"),
+        "SPARK_CONF_DIR": str(settings.parent),
+    }
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "engine", *arguments]
