@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregates.columnar import AggregateColumns
@@ -69,19 +69,16 @@ def rules_of(calls: list[AggregateCall], rule: dict[str, Any]) -> Rules:
     )
 
 
-@settings(max_examples=200)
 @given(given=inputs(keys=KEYS, rows=ROWS, kinds=INSERTS), calls=CALLS, rule=SETTINGS)
 def test_without_retraction(given: Given, calls: list[AggregateCall], rule: dict[str, Any]) -> None:
     check_equal(rules_of(calls, {**rule, "retracting": False}), given)
 
 
-@settings(max_examples=200)
 @given(given=inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), calls=CALLS, rule=SETTINGS)
 def test_with_retraction(given: Given, calls: list[AggregateCall], rule: dict[str, Any]) -> None:
     check_equal(rules_of(calls, {**rule, "retracting": True}), given)
 
 
-@settings(max_examples=200)
 @given(given=inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), calls=AVERAGES, rule=SETTINGS)
 def test_averages_fail_where_the_plain_kernel_does(
     given: Given, calls: list[AggregateCall], rule: dict[str, Any]

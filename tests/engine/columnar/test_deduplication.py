@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
@@ -27,7 +27,6 @@ BOOLS = st.booleans()
 INPUTS = inputs(keys=KEYS, rows=VALUES)
 
 
-@settings(max_examples=200)
 @given(given=INPUTS, width=st.sampled_from([2, 3]), keep_last=BOOLS, update_before=BOOLS, tell_insert=BOOLS)
 def test_by_event_time(given: Given, width: int, keep_last: bool, update_before: bool, tell_insert: bool) -> None:
     rule = {"keep_last": keep_last, "update_before": update_before, "tell_insert": tell_insert}
@@ -44,7 +43,6 @@ def test_the_first_by_arrival(given: Given) -> None:
     check_equal(Rules(KeepFirstKernel, KeepFirstColumns, Layout((pa.string(),), (TYPES,), TYPES)), given)
 
 
-@settings(max_examples=200)
 @given(given=INPUTS, update_before=BOOLS, tell_insert=BOOLS, repeat=BOOLS)
 def test_the_last_by_arrival(given: Given, update_before: bool, tell_insert: bool, repeat: bool) -> None:
     rule = {"update_before": update_before, "tell_insert": tell_insert, "repeat": repeat}
@@ -56,7 +54,6 @@ def test_the_last_by_arrival(given: Given, update_before: bool, tell_insert: boo
     check_equal(rules, given)
 
 
-@settings(max_examples=200)
 @given(given=inputs(keys=KEYS, rows=VALUES, kinds=ALL_KINDS), update_before=BOOLS, repeat=BOOLS)
 def test_the_last_of_a_changelog(given: Given, update_before: bool, repeat: bool) -> None:
     rule = {"update_before": update_before, "tell_insert": True, "repeat": repeat}
@@ -68,7 +65,6 @@ def test_the_last_of_a_changelog(given: Given, update_before: bool, repeat: bool
     check_equal(rules, given)
 
 
-@settings(max_examples=200)
 @given(given=inputs(keys=KEYS, rows=VALUES, time_at=[2]), width=st.sampled_from([2, 3]), rank=st.sampled_from([1, 300]))
 def test_the_first_by_event_time_when_complete(given: Given, width: int, rank: int) -> None:
     rules = Rules(
