@@ -132,25 +132,32 @@ def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[Edg
 def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str]) -> Counts:
     """Load an operator's records. They are stored by key, so they are sorted by position."""
     parameters: dict[str, object] = {"files": files}
-    steps = _steps(cursor, parameters)
-    if steps is None:
+    # If there are many steps, a sample shows it without a scan of all records. Most epochs are not larger than it: then
+    # it also counts them.
+    most = _FEW_STEPS * len(RowKind)
+    groups = cursor.execute(
+        f"SELECT {STEP}, {FILE_KIND}, count(*) FROM (SELECT {STEP}, {FILE_KIND} FROM {_PLACED} LIMIT {_SAMPLE}) "
+        f"GROUP BY ALL LIMIT {most + 1}",
+        parameters,
+    ).fetchall()
+    if not groups:
+        return {}
+    is_all = len(groups) <= most and sum(records for _, _, records in groups) < _SAMPLE
+    steps = {bytes(step) for step, _, _ in groups}
+    if not is_all and len(steps) <= _FEW_STEPS:
+        distinct = f"SELECT DISTINCT {STEP} FROM {_PLACED} LIMIT {_FEW_STEPS + 1}"
+        steps = {bytes(step) for (step,) in cursor.execute(distinct, parameters).fetchall()}
+    if len(steps) > _FEW_STEPS:
         rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {_PLACED} ORDER BY {SEQ}, {STEP}"
     else:
-        rows = _packed(edge, steps)
+        rows = _packed(edge, sorted(steps))
     cursor.execute(f"INSERT INTO {edge.tables.named(edge.table)} {rows}", parameters)
     counts = dict.fromkeys(RowKind, 0)
-    _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", parameters).fetchall())
-    return counts if any(counts.values()) else {}
-
-
-def _steps(cursor: Cursor, parameters: Mapping[str, object]) -> list[bytes] | None:
-    """The distinct steps in order; None if there are too many, or no records."""
-    # If there are many, a sample shows it without a scan of all records.
-    for rows in (f"(SELECT {STEP} FROM {_PLACED} LIMIT {_SAMPLE})", _PLACED):
-        step_rows = cursor.execute(f"SELECT DISTINCT {STEP} FROM {rows} LIMIT {_FEW_STEPS + 1}", parameters).fetchall()
-        if not 0 < len(step_rows) <= _FEW_STEPS:
-            return None
-    return sorted(bytes(step) for (step,) in step_rows)
+    if is_all:
+        _add(counts, [(kind, records) for _, kind, records in groups])
+    else:
+        _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", parameters).fetchall())
+    return counts
 
 
 def _packed(edge: Edge, steps: Sequence[bytes]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import StoreWriteFailed
 from storage.model import RunStatus
+from storage.recording import edge_files
 from storage.recording.recorder import Recording
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, write_source
 
@@ -213,11 +215,23 @@ def test_ends_and_late_records_are_put_where_they_belong(store: Store, tmp_path:
     assert store.queries.run("SELECT needed_delay_ms, source FROM run_1._late").rows == ((22, "clicks"),)
 
 
-def test_steps_of_any_length_and_number_keep_the_order(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sample", [3, edge_files._SAMPLE])
+def test_steps_of_any_length_and_number_keep_the_order(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int
+) -> None:
+    """sample: a part of the epoch, or all of it."""
+    monkeypatch.setattr(edge_files, "_SAMPLE", sample)
+    kinds = "+I", "-U", "+U", "-D"
     for steps in ([b"\0", b"\0\0", b"\0\1", b"\1", b"\xff\1"], [bytes([n // 9, n]) for n in range(90)]):
-        events: list[Event] = [(seq, step, "+I", (step.hex(), seq)) for seq in range(1, 8) for step in steps]
+        places = [(seq, step) for seq in range(1, 8) for step in steps]
+        events: list[Event] = [
+            (seq, step, kinds[min(n, 6) % 4], (step.hex(), seq)) for n, (seq, step) in enumerate(places)
+        ]
         recording = begun(store)
         shuffled = sorted(events, key=lambda event: (event[3][0][::-1], -event[0]))
         recording.commit(Epoch(0, {"totals": shuffled}, files=2).write(tmp_path / str(len(steps)), PLAN.edges))
         page = store.changelog.page(recording.run_id, "totals", limit=1000)
-        assert [(each.seq, each.step, each.values) for each in page.records] == [(e[0], e[1], e[3]) for e in events]
+        stored = [(each.seq, each.step, each.kind.symbol, each.values) for each in page.records]
+        assert stored == events
+        counts = store.runs.edge(recording.run_id, "totals").counts
+        assert {kind.symbol: records for kind, records in counts.items()} == Counter(event[2] for event in events)
