@@ -101,15 +101,16 @@ class TablesAsOf:
         if edge.is_insert_only:
             return [[], []]
         columns = select_columns(edge.columns, "c")
-        changes: list[list[Values]] = []
-        for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}"):
-            rows = self._database.rows(
-                f"SELECT c.seq{columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
-                f"SELECT opened FROM {lives.relation} l WHERE {condition} LIMIT {_CHANGES_SHOWN}) "
-                "ORDER BY c.rowid",
-                tables=lives.given,
-            )
-            changes.append([row[1:] for row in rows])
+        opened = " UNION ALL ".join(
+            f"(SELECT opened FROM {lives.relation} l WHERE {condition} LIMIT {_CHANGES_SHOWN})"
+            for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}")
+        )
+        changes: list[list[Values]] = [[], []]
+        for row in self._database.rows(
+            f"SELECT c.seq{columns} FROM {records_of(edge)} c WHERE c.rowid IN ({opened}) ORDER BY c.rowid",
+            tables=lives.given,
+        ):
+            changes[row[0] == seq].append(row[1:])
         return changes
 
 

@@ -103,10 +103,15 @@ class Lifetimes:
 
     def are_at_hand(self, edge: Edge, seq: int) -> bool:
         """Whether the table as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
-        if edge.is_insert_only or self._reach(edge, seq):
+        if edge.is_insert_only:
             return True
-        few = edge.total - self._known(edge)[0] <= _AT_ONCE
-        return few and self.note(edge, wait=False) and self._reach(edge, seq)
+        records, last = self._known(edge)
+        if records >= edge.total or seq <= last:
+            return True
+        if edge.total - records > _AT_ONCE or not self.note(edge, wait=False):
+            return False
+        records, last = self._known(edge)
+        return records >= edge.total or seq <= last
 
     def note(self, edge: Edge, *, wait: bool = True) -> bool:
         """Store the lifetimes of all rows. False for an insert-only edge, and if they cannot be written.
@@ -128,10 +133,6 @@ class Lifetimes:
     def _known(self, edge: Edge) -> tuple[int, int]:
         row = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
         return (int(row[0]), int(row[1])) if row else (0, -1)
-
-    def _reach(self, edge: Edge, seq: int) -> bool:
-        records, last = self._known(edge)
-        return records >= edge.total or seq <= last
 
 
 _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
