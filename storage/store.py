@@ -180,7 +180,7 @@ class Store:
         return recording
 
     def _prepare_if_large(self, run_id: int) -> None:
-        if self.runs.get(run_id).records >= LARGE:
+        if sum(edge.total for edge in self.runs.edges(run_id)) >= LARGE:
             self.preparation.ask(run_id)
 
     def _prepare(self, run_id: int) -> Iterator[None]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final
 
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor, Database, Row
 from storage.model import Edge, EdgeColumn, StoredView
 
+# One statement, and so one snapshot. A union and no join, ordered in Python: DuckDB plans that in half of the time, and
+# every question about a run begins with its edges.
 _EDGES: Final = """
-WITH kept AS (SELECT table_name AS stored, max(kept_from) AS kept_from
-    FROM run_edge_retention WHERE run_id = $run GROUP BY table_name)
-SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes, shows,
-    greatest(1, (SELECT max(kept_from) FROM run_retention WHERE run_id = $run), kept.kept_from)
-FROM run_edges LEFT JOIN kept ON stored = coalesce(shows->>'table', table_name)
-WHERE run_id = $run ORDER BY place
+SELECT place, run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
+    inserts, updates_before, updates_after, deletes, shows, NULL::BIGINT AS kept_from
+FROM run_edges WHERE run_id = $run
+UNION ALL BY NAME SELECT table_name, kept_from FROM run_edge_retention WHERE run_id = $run
+UNION ALL BY NAME SELECT kept_from FROM run_retention WHERE run_id = $run
 """
 
 
@@ -45,15 +46,25 @@ def insert_edge(cursor: Cursor, place: int, edge: Edge) -> None:
 
 def read_edges(database: Database, run_id: int) -> tuple[Edge, ...]:
     """The edges of a run in topological order, with their record counts."""
-    return tuple(_edge(row) for row in database.rows(_EDGES, {"run": run_id}))
+    stored: list[Row] = []
+    # By table; None is the whole run.
+    kept_from: dict[str | None, int] = {}
+    for place, *row, kept in database.rows(_EDGES, {"run": run_id}):
+        if place is not None:
+            stored.append((place, *row))
+        else:
+            kept_from[row[6]] = kept or 1
+    return tuple(_edge(row[1:], kept_from) for row in sorted(stored, key=lambda row: row[0]))
 
 
-def _edge(row: Row) -> Edge:
+def _edge(row: Row, kept_from: Mapping[str | None, int]) -> Edge:
     columns = tuple(EdgeColumn(**column) for column in json.loads(row[7]))
     counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
     run_id, node, port, operator, role, mode, table = row[:7]
     key = tuple(json.loads(row[8]))
-    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, _view(row[14]), row[15])
+    view = _view(row[14])
+    first = max(1, kept_from.get(None, 1), kept_from.get(view.table if view else table, 1))
+    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, view, first)
 
 
 def _view(text: str | None) -> StoredView | None:

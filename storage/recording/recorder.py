@@ -46,7 +46,7 @@ class Recording:
     ) -> None:
         self._database = database
         self._runs = run_list
-        self._tables = run_list.get(run_id).tables
+        self._tables = run_list.tables(run_id)
         self.run_id = run_id
         self._prepare = prepare
         self._let_go = let_go
