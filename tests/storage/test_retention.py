@@ -75,78 +75,97 @@ def table(store: Store, run: Run, node: str, seq: int) -> Counter[Any]:
     return Counter(row.values for row in store.changelog.table_as_of(run.run_id, node, seq, limit=1000).rows)
 
 
+def changelog(store: Store, run: Run, node: str) -> list[Event]:
+    """The records of an edge, as they were written."""
+    records = store.changelog.page(run.run_id, node, limit=1000).records
+    return [(record.seq, record.step, record.kind.symbol, record.values) for record in records]
+
+
+def told(written: list[Epoch], node: str) -> list[Event]:
+    """All records of an edge; those of the view have the first column of the table's."""
+    if node == "shown":
+        return [(seq, step, kind, values[:1]) for seq, step, kind, values in told(written, "bag")]
+    return [event for epoch in written for event in epoch.records[node]]
+
+
+def folded(events: list[Event], seq: int) -> Counter[Any]:
+    """The table after an event."""
+    table = Counter[Any]()
+    for at, _, kind, values in events:
+        if at <= seq:
+            table[values] += 1 if kind in ("+I", "+U") else -1
+    return table
+
+
 def test_the_table_as_of_any_kept_event_is_what_it_was(store: Store, tmp_path: Path) -> None:
-    (whole, keeps), (short, lets_go) = begun(store), begun(store)
-    store.retention.set(short.run_id, Keep(events=20))
+    run, lets_go = begun(store)
+    store.retention.set(run.run_id, Keep(events=20))
     seen = set()
+    written: list[Epoch] = []
     for epoch in epochs(12, 8):
-        output = replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}")
-        keeps.commit(output)
-        lets_go.commit(output)
+        written.append(epoch)
+        lets_go.commit(replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}"))
         if epoch.number in (5, 9):
             # A page has asked in between, and lifetimes are noted.
-            for each in store.runs.edges(short.run_id):
+            for each in store.runs.edges(run.run_id):
                 store.lifetimes.note(each)
-        kept = store.runs.get(short.run_id)
+        kept = store.runs.get(run.run_id)
         seen.add(kept.kept_from)
         assert kept.last_seq - kept.kept_from + 1 <= 30 + 8
-        for seq in range(kept.kept_from, kept.last_seq + 1, 5):
-            for node in MODES:
-                assert table(store, short, node, seq) == table(store, whole, node, seq), (node, seq)
+        for node in MODES:
+            events = told(written, node)
+            for seq in range(kept.kept_from, kept.last_seq + 1, 5):
+                assert table(store, run, node, seq) == folded(events, seq), (node, seq)
     assert len(seen) > 3
-    kept = store.runs.get(short.run_id)
-    assert kept.epochs_done == store.runs.get(whole.run_id).epochs_done == 12
+    kept = store.runs.get(run.run_id)
+    assert kept.epochs_done == 12
     # All records of what is kept are there, at the places that count them; before them the rows that were still there.
     for node in ("source", *MODES):
-        page = store.changelog.page(short.run_id, node, limit=1000)
-        others = store.changelog.page(whole.run_id, node, limit=1000).records
+        page = store.changelog.page(run.run_id, node, limit=1000)
         assert [record.row for record in page.records] == list(range(page.total))
-        later = [replace(record, row=0) for record in page.records if record.seq >= kept.kept_from]
-        assert later == [replace(record, row=0) for record in others if record.seq >= kept.kept_from]
-    assert store.changelog.page(short.run_id, "source").records[0].seq == kept.kept_from
-    marks = store.replays.marks(short.run_id)
+        later = [event for event in changelog(store, run, node) if event[0] >= kept.kept_from]
+        assert later == [event for event in told(written, node) if event[0] >= kept.kept_from]
+    assert store.changelog.page(run.run_id, "source").records[0].seq == kept.kept_from
+    marks = store.replays.marks(run.run_id)
     assert marks.before(kept.last_seq + 1) == {"source": kept.last_seq * 10}
-    assert store.timeline.timeline(short.run_id).from_seq == kept.kept_from
+    assert store.timeline.timeline(run.run_id).from_seq == kept.kept_from
     lets_go.finish()
-    store.runs.delete(short.run_id)
+    store.runs.delete(run.run_id)
 
 
 def test_an_edge_keeps_less_than_the_run_and_its_table_stays_what_it_was(store: Store, tmp_path: Path) -> None:
-    (whole, keeps), (short, lets_go) = begun(store), begun(store)
+    run, lets_go = begun(store)
+    written: list[Epoch] = []
     for number, epoch in enumerate(epochs(14, 8, seed=4)):
-        output = replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}")
-        keeps.commit(output)
-        lets_go.commit(output)
-        edges = {each.node: each for each in store.runs.edges(short.run_id)}
+        written.append(epoch)
+        lets_go.commit(replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}"))
+        edges = {each.node: each for each in store.runs.edges(run.run_id)}
         if number == 0:
             assert [name for name, each in edges.items() if can_keep_less(each)] == ["totals", "bag"]
             store.retention.set_edge(edges["bag"], KeepOfEdge(records=12))
             store.retention.set_edge(edges["totals"], KeepOfEdge(hours=1000))
         if number == 8:
             # Less of the whole run: the edge goes on from where it was.
-            store.retention.set(short.run_id, Keep(events=40))
+            store.retention.set(run.run_id, Keep(events=40))
         if number == 10:
             store.retention.set_edge(edges["bag"], KeepOfEdge(records=1000))
         last = (number + 1) * 8
         # The view is kept as the table that it shows.
-        assert edges["shown"].kept_from == edges["bag"].kept_from >= store.runs.get(short.run_id).kept_from
+        assert edges["shown"].kept_from == edges["bag"].kept_from >= store.runs.get(run.run_id).kept_from
         for node in MODES:
-            kept = store.changelog.page(short.run_id, node, limit=1000).records
-            others = store.changelog.page(whole.run_id, node, limit=1000).records
-            first = edges[node].kept_from
-            assert [replace(each, row=0) for each in kept if each.seq >= first] == [
-                replace(each, row=0) for each in others if each.seq >= first
-            ]
+            events, first = told(written, node), edges[node].kept_from
+            later = [event for event in changelog(store, run, node) if event[0] >= first]
+            assert later == [event for event in events if event[0] >= first]
             for seq in range(first, last + 1, 5):
-                assert table(store, short, node, seq) == table(store, whole, node, seq), (node, seq)
+                assert table(store, run, node, seq) == folded(events, seq), (node, seq)
         if number == 8:
             assert edges["bag"].kept_from > 40
-            assert edges["bag"].total < 12 * 1.5 + 8 + len(table(store, whole, "bag", last))
+            assert edges["bag"].total < 12 * 1.5 + 8 + folded(told(written, "bag"), last).total()
             assert edges["totals"].kept_from == edges["source"].kept_from
     assert store.retention.of_edge(edges["bag"]) == KeepOfEdge(records=1000)
-    assert edges["totals"].kept_from == edges["source"].kept_from == store.runs.get(short.run_id).kept_from > 1
+    assert edges["totals"].kept_from == edges["source"].kept_from == store.runs.get(run.run_id).kept_from > 1
     lets_go.finish()
-    store.runs.delete(short.run_id)
+    store.runs.delete(run.run_id)
 
 
 def test_answers_are_about_the_kept_records_although_their_number_repeats(store: Store, tmp_path: Path) -> None:
@@ -203,8 +222,12 @@ def test_watermarks_are_what_they_were(store: Store, tmp_path: Path, cut: int) -
         output = replace(Epoch(number, records, watermarks=marks).write(tmp_path / "w", sources), checkpoint="{}")
         keeps.commit(output)
         lets_go.commit(output)
-    kept = store.runs.get(short.run_id)
+    kept, other = store.runs.get(short.run_id), store.runs.get(whole.run_id)
     assert kept.kept_from == cut + 1
+    # Nothing of the other run has gone.
+    assert (other.kept_from, other.epochs_done, other.records) == (1, 3, cut + 500)
+    stored = [store.changelog.count(whole.run_id, name, filter=Filter(from_seq=1)) for name in "ab"]
+    assert stored == [cut + 500 - cut // 10, cut // 10]
     marks_of_short, marks_of_whole = store.replays.marks(short.run_id), store.replays.marks(whole.run_id)
     assert store.current_watermarks.of(short.run_id) == store.current_watermarks.of(whole.run_id)
     for name in "ab":
@@ -261,14 +284,14 @@ def test_posted_rows_go_with_the_epochs_of_all_runs_that_took_them(
     for events in (20, None):
         run = store.runs.create("live", "{}", live=Begun(str(tmp_path)))
         recorder = store.record(run.run_id)
-        recorder.begin(plan(*EDGES))
+        recorder.begin(plan(SOURCE))
         store.retention.set(run.run_id, Keep(events=events))
         runs.append((run, recorder))
     for epoch in epochs(12, 10):
         received.receive(tmp_path, "orders", ['{"a":1}'])
         file = received.received_files(tmp_path, "orders")[-1]
         took = {"source": [[str(file), f"{received.FOLDER}/{file.name}", 0, 8]]}
-        output = epoch.write(tmp_path / "w", EDGES)
+        output = epoch.write(tmp_path / "w", (SOURCE,))
         for _, recorder in runs:
             recorder.commit(replace(output, checkpoint="{}", decision=Decision(took).to_json()))
     # The second run keeps everything.
@@ -276,7 +299,7 @@ def test_posted_rows_go_with_the_epochs_of_all_runs_that_took_them(
     store.retention.set(runs[1][0].run_id, Keep(events=20))
     for epoch in [*epochs(16, 10)][12:]:
         for _, recorder in runs:
-            recorder.commit(replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}"))
+            recorder.commit(replace(epoch.write(tmp_path / "w", (SOURCE,)), checkpoint="{}"))
     kept = received.received_files(tmp_path, "orders")
     assert 1 <= len(kept) < 12
     assert kept[-1].name == "orders.part000011.jsonl"
@@ -288,7 +311,7 @@ def test_messages_go_with_the_epochs_that_took_them(
     monkeypatch.setattr(kept_messages, "_FILE_BYTES", 1)
     run = store.runs.create("live", "{}", live=Begun(str(tmp_path)))
     recorder = store.record(run.run_id)
-    recorder.begin(plan(*EDGES))
+    recorder.begin(plan(SOURCE))
     store.retention.set(run.run_id, Keep(events=30))
     place = "received/orders-1"
     keeping = kept_messages.Keeping(tmp_path, place)
@@ -302,7 +325,7 @@ def test_messages_go_with_the_epochs_that_took_them(
             # The run was taken up again: another attempt writes files of its own.
             keeping = kept_messages.Keeping(tmp_path, place)
         decision = Decision(took if epoch.number % 4 else {}).to_json()
-        recorder.commit(replace(epoch.write(tmp_path, EDGES), checkpoint="{}", decision=decision))
+        recorder.commit(replace(epoch.write(tmp_path, (SOURCE,)), checkpoint="{}", decision=decision))
         most = max(most, len(list((tmp_path / place).iterdir())))
     kept = [Decision.from_json(text) for text in store.runs.decisions(run.run_id)]
     pieces = [piece for each in kept for piece in kept_messages.pieces_of(each.took.get("source", []), tmp_path, "o")]
