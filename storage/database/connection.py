@@ -20,6 +20,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 import duckdb
 
+from storage.database.sql import identifier
 from storage.errors import StoreDamaged, StoreLocked, StoreReadFailed, StoreUnreadable, StoreWriteFailed
 
 if TYPE_CHECKING:
@@ -145,8 +146,13 @@ class Database:
 
     def has_table(self, schema: str, table: str) -> bool:
         """Whether a schema has a table. Runs of older versions lack some."""
-        there = "FROM duckdb_tables() WHERE schema_name = ? AND table_name = ?"
-        return self.count(there, [schema, table]) > 0
+        # Not from duckdb_tables(): it describes the tables of all runs first.
+        with self.cursor() as cursor:
+            try:
+                cursor.execute(f"SELECT 1 FROM {identifier(schema, table)} LIMIT 0")
+            except duckdb.CatalogException:
+                return False
+        return True
 
     def arrow(
         self, sql: str, parameters: Mapping[str, object] | None = None, *, tables: Mapping[str, pa.Table] | None = None
