@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
+import pickle
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import duckdb
 import pytest
@@ -13,6 +17,7 @@ import pytest
 from storage import Store
 from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries import reader
+from storage.queries.process import OnWait, Processes, Request, _Values
 from storage.spreadsheets import harmless, harmless_sql
 from tests.storage.beside import beside
 from tests.storage.written_runs import columns, edge, plan, recorded
@@ -31,6 +36,28 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @pytest.fixture
 def run() -> str:
     return "run_1"
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Queries are answered in this process: to start another takes longer than most answers."""
+    files: list[BinaryIO] = []
+    open_file = reader._Held.open
+
+    def opened(held: reader._Held, path: str, mode: str = "rb") -> BinaryIO:
+        files.append(open_file(held, path, mode))
+        return files[-1]
+
+    def answer(_: Processes, request: Request, __: OnWait | None) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = _Values(io.BytesIO(pickle.dumps(reader.answer(asdict(request)), protocol=5))).load()
+        return found
+
+    monkeypatch.setattr(reader._Held, "open", opened)
+    monkeypatch.setattr(Processes, "answer", answer)
+    yield
+    # The reader leaves that to the end of its process.
+    for file in files:
+        file.close()
 
 
 @pytest.mark.parametrize(
@@ -60,6 +87,7 @@ def run() -> str:
         "SELECT 1 AS a, 2 AS a",
     ],
 )
+@pytest.mark.usefixtures("here")
 def test_what_reads_the_store_is_answered(store: Store, run: str, sql: str) -> None:
     assert store.queries.run(sql, schema=run).columns
 
@@ -333,6 +361,7 @@ def test_of_a_run_that_has_kept_nothing_yet_the_catalog_is_answered(store: Store
     assert store.queries.run("SELECT count(*) FROM run_epochs WHERE run_id = 99", schema="run_99").rows == ((0,),)
 
 
+@pytest.mark.usefixtures("here")
 def test_every_example_has_an_answer(tmp_path: Path) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         for made in (seeded_store.word_count, seeded_store.windows, seeded_store.two_sources):
@@ -341,6 +370,7 @@ def test_every_example_has_an_answer(tmp_path: Path) -> None:
                 assert store.queries.run(example.sql, schema=f"run_{run_id}").columns, example.title
 
 
+@pytest.mark.usefixtures("here")
 def test_a_node_may_have_the_name_of_a_keyword(store: Store, tmp_path: Path) -> None:
     edges = [edge(name, columns(k="bigint")) for name in ("union", "Join", "values", "events", "2nd")]
     run_id = recorded(store, tmp_path, plan(*edges))
