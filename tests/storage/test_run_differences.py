@@ -12,26 +12,35 @@ from storage.changelogs.run_differences import PlanDifference
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 from tests.ui import seeded_store
 
-A = edge("a", columns(n="bigint"), "[I,UB,UA]", ["n"])
 Values = list[int | None]
 
 
-def run_of(store: Store, folder: Path, values: Values) -> int:
-    records = [(seq, b"", "+I", (value,)) for seq, value in enumerate(values, 1)]
-    return recorded(store, folder, plan(A), Epoch(records={"a": records}))
+def run_of(store: Store, folder: Path, *values: Values) -> int:
+    """A run with an edge for each: a, b, .."""
+    records = {
+        name: [(seq, b"", "+I", (value,)) for seq, value in enumerate(each, 1)]
+        for name, each in zip("abcd", values, strict=False)
+    }
+    edges = [edge(name, columns(n="bigint"), "[I,UB,UA]", ["n"]) for name in records]
+    return recorded(store, folder, plan(*edges), Epoch(records=records))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.none() | st.integers(0, 2), max_size=6), st.lists(st.none() | st.integers(0, 2), max_size=6))
+CHANGELOG = st.lists(st.none() | st.integers(0, 2), max_size=6)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(CHANGELOG, CHANGELOG), min_size=4, max_size=4))
 def test_changelogs_part_where_the_first_record_differs(
-    shared_store: Store, tmp_path: Path, left: Values, right: Values
+    shared_store: Store, tmp_path: Path, pairs: list[tuple[Values, Values]]
 ) -> None:
-    runs = run_of(shared_store, tmp_path, left), run_of(shared_store, tmp_path, right)
-    longest = max(len(left), len(right))
-    expected = next((at + 1 for at in range(longest) if left[at : at + 1] != right[at : at + 1]), None)
-    assert shared_store.run_differences.first_different_event(*runs, "a") == expected
-    pairs = shared_store.run_differences.records(*runs, "a", from_seq=1)
-    assert [pair.is_same for pair in pairs] == [left[at : at + 1] == right[at : at + 1] for at in range(longest)]
+    runs = [run_of(shared_store, tmp_path, *values) for values in zip(*pairs, strict=True)]
+    for name, (left, right) in zip("abcd", pairs, strict=True):
+        longest = max(len(left), len(right))
+        same = [left[at : at + 1] == right[at : at + 1] for at in range(longest)]
+        expected = same.index(False) + 1 if False in same else None
+        assert shared_store.run_differences.first_different_event(*runs, name) == expected
+        records = shared_store.run_differences.records(*runs, name, from_seq=1)
+        assert [pair.is_same for pair in records] == same
 
 
 def test_a_late_change_in_a_long_changelog_is_found(store: Store, tmp_path: Path) -> None:
