@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from storage import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "studio.duckdb") as opened:
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    with Store.open(shutil.copy(empty_store, tmp_path / "studio.duckdb")) as opened:
         yield opened
 
 

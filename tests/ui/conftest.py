@@ -72,11 +72,15 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Store]:
     """The store at the path that the app uses: a copy of the template for tests with `seeded`, else empty."""
     path = tmp_path / STORE
     if "seeded" in request.fixturenames:
         shutil.copytree(request.getfixturevalue("template").folder, tmp_path, dirs_exist_ok=True)
+    else:
+        shutil.copy(empty_store, path)
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(path))
     # A process has one Spark session: a page that warms up Spark has to use the engine of the other tests.
     monkeypatch.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
