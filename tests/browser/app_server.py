@@ -1,7 +1,7 @@
 """The app as its own process, with its own store, on the port that belongs to this test process.
 
-It runs like `streamlit run`, but is forked from a process that has done the imports of all apps. The imports take three
-of the four CPU seconds of a start, and the tests start two dozen apps. `tests/ui/bootstrap` tests the README's command.
+It runs like `streamlit run`, but is forked from a process that has done the imports of all apps. They take three of
+the four CPU seconds of a start, and the tests start two dozen apps. `tests/ui/bootstrap` tests the README's command.
 """
 
 from __future__ import annotations
@@ -21,21 +21,15 @@ from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from tests.forked import processes
 from tests.serving import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _START_TIMEOUT_S = 120
 _STOP_TIMEOUT_S = 15
-# No module of `ui`: its components need Streamlit's runtime.
-_ALL_IMPORT = (
-    *("streamlit", "streamlit.web.cli", "streamlit.starlette", "pandas", "plotly.graph_objects", "duckdb"),
-    *("pyarrow.compute", "pyarrow.parquet", "pyspark.sql.connect.session", "pyspark.sql.connect.functions"),
-    *("engine.registry", "engine.planner", "engine.runtime", "engine.script", "engine.local", "engine.spark.session"),
-    "storage",
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ def running_app(
         own["CHANGELOG_STUDIO_ENGINE"] = engine
     environ = {**os.environ, **own, **(environment or {})}
     log.touch()
-    process = _processes().Process(target=_serve, args=(arguments, environ, log))
+    process = processes().Process(target=_serve, args=(arguments, environ, log))
     process.start()
     app = App(f"http://127.0.0.1:{port}", store, log, process)
     try:
@@ -85,13 +79,6 @@ def running_app(
         yield app
     finally:
         _end(app)
-
-
-@cache
-def _processes() -> ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_ALL_IMPORT))
-    return context
 
 
 def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:

@@ -16,11 +16,12 @@ _SERVING = "import signal\n\ndef main(arguments, prog_name):\n    print('up', fl
 _KILLED = """
 import os, signal, sys, time
 from pathlib import Path
+from tests import forked
 from tests.browser import app_server
 
-app_server._ALL_IMPORT = ()
+forked._ALL_IMPORT = ()
 log = Path(sys.argv[1])
-app = app_server._processes().Process(target=app_server._serve, args=([], {}, log))
+app = forked.processes().Process(target=app_server._serve, args=([], {}, log))
 app.start()
 print(app.pid, flush=True)
 while not (log.exists() and "up" in log.read_text()):

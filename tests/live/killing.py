@@ -11,8 +11,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -29,9 +27,9 @@ from engine.reading.files.received import receive
 from engine.runtime.in_process import in_process
 from engine.spark.servers import servers
 from tests.engine.sources.kafka_cluster import Cluster
+from tests.live.child import Child
 
 COLUMNS: Final = {"k": "string", "v": "bigint", "ts": "bigint"}
-ROOT = Path(__file__).resolve().parents[2]
 _START_S = 300.0
 
 
@@ -189,8 +187,7 @@ class Killing:
 
         after_epoch: or after it has kept an epoch, whenever that is.
         """
-        process = self._started()
-        try:
+        with self._started() as process:
             said = _wait_for(process, process.stderr, "the run is live")
             if after_epoch:
                 self.append(30)
@@ -207,21 +204,15 @@ class Killing:
                 words = "committed epochs are stored. Resume with: python -m engine resume 1"
                 _wait_for(process, process.stderr, words)
                 assert process.wait(60) == 1, said
-            else:
-                process.kill()
-            process.wait(60)
-        finally:
-            process.kill()
-            process.communicate()
         self.is_begun = True
         self.kills += 1
 
     def end(self) -> None:
         """Write what is left, and let the run take it and end."""
         self._feed.write(self.folder, self.text)
-        process = self._started("--end")
-        _, said = process.communicate(timeout=_START_S)
-        assert process.returncode == 0, said
+        with self._started("--end") as process:
+            status, said = process.rest(_START_S)
+        assert status == 0, said
 
     def differences(self) -> list[str]:
         """What the live run keeps that a bounded run over the same records does not, table by table, in order."""
@@ -267,24 +258,16 @@ class Killing:
             late_ms = self.chance.choice([0, 0, 0, 150, 2500])
             yield f"{self.chance.choice('abcdef')},{self.chance.randrange(10)},{at * 30 - late_ms}\n"
 
-    def _started(self, *options: str) -> subprocess.Popen[str]:
+    def _started(self, *options: str) -> Child:
         what = ["resume", "1"] if self.is_begun else ["run", "--live", str(self.folder / "pipeline.json")]
         how = ["--engine", self.engine, "--store", str(self._store), "--edge", "events"]
         # Small epochs: a kill meets one at any of its points.
         how += ["--interval", "1ms", "--records", str(self.chance.randrange(2, 20))] if not options else []
-        place = "on-spark" if self.on_spark else "in-process"
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.live.child", place, *what, *how, *options],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return Child([*what, *how, *options], on_spark=self.on_spark)
 
 
-def _wait_for(process: subprocess.Popen[str], stream: IO[str] | None, words: str) -> list[str]:
+def _wait_for(process: Child, stream: IO[str], words: str) -> list[str]:
     """Read what a process says until it says this."""
-    assert stream is not None
     timer = threading.Timer(_START_S, process.kill)
     timer.start()
     said = []

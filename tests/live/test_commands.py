@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +17,7 @@ from engine.spark.run_files import LocalFiles
 from storage import Store
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import plan_of
-from tests.live.killing import ROOT
+from tests.live.child import Child
 from tests.serving import free_port
 
 ENGINE = ["--engine", "local[2]"]
@@ -46,19 +43,12 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on_where_it_was(
 ) -> None:
     store = str(tmp_path / "s.duckdb")
     started = ["run", "--live", document, "--edge", "out", "--store", store, "--format", "jsonl", *ENGINE]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.live.child", "in-process", *started],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
+    with Child(started, on_spark=False) as process:
         assert json.loads(process.stdout.readline())["row"] == {"k": "a", "v": "1"}
         assert json.loads(process.stdout.readline())["row"] == {"k": "b", "v": "x"}
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
+        process.interrupt()
+        status, said = process.rest(60)
+    assert status == 0, said
     again = f"python -m engine resume 1 --store {store}"
     assert said.splitlines() == [
         f"the run is live. Ctrl-C stops it. {again} takes it up again.",
