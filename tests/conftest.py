@@ -79,6 +79,13 @@ INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
 }
 
+
+def interpreted() -> dict[str, str]:
+    """Variables with which a server of ours starts like that: one of a test alone, whose first jobs are its last."""
+    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    return {"SPARK_SUBMIT_OPTS": " ".join([given, *(f"-D{name}={value}" for name, value in INTERPRETED.items())])}
+
+
 # What starts no JVM comes first, until there is an archive of classes. What waits for servers and kills is spread over
 # the rest, which computes: one process does while the other waits. It ends before the rest does, so that the end is not
 # one process waiting for one test.

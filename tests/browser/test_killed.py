@@ -10,12 +10,15 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from engine.examples import examples
+from engine.spark.left_behind import end_left
 from engine.spark.servers import servers
+from engine.spark.session import get_spark, server_of
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import wait_until_settled
 from tests.browser.lasting import LASTING
 from tests.browser.run_page import run_again
+from tests.conftest import interpreted
 from tests.ui import seeded_store
 
 pytestmark = pytest.mark.slow
@@ -43,6 +46,11 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(
         os.killpg(app.pid, signal.SIGKILL)
         app.process.join(30)
         page.close()
+    # Otherwise its job would occupy the cores until another process has a run there.
+    spark = get_spark("local[2]")
+    server = server_of(spark)
+    assert server is not None
+    end_left(spark, server)
     with running_app(tmp_path, "local[2]") as app:
         page = opened(browser, app, f"run?run={lasting.run_id + 1}")
         expect(page.get_by_text("closed or killed during this run")).to_be_visible()
@@ -64,7 +72,8 @@ def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
         short = store.runs.create("Word frequency", words.to_json())
         store.runs.finish(short.run_id)
     # It has its own Spark, so that the other tests keep theirs.
-    with running_app(tmp_path, "local[1]", {"CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers")}) as app:
+    own = {"CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"), **interpreted()}
+    with running_app(tmp_path, "local[1]", own) as app:
         page = opened(browser, app, f"run?run={lasting.run_id}")
         run_again(page)
         expect(page.get_by_text("reading the sources")).to_be_visible(timeout=RUN_TIMEOUT_MS)

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
+from tests.conftest import interpreted
 from tests.engine.sources.kafka_cluster import cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
@@ -59,7 +60,8 @@ def test_an_engine_that_is_killed_ends_the_run_with_a_sentence_and_the_next_one_
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # An engine of its own: nobody else's is killed.
-    monkeypatch.setenv(FOLDER_ENVIRONMENT, str(tmp_path / "servers"))
+    for name, value in {FOLDER_ENVIRONMENT: str(tmp_path / "servers"), **interpreted()}.items():
+        monkeypatch.setenv(name, value)
     killing = Killing(tmp_path, seed=8, engine="local[1]", on_spark=True)
     try:
         killing.kill(2.0, server=True)

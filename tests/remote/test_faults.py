@@ -22,6 +22,7 @@ from engine.spark.engines import Engine, engine_at, engines, save_engine
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, temporary_files
 from engine.spark.session import disconnect, get_spark, server_of
+from tests.conftest import interpreted
 from tests.engine.planning import counted_numbers
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.conftest import Far, while_it_reads
@@ -75,7 +76,8 @@ def words_on(name: str, folder: Path) -> str:
 def test_a_server_of_ours_that_is_killed_ends_the_run_and_the_next_one_gets_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path / "servers"))
+    for name, value in {"CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"), **interpreted()}.items():
+        monkeypatch.setenv(name, value)
     server = server_of(get_spark("local[1]"))
     assert server is not None
     sentence = lost_while_running("local[1]", server.kill, tmp_path)
