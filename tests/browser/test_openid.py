@@ -56,14 +56,14 @@ def test_nothing_of_the_studio_is_there_before_the_login_nor_after_the_log_out(
         with running_app(tmp_path, "local[2]", served, options) as app:
             ada = new_person()
             nothing_answers(ada, app)
+            page = ada.new_page()
             for wrong in ("expired", "forged", "replayed", "another's"):
                 provider.wrong = wrong
-                page = logged_in(ada, app, "ada")
+                log_in(page, app, "ada")
                 expect(page.get_by_role("button", name="Log in")).to_be_visible()
                 assert not cookie(ada), wrong
-                page.close()
             provider.wrong = ""
-            page = logged_in(ada, app, "ada")
+            log_in(page, app, "ada")
             what_is_made_has_a_name(page, app)
             a_changed_cookie_is_none(ada, app, new_person())
             page.get_by_role("button", name="Account").click()
@@ -91,15 +91,13 @@ def nothing_answers(person: BrowserContext, app: App) -> None:
     assert not opens_a_socket(app, "")
 
 
-def logged_in(person: BrowserContext, app: App, name: str) -> Page:
-    page = person.new_page()
+def log_in(page: Page, app: App, name: str) -> None:
     page.goto(f"{app.url}/run?run=1")
     expect(page.get_by_text("Grace's numbers")).to_have_count(0)
     page.get_by_role("button", name="Log in").click()
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Continue").click()
     page.wait_for_url(f"{app.url}/**")
-    return page
 
 
 def what_is_made_has_a_name(page: Page, app: App) -> None:
