@@ -112,7 +112,7 @@ def tabs(browser: BrowserContext) -> Tabs:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    with running_app(tmp_path_factory.mktemp("app")) as app:
+    with running_app(tmp_path_factory.mktemp("app"), "local[2]") as app:
         yield app
 
 
