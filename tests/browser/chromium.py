@@ -22,7 +22,9 @@ ARGUMENTS = [
 # The pages of tests are too short-lived for optimized scripts: optimizing takes a quarter of the CPU time.
 SHORT_LIVED = [*ARGUMENTS, "--js-flags=--no-turbofan --no-maglev"]
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The headless shell comes first: it draws pages without a window around them, which saves a sixth of the CPU time.
+_SHELL = "chromium-headless-shell"
+_NAMES = (_SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _MAC_APPS = (
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
@@ -55,16 +57,18 @@ def _find(downloaded: Path) -> Path | None:
 
 
 def _ways_to_install() -> list[list[list[str]]]:
-    """Return the command sequences to try, in order: Debian's package (root on Debian only), playwright's build."""
+    """Return the command sequences to try, in order: Debian's packages (root on Debian only), playwright's build."""
     is_root = os.geteuid() == 0
     apt = shutil.which("apt-get")
     playwright = [sys.executable, "-m", "playwright", "install", "chromium"]
     if not (is_root and apt):
         return [[playwright]]
-    packaged = [[apt, "update"], [apt, "install", "-y", "--no-install-recommends", "chromium"]]
+    install = [apt, "install", "-y", "--no-install-recommends"]
+    # An older Debian has no package of the shell.
+    packaged = [[[apt, "update"], [*install, package]] for package in (_SHELL, "chromium")]
     downloaded = [[*playwright, "--with-deps"]]
     # Ubuntu's package of that name only points to a snap, which needs a running snapd.
-    return [downloaded, packaged] if _distribution() == "ubuntu" else [packaged, downloaded]
+    return [downloaded, *packaged] if _distribution() == "ubuntu" else [*packaged, downloaded]
 
 
 def _distribution() -> str:
