@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from sqlglot import exp
@@ -19,10 +20,12 @@ _LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
 _NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
-def tokens_of(text: str) -> list[Token]:
+# A script that is written is read again part by part, and each part several times.
+@lru_cache(128)
+def tokens_of(text: str) -> tuple[Token, ...]:
     """The tokens of a text. Raises SqlRejected for an unclosed quote."""
     try:
-        return list(Flink().tokenize(text))
+        return tuple(Flink().tokenize(text))
     except TokenError as error:
         message = f"this is not Flink SQL: {error}. Look for a quote that is not closed."
         raise SqlRejected(message) from error
