@@ -19,7 +19,7 @@ from engine.sql.functions.casts import cast
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.json_functions import collected, is_json, json_function
 from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
-from engine.sql.functions.numbers import arithmetic, remainder, rounded, truncated
+from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
 from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
 from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
@@ -42,6 +42,8 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.NullSafeEQ: "<=>",
     exp.DPipe: "||",
 }
+
+_UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
 
 _NUMBERS: Final = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
 
@@ -70,7 +72,7 @@ class Writer:
         if kind in _BINARY:
             if kind is exp.EQ and (each := equal_fields(expression.this, expression.expression)) is not None:
                 return self.write(each)
-            left, right = self.write(expression.this), self.write(expression.expression)
+            left, right = self._compared(expression.this), self._compared(expression.expression)
             return f"({left} {_BINARY[kind]} {right})"
         match expression:
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
@@ -80,7 +82,7 @@ class Writer:
             case exp.Paren():
                 return self.write(expression.this)
             case exp.Literal():
-                return text(expression.name) if expression.is_string else expression.name
+                return text(expression.name) if expression.is_string else number(expression)
             case exp.Boolean():
                 return "TRUE" if expression.this else "FALSE"
             case exp.Null():
@@ -137,16 +139,22 @@ class Writer:
             raise SqlRejected(message, column)
         return quote(self.names[column.name])
 
+    def _compared(self, node: Expr) -> str:
+        """A side of a comparison, where the digits of a literal do not matter."""
+        bare = node.unnest()
+        is_number = isinstance(bare, exp.Literal) and not bare.is_string
+        return bare.name if is_number else self.write(node)
+
     def _in(self, test: exp.In) -> str:
         if constructed(test.this) is not None:
             alternatives = [equal_fields(test.this, item) for item in test.expressions]
             if all(alternatives):
                 return f"({' OR '.join(self.write(one) for one in alternatives if one is not None)})"
-        items = ", ".join(map(self.write, test.expressions))
+        items = ", ".join(map(self._compared, test.expressions))
         return f"({self.write(test.this)} IN ({items}))"
 
     def _between(self, between: exp.Between) -> str:
-        value, low, high = (self.write(part) for part in (between.this, between.args["low"], between.args["high"]))
+        value, low, high = (self._compared(part) for part in (between.this, between.args["low"], between.args["high"]))
         condition = f"({value} BETWEEN {low} AND {high})"
         return f"({condition} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else condition
 
@@ -156,7 +164,7 @@ class Writer:
         default = case.args.get("false" if is_if else "default")
         subject = f" {self.write(case.this)}" if case.this is not None and not is_if else ""
         results = [one.args["true"] for one in ifs] + ([default] if default is not None else [])
-        written = of_one_type(self, list(map(self.write, results)))
+        written = of_one_type(self, united(self, list(map(self.write, results))))
         branches = " ".join(
             f"WHEN {self.write(one.this)} THEN {result}" for one, result in zip(ifs, written, strict=False)
         )
@@ -236,6 +244,8 @@ class Writer:
             message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
             raise SqlRejected(message, call)
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
+        if name in _UNITED:
+            arguments = arguments[:1] + united(self, arguments[1:]) if name == "IF" else united(self, arguments)
         match name:
             case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != "string":
                 # For a number the type decides; in Flink a DECIMAL is neither.
@@ -245,6 +255,8 @@ class Writer:
                 return remainder(self, call.expressions, *arguments)
             case "CEILING":
                 return rounded(self, exp.Ceil(this=call.expressions[0]))
+            case "ROUND" if has_no_more(self, *arguments):
+                return arguments[0]
             case "TRUNCATE":
                 return truncated(self, arguments[0], arguments[1] if count > 1 else "0")
             case "SIGN":

@@ -73,6 +73,10 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     length = {"QUARTER": "INTERVAL '3' MONTH", "WEEK": "INTERVAL '7' DAY"}.get(unit, f"INTERVAL '1' {unit}")
     # From a week on Flink looks at the day only.
     reached = f"CAST(date_trunc('DAY', {value}) AS {type_})" if unit in _LONG else value
+    if unit == "QUARTER":
+        # Of the first days, Flink knows January's only.
+        year = f"CAST(date_trunc('YEAR', {value}) AS {type_})"
+        return f"CASE WHEN {year} = {reached} THEN {year} ELSE CAST({down} + {length} AS {type_}) END"
     if reached != value:
         return f"CASE WHEN {down} = {reached} THEN {down} ELSE CAST({down} + {length} AS {type_}) END"
     return f"CASE WHEN {down} = {value} THEN {value} ELSE CAST({down} + {length} AS {type_}) END"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.errors import StudioError
 from engine.model.schema import FLOATS, INTEGERS
 from engine.sql.algebra import Expr
 
@@ -36,6 +37,29 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
     return _as_float(writer, f"({left} {_OPERATORS[type(node)]} {right})", left, right)
 
 
+def number(literal: exp.Literal) -> str:
+    """The literal of a number. Of 0.5 Spark does not count the zero among the digits."""
+    decimal = _fraction_literal(literal)
+    return f"CAST({literal.name} AS {decimal})" if decimal else literal.name
+
+
+def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
+    """Values of which one is the result, such as those of a CASE: next to a DECIMAL a BIGINT has 19 digits, not 20."""
+    if any(value.startswith("'") for value in values):
+        return values
+    try:
+        types = [writer.type_of(value) for value in values]
+    except StudioError:
+        # What is wrong with them, the node says.
+        return values
+    if "bigint" not in types or not any(type_.startswith("decimal") for type_ in types):
+        return values
+    return [
+        f"CAST({value} AS DECIMAL(19, 0))" if type_ == "bigint" else value
+        for value, type_ in zip(values, types, strict=True)
+    ]
+
+
 def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     """a % b; for integers with the type of b."""
     left, right = _widened(writer, sides, left, right)
@@ -59,8 +83,16 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     return f"CAST({whole} AS {type_.upper()})"
 
 
+def has_no_more(writer: ExpressionWriter, value: str, places: str = "0") -> bool:
+    """Whether a DECIMAL has no more places than it is rounded to: it keeps its type; in Spark it gets a digit."""
+    type_ = writer.type_of(value) if places.isdigit() else ""
+    return type_.startswith("decimal") and _digits(type_)[1] <= int(places)
+
+
 def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
     """TRUNCATE: towards zero, with the result type of ROUND."""
+    if has_no_more(writer, value, places):
+        return value
     type_ = writer.type_of(f"round({value}, {places})")
     return (
         f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.upper()})"
@@ -84,17 +116,14 @@ def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
 def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
     """Both sides, as wide as in Flink.
 
-    Next to a DECIMAL, Spark counts only the digits of an integer literal, and one more than Flink for a BIGINT. Of a
-    literal such as 0.5 it does not count the zero.
+    Next to a DECIMAL, Spark counts only the digits of an integer literal, and one more than Flink for a BIGINT.
     """
     texts = [left, right]
     # Literals need not be analyzed.
     types = [_type_of(writer, *each) for each in zip(sides, texts, strict=True)]
     for at, side in enumerate(sides):
         other = types[1 - at]
-        if (decimal := _fraction_literal(side)) and other not in FLOATS:
-            texts[at] = f"CAST({texts[at]} AS {decimal})"
-        elif not other.startswith("decimal"):
+        if not other.startswith("decimal"):
             continue
         elif _is_integer_literal(side):
             texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).upper()})"
