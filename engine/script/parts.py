@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from engine.errors import PipelineError, unknown_name
 from engine.model.options import has_effect
 from engine.script.like import with_base
 from engine.script.python_functions import FunctionDdl, create_function, is_create_function
-from engine.script.statements import Cursor, Statement, parsed, raw, statements
+from engine.script.statements import Cursor, Statement, parsed, place_of_token, raw, statements
 from engine.script.tables import TableDdl, create_table
 from engine.sql.algebra import Expr
 from engine.sql.clauses.constants import values_of
@@ -121,6 +121,7 @@ def _new_name(name: str, statement: Statement, parts: Parts) -> None:
 
 
 def _insert(statement: Statement, parts: Parts) -> None:
+    statement = _without_conflict(statement)
     cursor = Cursor(statement)
     cursor.expect("INSERT")
     if not cursor.skip("OVERWRITE"):
@@ -143,6 +144,21 @@ def _insert(statement: Statement, parts: Parts) -> None:
             parts.rows.setdefault(target, []).append([by_name.get(column.name) for column in table.columns])
         return
     parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def _without_conflict(statement: Statement) -> Statement:
+    """An INSERT without its ON CONFLICT. Raises SqlRejected for what a sink here does not do with equal keys."""
+    last = statement.tokens[-4:]
+    *words, what = [token.text.upper() for token in last]
+    if words != ["ON", "CONFLICT", "DO"]:
+        return statement
+    if what != "DEDUPLICATE":
+        message = (
+            f"ON CONFLICT DO {what} is not supported: of rows with one key, a sink here keeps the last one. Write "
+            "ON CONFLICT DO DEDUPLICATE, or choose a row per key in the query, by ROW_NUMBER."
+        )
+        raise SqlRejected(message, place=place_of_token(last[0]))
+    return replace(statement, tokens=statement.tokens[:-4])
 
 
 def target_table(name: str, tables: Mapping[str, TableDdl], statement: Statement) -> TableDdl:
