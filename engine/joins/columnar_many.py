@@ -58,13 +58,14 @@ class Pairs(NamedTuple):
 
 
 class ManyPartners:
-    """The rows of both sides when a record arrives. is_void: it retracts a row that does not exist.
+    """The rows of both sides when a record arrives. is_void: it is ignored, as it retracts a row that does
+    not exist.
 
     turns: it adds its side's first row, or removes the last one. met: the number of rows on the other side.
     """
 
-    def __init__(self, chunk: Chunk, rows: NumberedRows, specs: tuple[JoinSide, JoinSide]) -> None:
-        self.chunk, self.rows, self.specs = chunk, rows, specs
+    def __init__(self, chunk: Chunk, rows: NumberedRows, specs: tuple[JoinSide, JoinSide], kind: JoinKind) -> None:
+        self.chunk, self.rows, self.specs, self.kind = chunk, rows, specs, kind
         records = chunk.records
         self.accumulates = accumulating(records)
         self.is_right = records.ports == 1
@@ -88,7 +89,8 @@ class ManyPartners:
         groups = np.concatenate((chunk.state.column(GROUP).to_numpy()[kept], chunk.records.groups[brought]))
         adds = np.concatenate((np.ones(len(kept), np.bool_), self.accumulates[brought]))
         side_lives = self._lives(port, numbers, groups, adds)
-        self.is_void[numbers[side_lives.voids]] = True
+        if not self.kind.passes_unknown(port):
+            self.is_void[numbers[side_lives.voids]] = True
         groups, rows = groups[side_lives.rows], numbers[side_lives.rows]
         stays = side_lives.ends == NOBODY
         since = np.where(rows < size, rows + 1, self._starts[groups])
@@ -178,7 +180,7 @@ class ManyPairingJoin(ManyJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the rows of the other side; their padding is removed before it, or added after it."""
-        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs)
+        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs, self.kind)
         is_right, accumulates = partners.is_right, partners.accumulates
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
         pads_other = partners.turns & np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
@@ -210,7 +212,7 @@ class ManySemiAntiJoin(ManyJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """The partners of a left row decide; the first right row, or the end of the last, affects all left rows."""
-        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs)
+        records, partners = chunk.records, ManyPartners(chunk, NumberedRows(chunk), self.specs, self.kind)
         is_anti = self.kind is JoinKind.ANTI
         own = np.flatnonzero(~partners.is_void & ~partners.is_right & ((partners.met > 0) != is_anti))
         pairs = partners.pairs(1, partners.turns)

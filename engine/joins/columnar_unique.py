@@ -35,7 +35,8 @@ from engine.model.timeline import Timeline
 class UniquePartners(NamedTuple):
     """The rows of both sides before each record of a chunk, by number: records by index, then the rows of the state.
 
-    has_own: its own side has a row. partner: the other side's row. is_void: it retracts a row that does not exist.
+    has_own: its own side has a row. partner: the other side's row. is_void: it is ignored, as it retracts a row that
+    does not exist.
     left, right: by key, the row after the last record.
     """
 
@@ -48,7 +49,7 @@ class UniquePartners(NamedTuple):
     right: Longs
 
 
-def unique_partners(chunk: Chunk) -> UniquePartners:
+def unique_partners(chunk: Chunk, kind: JoinKind) -> UniquePartners:
     """Find the rows of both sides for all records of a chunk."""
     records = chunk.records
     runs = Runs.of(records.groups)
@@ -71,7 +72,8 @@ def unique_partners(chunk: Chunk) -> UniquePartners:
     has_own = np.where(is_right, before[1], before[0]) != NOBODY
     # A record does not change the other side: its row is the same before and after the record.
     partner = np.where(is_right, after[0], after[1])
-    return UniquePartners(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
+    is_void = ~accumulates & ~has_own & can_meet & ~np.where(is_right, *map(kind.passes_unknown, (1, 0)))
+    return UniquePartners(accumulates, is_right, has_own, partner, is_void, *in_the_end)
 
 
 def _kept(chunk: Chunk, port: int) -> Longs:
@@ -112,7 +114,7 @@ class UniquePairingJoin(UniqueJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the row of the other side, whose padding is removed before it or added after it."""
-        records, partners, rows = chunk.records, unique_partners(chunk), NumberedRows(chunk)
+        records, partners, rows = chunk.records, unique_partners(chunk, self.kind), NumberedRows(chunk)
         accumulates, is_right = partners.accumulates, partners.is_right
         keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
         keeps_other = np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
@@ -142,7 +144,7 @@ class UniqueSemiAntiJoin(UniqueJoin):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """The partner of a left row decides; adding or removing a right row affects the left row."""
-        records, partners, rows = chunk.records, unique_partners(chunk), NumberedRows(chunk)
+        records, partners, rows = chunk.records, unique_partners(chunk, self.kind), NumberedRows(chunk)
         is_anti = self.kind is JoinKind.ANTI
         is_met = partners.partner != NOBODY
         turns = is_met & ~(partners.accumulates & partners.has_own)

@@ -41,6 +41,13 @@ class JoinKind(Enum):
         """True where the output is rows of the left input (semi, anti)."""
         return self in (JoinKind.SEMI, JoinKind.ANTI)
 
+    def passes_unknown(self, port: int) -> bool:
+        """Whether the retraction of a row that a side does not have retracts its pairs nevertheless, as in Flink.
+
+        Where the rows of the other side count their partners it is ignored: their counts would be wrong from then on.
+        """
+        return not (self.keeps_left or self.is_left_only) if port else not self.keeps_right
+
     @property
     def sql(self) -> str:
         """The join in SQL, for the kinds that have a keyword."""

@@ -139,10 +139,17 @@ class AggregateKernel(Kernel):
 
 
 class MiniBatchAggregateKernel(AggregateKernel):
-    """One group, one update per bundle. A group that begins and ends within a bundle emits nothing."""
+    """One group, one update per bundle. A group that begins and ends within a bundle emits nothing.
+
+    In two phases the retraction of an unknown group counts: Flink's local aggregate does not know which groups exist.
+    """
 
     _before: Row | None = None
     _in_bundle = False
+
+    def __init__(self, *given: Any, two_phases: bool = False, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._counts_unknown = two_phases
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         if self._clock is not None:
@@ -151,13 +158,14 @@ class MiniBatchAggregateKernel(AggregateKernel):
         if not self._in_bundle:
             self._in_bundle = True
             self._before = None if acc is None else self._result
-        if kind in RETRACTIONS:
-            if acc is not None:
-                self._retract(acc, row)
-            return
         if acc is None:
+            if kind in RETRACTIONS and not self._counts_unknown:
+                return
             self._acc = acc = self._create()
-        self._accumulate(acc, row)
+        if kind in RETRACTIONS:
+            self._retract(acc, row)
+        else:
+            self._accumulate(acc, row)
 
     def on_bundle(self, out: Output) -> None:
         self._in_bundle = False
@@ -247,7 +255,7 @@ class GroupAggregate(WithFunctions):
             folds = all(call.function.folds_bundles for call in self.aggregates)
             bundles = bundling(context.options, two_phases=folds)
         kernel = partial(
-            AggregateKernel if bundles is None else MiniBatchAggregateKernel,
+            AggregateKernel if bundles is None else partial(MiniBatchAggregateKernel, two_phases=bundles.two_phases),
             calls,
             retracting=input_.mode.retracts,
             generate_update_before=context.generate_update_before,

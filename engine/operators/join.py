@@ -174,6 +174,7 @@ class PairingJoin(JoinKernel, ReplacingKernel):
     ) -> None:
         super().__init__(left, right, matches)
         self.keeps = (kind.keeps_left, kind.keeps_right)
+        self.passes_unknown = kind.passes_unknown(0), kind.passes_unknown(1)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Emit or retract the row's pairs."""
@@ -208,7 +209,7 @@ class PairingJoin(JoinKernel, ReplacingKernel):
     def _retract(self, kind: int, row: Row, out: Output, spared: Set[int] = frozenset()) -> None:
         port = out.port
         keeps, other_kept = self.keeps[port], self.keeps[1 - port]
-        if self.can_match and not self.sides[port].retract(row):
+        if self.can_match and not self.sides[port].retract(row) and not self.passes_unknown[port]:
             return
         met = list(self.partners(row, port))
         if keeps and not met:
@@ -241,7 +242,7 @@ class SemiAntiJoin(JoinKernel):
         """A left row is emitted depending on its partners; a right row may change this for left rows."""
         port = out.port
         accumulates = kind in (INSERT, UPDATE_AFTER)
-        if not accumulates and self.can_match and not self.sides[port].retract(row):
+        if not accumulates and self.can_match and not self.sides[port].retract(row) and port == 1:
             return
         met = list(self.partners(row, port))
         if port == 0:

@@ -290,7 +290,7 @@ test_cases = check_cases(
             side=SINGLE,
         ),
         case(
-            "inner: equal rows are counted, each copy has its pairs",
+            "inner: equal rows are counted, each copy has its pairs; a row too many is passed on",
             JoinKind.INNER,
             """
             seq  kind  port  k  v
@@ -310,6 +310,8 @@ test_cases = check_cases(
             5    +I    a  1  a   5
             6    -D    a  1  a   5
             6    -D    a  1  a   5
+            7    -D    a  1  a   5
+            7    -D    a  1  a   5
         """,
         ),
     ]
