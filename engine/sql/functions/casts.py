@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.model.row_types import has_row
-from engine.model.schema import INTEGER_BITS, spark_text, type_from
+from engine.model.schema import FLOATS, INTEGER_BITS, INTEGERS, spark_text, type_from
 from engine.sql.dialect import Flink
+from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
 from engine.sql.rejected import SqlRejected
 
@@ -27,7 +28,10 @@ _MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
     """A CAST as Spark SQL. Raises SqlRejected for an unsupported type."""
-    return _converted(writer, writer.write(node.this), node)
+    literal = node.this
+    is_number = isinstance(literal, exp.Literal) and not literal.is_string
+    # The digits of a number that is converted do not matter.
+    return _converted(writer, literal.name if is_number else writer.write(literal), node)
 
 
 def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
@@ -42,6 +46,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if target is None:
         message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
         raise SqlRejected(message, node)
+    if target == "timestamp" or _is_number(target):
+        _refuse_instant(writer.type_of(value), target, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == "string":
         source_type = writer.type_of(value)
@@ -53,6 +59,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
             value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == "string":
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
+    elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == "string":
+        value = READABLE[target].format(value)
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
     converted = f"{word}({value} AS {spark_text(target)})"
@@ -64,6 +72,21 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
+
+
+def _is_number(type_: str) -> bool:
+    return type_ in (*INTEGERS, *FLOATS) or type_.startswith("decimal")
+
+
+def _refuse_instant(source_type: str, target: str, node: exp.Cast) -> None:
+    """Raises SqlRejected for a cast between an instant and a number, which Spark reads as seconds."""
+    value = node.this.sql(dialect=Flink)
+    if source_type == "timestamp" and _is_number(target):
+        message = f"a TIMESTAMP_LTZ is not cast to a number. Write UNIX_TIMESTAMP(CAST({value} AS STRING))."
+        raise SqlRejected(message, node)
+    if target == "timestamp" and _is_number(source_type):
+        message = f"a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ({value}, 3)."
+        raise SqlRejected(message, node)
 
 
 def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:

@@ -18,7 +18,8 @@ from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.json_functions import collected, is_json, json_function
-from engine.sql.functions.moments import cut_off, extracted, from_epoch, parsed, shifted
+from engine.sql.functions.mixed_types import refuse_mixed
+from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, shifted
 from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
 from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
@@ -43,6 +44,7 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.DPipe: "||",
 }
 
+_STRICT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.DPipe)
 _UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
 
 _NUMBERS: Final = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
@@ -72,10 +74,13 @@ class Writer:
         if kind in _BINARY:
             if kind is exp.EQ and (each := equal_fields(expression.this, expression.expression)) is not None:
                 return self.write(each)
+            if kind in _STRICT:
+                refuse_mixed(self, expression)
             left, right = self._compared(expression.this), self._compared(expression.expression)
             return f"({left} {_BINARY[kind]} {right})"
         match expression:
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
+                refuse_mixed(self, expression)
                 return arithmetic(self, expression)
             case exp.Column():
                 return self._column(expression)
@@ -92,6 +97,7 @@ class Writer:
             case exp.Not():
                 return f"(NOT {self.write(expression.this)})"
             case exp.NullSafeNEQ():
+                refuse_mixed(self, expression)
                 return f"(NOT ({self.write(expression.this)} <=> {self.write(expression.expression)}))"
             case exp.Between():
                 return self._between(expression)
@@ -265,6 +271,8 @@ class Writer:
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
                 return parsed(name, arguments)
+            case "DATE_FORMAT":
+                return formatted(arguments, call)
             case "CONVERT_TZ":
                 return converted(*arguments)
             case "REGEXP_REPLACE":

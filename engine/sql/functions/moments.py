@@ -38,6 +38,20 @@ EXTRACTED: Final = {
 }
 """EXTRACT(unit FROM x): by unit, the Spark SQL."""
 
+_MOMENT: Final = (
+    "regexp_extract({0}, '^[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}"
+    "( [0-9]{{1,2}}:[0-9]{{1,2}}:[0-9]{{1,2}}([.][0-9]{{0,9}})?)?$', 0)"
+)
+READABLE: Final = {
+    "timestamp": _MOMENT,
+    "timestamp_ntz": _MOMENT,
+    "date": "regexp_extract(concat('000', {0}), '^0*([0-9]{{4}}(-[0-9]{{1,2}}){{0,2}})( .*)?$', 1)",
+}
+"""By type, the part of a text that Flink reads as a moment; empty if it reads none: Spark reads more forms.
+
+A moment has all or none of hours, minutes and seconds, after a space. A date ends at a space; its year may be short.
+"""
+
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
@@ -107,6 +121,18 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
     return f"{functions[precision]}({value})"
 
 
+def formatted(arguments: list[str], call: exp.Anonymous) -> str:
+    """DATE_FORMAT. Raises SqlRejected for a letter that Spark's patterns do not have."""
+    letters = set("".join(call.expressions[1].name.split("'")[::2])) & set("YwWuecABnNp")
+    if letters and isinstance(call.expressions[1], exp.Literal):
+        message = (
+            f"the letter {min(letters)} in the pattern of DATE_FORMAT is not supported. Write yyyy for the year, and "
+            "EXTRACT(WEEK FROM t) for the week."
+        )
+        raise SqlRejected(message, call)
+    return f"DATE_FORMAT({', '.join(arguments)})"
+
+
 def parsed(name: str, arguments: list[str]) -> str:
     """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a string, optionally with a format; NULL for an invalid string."""
     if name == "UNIX_TIMESTAMP":
@@ -116,5 +142,5 @@ def parsed(name: str, arguments: list[str]) -> str:
 
 def _parsed(type_: str, arguments: list[str]) -> str:
     if len(arguments) == 1:
-        return f"TRY_CAST({arguments[0]} AS {type_})"
+        return f"TRY_CAST({READABLE[type_.lower()].format(arguments[0])} AS {type_})"
     return f"CAST(try_to_timestamp({', '.join(arguments)}) AS {type_})"
