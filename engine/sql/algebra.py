@@ -221,10 +221,16 @@ class Join:
 
 @dataclass(frozen=True)
 class Union:
-    """UNION ALL, column by column in order."""
+    """UNION ALL, column by column in order.
+
+    apart: the two sides with their own DISTINCT, which stays where the rows of such a side have to be cast. distinct:
+    the inputs of such sides, as ranges.
+    """
 
     inputs: tuple[Relation, ...]
     at: Expr
+    apart: Union | None = None
+    distinct: tuple[range, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -131,8 +131,8 @@ def _with_inputs(relation: Any, changed: Callable[[Relation], Relation]) -> Rela
     """The relation with changed inputs; itself if they stay the same."""
     given: dict[str, Any] = {field.name: getattr(relation, field.name) for field in fields(relation)}
     new: dict[str, Any] = {}
-    for name in ("input", "left", "right"):
-        if name in given and (below := changed(given[name])) is not given[name]:
+    for name in ("input", "left", "right", "apart"):
+        if given.get(name) is not None and (below := changed(given[name])) is not given[name]:
             new[name] = below
     if "inputs" in given:
         parts = tuple(map(changed, given["inputs"]))

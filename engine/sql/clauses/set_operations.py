@@ -8,6 +8,7 @@ counted together, and each row is repeated according to its counts (SetOpRewrite
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -55,9 +56,16 @@ def set_operation(query: exp.SetOperation, read: Callable[[Expr], Relation]) -> 
 
 def _union(left: Relation, right: Relation, query: Expr, *, is_distinct: bool) -> Relation:
     sides = [_with_duplicates(side) for side in (left, right)] if is_distinct else [left, right]
-    inputs = [part for side in sides for part in (side.inputs if isinstance(side, Union) else (side,))]
-    named = tuple(_called_as(left, part) for part in inputs)
+    parts = [side.inputs if isinstance(side, Union) else (side,) for side in sides]
+    named = tuple(_called_as(left, part) for inputs in parts for part in inputs)
     whole = Union(named, query)
+    ranges = range(len(parts[0])), range(len(parts[0]), len(named))
+    of_distinct = [
+        places for places, side, given in zip(ranges, sides, (left, right), strict=True) if side is not given
+    ]
+    if of_distinct:
+        apart = Union((left, _called_as(left, right)), query)
+        whole = replace(whole, apart=apart, distinct=tuple(of_distinct))
     return distinct(whole, query) if is_distinct else whole
 
 

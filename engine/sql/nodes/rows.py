@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.model.free_names import free_name
@@ -79,6 +80,7 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
+    start = emitter.made()
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
     parts: list[tuple[Emitted, list[str]]] = []
     types: list[list[str]] = []
@@ -94,6 +96,9 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     common = [
         _common(type_names, name, relation) for name, type_names in zip(columns, zip(*types, strict=True), strict=True)
     ]
+    if relation.apart is not None and any(_is_cast(types, places, common) for places in relation.distinct):
+        emitter.back_to(start)
+        return union(emitter, relation.apart, needed)
     nodes: list[str] = []
     for part, type_names in parts:
         items = [
@@ -111,6 +116,12 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
         )
     node = nodes[0] if len(nodes) == 1 else emitter.add("union", {}, nodes, relation.at)
     return Emitted(node, {name: name for name in columns})
+
+
+def _is_cast(types: Sequence[Sequence[str]], places: range, common: Sequence[str]) -> bool:
+    """Whether these inputs have another common type than all of them."""
+    own = zip(*(types[at] for at in places), strict=True)
+    return [common_type(column) for column in own] != [*common]
 
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
