@@ -12,7 +12,7 @@ from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.local import LocalRun
 from engine.local.sources import read
-from engine.model.schema import Schema
+from engine.model.schema import Schema, quote
 from engine.planner import plan
 from tests.conformance.case import Case
 from tests.differential.fuzzing import Ours, Records, records_of
@@ -42,7 +42,12 @@ class Remembered:
         self._types = types
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """The recorded answer. Raises KeyError if there is none."""
+        """The type of a plain column or a small number, or the recorded answer. Raises KeyError if there is none."""
+        if expression.isdigit():
+            return "int"
+        for column in schema:
+            if quote(column.name) == expression:
+                return column.type
         return self._types[f"{expression} | {schema.ddl()}"]
 
 

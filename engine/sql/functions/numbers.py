@@ -22,6 +22,7 @@ _WHOLE: Final = {
     "ceil": "CASE WHEN {0} > -1 AND {0} < 0 THEN double('-0.0') WHEN rint({0}) < {0} THEN rint({0}) + 1 "
     "ELSE rint({0}) END",
 }
+_NO_BIGINT: Final = re.compile(r"-?\d{1,9}|NULL|TRUE|FALSE")
 _OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
 
 
@@ -48,7 +49,8 @@ def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
     if any(value.startswith("'") for value in values):
         return values
     try:
-        types = [writer.type_of(value) for value in values]
+        # Literals are not asked for: it takes Spark to answer.
+        types = ["" if _NO_BIGINT.fullmatch(value) else writer.type_of(value) for value in values]
     except StudioError:
         # What is wrong with them, the node says.
         return values
