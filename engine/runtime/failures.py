@@ -37,6 +37,11 @@ _KNOWN: Final = (
         "a Spark worker ended unexpectedly, usually because the machine ran out of memory. Run the pipeline in "
         "more epochs, or with fewer cores.",
     ),
+    (
+        r"\b(date value|year -?\d+ is) out of range",
+        "a date or a time lies outside the years 1 to 9999. Filter such rows before it is computed, or keep it as a "
+        "text.",
+    ),
 )
 
 

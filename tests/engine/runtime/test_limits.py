@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
-from engine.runtime.failures import NodeFailed, failing_node, reason_of
+from engine.runtime.failures import NodeFailed, failing_node, reason_of, unexpected_sentence
 from engine.spark.memory import worker_mb
 from engine.windows.assigners import MOST_WINDOWS, Windowing, WindowKind
 
@@ -68,6 +69,19 @@ def _python(last: str) -> str:
 )
 def test_running_into_a_limit_is_a_sentence(said: str, sentence: str) -> None:
     assert reason_of(RuntimeError(said)).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "far_off",
+    [pa.array([1 << 58], pa.timestamp("us")), pa.array([1 << 22], pa.date32()), pa.array([-1 << 20], pa.date32())],
+)
+def test_a_moment_that_python_has_not_is_a_sentence(far_off: pa.Array) -> None:
+    with pytest.raises((OverflowError, ValueError)) as caught:
+        far_off.to_pylist()
+    sentence = "a date or a time lies outside the years 1 to 9999."
+    assert reason_of(caught.value).startswith(sentence)
+    assert reason_of(RuntimeError(_python(f"{type(caught.value).__name__}: {caught.value}"))).startswith(sentence)
+    assert unexpected_sentence(caught.value).startswith(sentence)
 
 
 def test_the_node_that_ran_out_of_memory_is_named() -> None:
