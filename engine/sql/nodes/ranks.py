@@ -13,7 +13,19 @@ from sqlglot import exp
 from engine.model.free_names import free_name
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Aggregate, Rank, Relation, Select, is_free, mentioned, plain, ref, substituted
+from engine.sql.algebra import (
+    Aggregate,
+    Filter,
+    Join,
+    Rank,
+    Relation,
+    Select,
+    is_free,
+    mentioned,
+    plain,
+    ref,
+    substituted,
+)
 from engine.sql.clauses.grouping_sets import NUMBER
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.window_ranks import window_rank
@@ -55,7 +67,8 @@ def _with_more(relation: Rank) -> tuple[Relation, list[str], tuple[str, ...]]:
         return relation.input, [], ()
     below, kept = _with_inner_rank(relation.input, is_narrow=relation.is_narrow)
     below, computed = with_results(below, is_narrow=relation.is_narrow)
-    return below, kept, computed
+    below, keys = _with_keys(below, is_narrow=relation.is_narrow)
+    return below, kept + keys, computed
 
 
 def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:
@@ -76,6 +89,41 @@ def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, 
         return relation, []
     name = free_name(inner.name, relation.columns)
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
+
+
+def _with_keys(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:
+    """The relation with the keys below a projection of columns that it drops, and their names.
+
+    Flink's Top N keeps the columns of all unique keys of its input.
+    """
+    if is_narrow or not isinstance(relation, Select) or any(plain(item) is None for _, item in relation.items):
+        return relation, []
+    read = {plain(item) for _, item in relation.items}
+    dropped = [name for name in _key_columns(relation.input) if name not in read]
+    items, kept = list(relation.items), []
+    for name in dropped:
+        kept.append(free_name(name, [taken for taken, _ in items]))
+        items.append((kept[-1], ref(name)))
+    return (Select(relation.input, tuple(items)), kept) if kept else (relation, [])
+
+
+def _key_columns(relation: Relation) -> list[str]:
+    """The columns of the unique keys of aggregates, and of joins of these."""
+    match relation:
+        case Aggregate(groups=groups):
+            return [name for name, _ in groups]
+        case Filter(input=below):
+            return _key_columns(below)
+        case Select(input=below, items=items):
+            names = {plain(item): name for name, item in items}
+            keys = _key_columns(below)
+            return [names[key] for key in keys] if all(key in names for key in keys) else []
+        case Join(left=left, right=right, kind=kind):
+            own, others = _key_columns(left), _key_columns(right)
+            if kind.is_left_only:
+                return own
+            return [*own, *(relation.right_names[name] for name in others)] if own and others else []
+    return []
 
 
 def with_results(relation: Relation, *, is_narrow: bool) -> tuple[Relation, tuple[str, ...]]:
