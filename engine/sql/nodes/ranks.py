@@ -43,6 +43,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
         below, more, computed = _with_more(relation)
+        more = [name for name in more if name not in used]
         emitted = emitter.emit(below, [*used, *more, *computed])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
@@ -92,19 +93,24 @@ def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, 
 
 
 def _with_keys(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:
-    """The relation with the keys below a projection of columns that it drops, and their names.
+    """The relation with the keys that a projection of columns drops, and the names of all its keys.
 
     Flink's Top N keeps the columns of all unique keys of its input.
     """
-    if is_narrow or not isinstance(relation, Select) or any(plain(item) is None for _, item in relation.items):
+    if is_narrow:
         return relation, []
-    read = {plain(item) for _, item in relation.items}
-    dropped = [name for name in _key_columns(relation.input) if name not in read]
-    items, kept = list(relation.items), []
-    for name in dropped:
-        kept.append(free_name(name, [taken for taken, _ in items]))
-        items.append((kept[-1], ref(name)))
-    return (Select(relation.input, tuple(items)), kept) if kept else (relation, [])
+    if not isinstance(relation, Select):
+        return relation, _key_columns(relation)
+    if any(plain(item) is None for _, item in relation.items):
+        return relation, []
+    items, keys = list(relation.items), []
+    names = {plain(item): name for name, item in items}
+    for column in _key_columns(relation.input):
+        if column not in names:
+            names[column] = free_name(column, [taken for taken, _ in items])
+            items.append((names[column], ref(column)))
+        keys.append(names[column])
+    return (relation if len(items) == len(relation.items) else Select(relation.input, tuple(items))), keys
 
 
 def _key_columns(relation: Relation) -> list[str]:
