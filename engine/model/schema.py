@@ -264,6 +264,12 @@ def is_numeric(type_: str) -> bool:
     return type_ in INTEGER_BITS or type_ in FLOATS or type_.startswith("decimal")
 
 
+def decimal_digits(decimal: str) -> tuple[int, int]:
+    """The digits of a DECIMAL, and how many of them are after the point."""
+    precision, scale = re.findall(r"\d+", decimal)
+    return int(precision), int(scale)
+
+
 def decimal_scale(type_: str) -> int | None:
     """The digits after the decimal point of a DECIMAL, or None for another type."""
     match = _DECIMAL.fullmatch(type_)

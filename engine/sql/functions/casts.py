@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.model.row_types import has_row
-from engine.model.schema import FLOATS, INTEGER_BITS, INTEGERS, spark_text, type_from
+from engine.model.schema import INTEGER_BITS, is_numeric, spark_text, type_from
 from engine.sql.dialect import Flink
 from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
@@ -46,7 +46,7 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if target is None:
         message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
         raise SqlRejected(message, node)
-    if target == "timestamp" or _is_number(target):
+    if target == "timestamp" or is_numeric(target):
         _refuse_instant(writer.type_of(value), target, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == "string":
@@ -74,17 +74,13 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
 
 
-def _is_number(type_: str) -> bool:
-    return type_ in (*INTEGERS, *FLOATS) or type_.startswith("decimal")
-
-
 def _refuse_instant(source_type: str, target: str, node: exp.Cast) -> None:
     """Raises SqlRejected for a cast between an instant and a number, which Spark reads as seconds."""
     value = node.this.sql(dialect=Flink)
-    if source_type == "timestamp" and _is_number(target):
+    if source_type == "timestamp" and is_numeric(target):
         message = f"a TIMESTAMP_LTZ is not cast to a number. Write UNIX_TIMESTAMP(CAST({value} AS STRING))."
         raise SqlRejected(message, node)
-    if target == "timestamp" and _is_number(source_type):
+    if target == "timestamp" and is_numeric(source_type):
         message = f"a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ({value}, 3)."
         raise SqlRejected(message, node)
 

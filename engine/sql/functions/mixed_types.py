@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import FLOATS, INTEGERS
+from engine.model.schema import is_numeric
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -47,4 +47,4 @@ def _kind(writer: ExpressionWriter, side: Expr) -> str:
     type_ = writer.type_of(writer.write(bare))
     if type_ == "string":
         return "text"
-    return "number" if type_ in (*INTEGERS, *FLOATS) or type_.startswith("decimal") else ""
+    return "number" if is_numeric(type_) else ""

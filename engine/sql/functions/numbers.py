@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import StudioError
-from engine.model.schema import FLOATS, INTEGERS
+from engine.model.schema import FLOATS, INTEGERS, decimal_digits
 from engine.sql.algebra import Expr
 
 if TYPE_CHECKING:
@@ -81,14 +81,14 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
         # Spark's floor and ceil return BIGINT, which has no -0.0 and a smaller range.
         whole = _WHOLE[name].format(value)
     if type_.startswith("decimal"):
-        type_ = f"decimal({_digits(type_)[0]},0)"
+        type_ = f"decimal({decimal_digits(type_)[0]},0)"
     return f"CAST({whole} AS {type_.upper()})"
 
 
 def has_no_more(writer: ExpressionWriter, value: str, places: str = "0") -> bool:
     """Whether a DECIMAL has no more places than it is rounded to: it keeps its type; in Spark it gets a digit."""
     type_ = writer.type_of(value) if places.isdigit() else ""
-    return type_.startswith("decimal") and _digits(type_)[1] <= int(places)
+    return type_.startswith("decimal") and decimal_digits(type_)[1] <= int(places)
 
 
 def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
@@ -174,8 +174,3 @@ def _bare_number(side: Expr) -> exp.Literal | None:
 def _is_not_zero(side: Expr) -> bool:
     bare = side.unnest()
     return isinstance(bare, exp.Literal) and not bare.is_string and float(bare.name) != 0
-
-
-def _digits(decimal: str) -> tuple[int, int]:
-    precision, scale = re.findall(r"\d+", decimal)
-    return int(precision), int(scale)

@@ -5,6 +5,7 @@ Source: Flink RankUtil.canConvertToDeduplicate, RankNumberColumnRemoveRule, Calc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,8 +89,7 @@ def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, 
         return relation, [name]
     if is_narrow or any(plain(item) is None for _, item in relation.items):
         return relation, []
-    name = free_name(inner.name, relation.columns)
-    return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
+    return _with_columns(relation, [inner.name])
 
 
 def _with_keys(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:
@@ -103,14 +103,21 @@ def _with_keys(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[s
         return relation, _key_columns(relation)
     if any(plain(item) is None for _, item in relation.items):
         return relation, []
-    items, keys = list(relation.items), []
-    names = {plain(item): name for name, item in items}
-    for column in _key_columns(relation.input):
-        if column not in names:
-            names[column] = free_name(column, [taken for taken, _ in items])
-            items.append((names[column], ref(column)))
-        keys.append(names[column])
-    return (relation if len(items) == len(relation.items) else Select(relation.input, tuple(items))), keys
+    names = {plain(item): name for name, item in relation.items}
+    keys = _key_columns(relation.input)
+    dropped = [column for column in keys if column not in names]
+    wider, added = _with_columns(relation, dropped)
+    names |= zip(dropped, added, strict=True)
+    return wider, [names[column] for column in keys]
+
+
+def _with_columns(relation: Select, columns: Sequence[str]) -> tuple[Select, list[str]]:
+    """A projection with more columns of its input, and their names in it."""
+    items, names = list(relation.items), list[str]()
+    for column in columns:
+        names.append(free_name(column, [taken for taken, _ in items]))
+        items.append((names[-1], ref(column)))
+    return Select(relation.input, tuple(items)), names
 
 
 def _key_columns(relation: Relation) -> list[str]:
@@ -143,11 +150,10 @@ def with_results(relation: Relation, *, is_narrow: bool) -> tuple[Relation, tupl
         return relation, relation.columns
     if not isinstance(relation, Select) or not isinstance(relation.input, Aggregate):
         return relation, ()
-    items, read = list(relation.items), frozenset().union(*(mentioned(item) for _, item in relation.items))
     if not is_narrow and not _computes(relation):
-        for name in [call for call, _ in relation.input.calls if call not in read]:
-            items.append((free_name(name, [taken for taken, _ in items]), ref(name)))
-    return Select(relation.input, tuple(items)), tuple(name for name, item in items if mentioned(item))
+        read = frozenset().union(*(mentioned(item) for _, item in relation.items))
+        relation, _ = _with_columns(relation, [call for call, _ in relation.input.calls if call not in read])
+    return relation, tuple(name for name, item in relation.items if mentioned(item))
 
 
 def _computes(relation: Select) -> bool:
