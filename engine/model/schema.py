@@ -106,6 +106,8 @@ def quote(name: str) -> str:
 INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 INTEGERS: Final = tuple(INTEGER_BITS)
 """The types of whole numbers, narrowest first."""
+INTEGER_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+"""The digits of a DECIMAL that holds all values of such a type."""
 FLOATS: Final = frozenset({"float", "double"})
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _FLINK: Final = {

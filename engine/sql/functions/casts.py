@@ -5,13 +5,12 @@ string, a boolean is TRUE or FALSE, and a timestamp has milliseconds."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
 from engine.model.row_types import has_row
-from engine.model.schema import INTEGER_BITS, is_numeric, spark_text, type_from
+from engine.model.schema import INTEGER_BITS, INTEGER_DIGITS, decimal_digits, is_numeric, spark_text, type_from
 from engine.sql.dialect import Flink
 from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
@@ -20,7 +19,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_WHOLE_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "boolean": 1}
+_WHOLE_DIGITS: Final = {**INTEGER_DIGITS, "boolean": 1}
 _MILLISECONDS: Final = 3
 _FRACTIONS: Final = ("", ".S", ".SS", ".SSS")
 _MOMENTS: Final = ("timestamp", "timestamp_ntz")
@@ -107,11 +106,11 @@ def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
 
 def _fits(source_type: str, target: str) -> bool:
     """Whether a DECIMAL holds every value of a type."""
-    precision, scale = map(int, re.findall(r"\d+", target))
+    precision, scale = decimal_digits(target)
     if source_type in _WHOLE_DIGITS:
         return _WHOLE_DIGITS[source_type] <= precision - scale
     if source_type.startswith("decimal"):
-        digits, places = map(int, re.findall(r"\d+", source_type))
+        digits, places = decimal_digits(source_type)
         # Rounding away places may need one more digit: 9.99 becomes 10.0.
         return digits - places + (places > scale) <= precision - scale
     return source_type == "void"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from engine.model.schema import FLOATS, INTEGERS, decimal_digits
+from engine.model.schema import FLOATS, INTEGER_DIGITS, INTEGERS, decimal_digits
 
-# The digits of integers beside a DECIMAL.
-_WHOLE: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _MOST_DIGITS: Final = 38
 
 
@@ -27,7 +25,7 @@ def common_type(types: Iterable[str]) -> str | None:
 
 def _decimal(types: set[str]) -> str:
     """Digits enough for all; of too many, those behind the point are given up."""
-    sizes = [(_WHOLE[type_], 0) if type_ in _WHOLE else decimal_digits(type_) for type_ in types]
+    sizes = [(INTEGER_DIGITS[type_], 0) if type_ in INTEGER_DIGITS else decimal_digits(type_) for type_ in types]
     whole = max(digits - places for digits, places in sizes)
     scale = min(max(places for _, places in sizes), _MOST_DIGITS - whole)
     return f"decimal({whole + scale},{scale})"
