@@ -30,13 +30,18 @@ def _run(events: str, job: Job) -> Spent:
     query = QUERIES[job.workload]
     schema = flink.sql_query(query).get_schema()
     columns = ", ".join(
-        f"`{name}` {'TIMESTAMP(3)' if 'TIMESTAMP' in str(of) else 'BIGINT'}"
+        f"`{name}` {_sink_type(str(of))}"
         for name, of in zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
     )
     flink.execute_sql(f"CREATE TABLE sink ({columns}) WITH ('connector' = 'blackhole')")
     watch = Stopwatch()
     flink.execute_sql(f"INSERT INTO sink {query}").wait()
     return watch.lap("job")
+
+
+def _sink_type(type_: str) -> str:
+    known = {"TIMESTAMP_LTZ": "TIMESTAMP_LTZ(3)", "TIMESTAMP": "TIMESTAMP(3)", "CHAR": "STRING", "STRING": "STRING"}
+    return next((sink for part, sink in known.items() if part in type_), "BIGINT")
 
 
 def cores(engine: str) -> int:
