@@ -93,6 +93,16 @@ class Runs:
         return np.repeat(values, self.lengths)
 
 
+def runs_of(*columns: Longs | None) -> Runs:
+    """The runs of neighbours that are equal in all columns; None stands for a column without differences."""
+    present = [column for column in columns if column is not None]
+    firsts: Flags = np.zeros(len(present[0]), np.bool_)
+    firsts[:1] = True
+    for column in present:
+        firsts[1:] |= column[1:] != column[:-1]
+    return Runs.starting(firsts)
+
+
 def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDArray[Any]:
     """The value of the previous record in the run; `firsts` for first records, one for all runs or one per run."""
     previous = np.empty_like(values)

@@ -1,8 +1,9 @@
 """The contract of a columnar kernel: the rule of a stateful operator on whole sorted Arrow batches.
 
-Its specification is the operator's plain kernel (`engine.contract.kernel`), which it equals record for record: the same
-positions, kinds and rows, the same late records and fired windows, regardless of where the input is split. The planner
-uses it if its conditions hold; otherwise the plain kernel runs.
+A kernel that describes its state (`ToldOnce`) is the only telling of its rule: previews and replays run it too. The
+others have the operator's plain kernel (`engine.contract.kernel`) as their specification, which they equal record for
+record: the same positions, kinds and rows, the same late records and fired windows, regardless of where the input is
+split. The planner uses these if their conditions hold; otherwise the plain kernel runs.
 
 The records of a task come as chunks. A chunk has whole keys, sorted by key, with the records of each key in order of
 position; only the last key may continue in the next chunk (`goes_on`). The state of a key is rows of the kernel's own
@@ -23,6 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.contract.frames import GROUP, arrow_fields
+from engine.contract.state_in_words import Description, Names
 from engine.model.timeline import MAX_WATERMARK, Timeline
 
 Longs = NDArray[np.int64]
@@ -131,6 +133,14 @@ class TimedKernel(ColumnarKernel, Protocol):
 
     def due_ms(self, state: pa.RecordBatch) -> Longs:
         """The watermark that each row of a state waits for, in ms; NEVER if it does not wait."""
+
+
+@runtime_checkable
+class ToldOnce(ColumnarKernel, Protocol):
+    """A kernel without a plain one beside it."""
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The state of one key, for users."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ORDINALS, ordinal, timer
@@ -235,6 +235,33 @@ class Output:
             kernel.on_timer(time_ms, name, self)
 
 
+class Loop(Protocol):
+    """Feeds a kernel one key after the other: `KeyLoop`, or `engine.columnar.in_process.ChunkLoop`."""
+
+    out: Output
+
+    def key(self, key: Key, saved: Saved | None) -> None:
+        """Begin a key with its saved state."""
+
+    def record(self, seq: int, step: bytes, port: int, kind: int, row: Row, watermark_ms: int) -> None:
+        """Pass the next record."""
+
+    def record_of_bundle(self, seq: int, step: bytes, port: int, kind: int, row: Row, end: End) -> None:
+        """Pass the next record of a bundle."""
+
+    def fire_until(self, seq: int) -> None:
+        """Fire what is due up to an event, including its own watermark. Later records may follow."""
+
+    def describe(self, names: Names) -> Description:
+        """The current state of the key, for users."""
+
+    def waits(self) -> tuple[int, ...]:
+        """The watermarks in ms that the key waits for."""
+
+    def end(self) -> Saved | None:
+        """Fire all that is due in this epoch, and return the state to save."""
+
+
 class KeyLoop:
     """Feeds a kernel: `key` begins a key, `record` passes the next record, `end` closes the key."""
 
@@ -288,6 +315,10 @@ class KeyLoop:
         self._end_bundle()
         self.out._fire_before(self.kernel, seq + 1)
 
+    def describe(self, names: Names) -> Description:
+        """The current state of the key, for users."""
+        return self.kernel.describe(names)
+
     def waits(self) -> tuple[int, ...]:
         """The times in ms of the key's timers."""
         return tuple(sorted({time_ms for time_ms, *_ in self.out._left()}))
@@ -325,11 +356,15 @@ def run(
     """Run one key through a kernel without Spark. Returns the output, in order of position, and the saved state."""
     line = timeline or Timeline.of([])
     out = Output(line, rank, ports=ports)
-    loop = KeyLoop(kernel, out)
+    return out, run_key(KeyLoop(kernel, out), inputs, line, key, saved)
+
+
+def run_key(loop: Loop, inputs: Iterable[Input], timeline: Timeline, key: Key, saved: Saved | None) -> Saved | None:
+    """Pass the records of one key to a loop. Returns the saved state."""
     loop.key(key, saved)
     for item in inputs:
         if item.end is not None:
             loop.record_of_bundle(item.seq, item.step, item.port, item.kind, item.row, item.end)
         else:
-            loop.record(item.seq, item.step, item.port, item.kind, item.row, line.at(item.seq - 1))
-    return out, loop.end()
+            loop.record(item.seq, item.step, item.port, item.kind, item.row, timeline.at(item.seq - 1))
+    return loop.end()

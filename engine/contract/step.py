@@ -62,14 +62,15 @@ class KeyedInput:
 class Keyed:
     """A stateful step: spread records by key, sort them by position, run a kernel per key.
 
-    kernel: called once per task, without arguments (functools.partial of the kernel's class).
+    kernel: called once per task, without arguments (functools.partial of the kernel's class). None: the columnar kernel
+    is the only telling of the rule.
     uses_time: whether the kernel uses watermarks or timers. by_event_time: whether it needs event
     time at all. bundling: in mini-batch; the kernel is called at every bundle's end. columnar: the columnar kernel,
     if there is one and its conditions hold.
     """
 
     inputs: tuple[KeyedInput, ...]
-    kernel: Callable[[], Kernel]
+    kernel: Callable[[], Kernel] | None
     uses_time: bool = False
     by_event_time: bool = False
     bundling: Bundling | None = None

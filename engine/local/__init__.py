@@ -5,7 +5,7 @@
     watermarks    each source's watermark after each event
     values        expressions over records; Spark evaluates the ones that Arrow cannot, once per input
     native        stateless steps
-    keyed         stateful steps, through the operators' plain kernels
+    keyed         stateful steps, through the operators' kernels
     preview       the first records of an output
     parsed        the first parsed rows of a source
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
@@ -23,7 +24,7 @@ from engine.contract.kernel import Emitted, Late
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.step import Keyed, Native
 from engine.local.arrivals import Events, Numbers, numbered
-from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
+from engine.local.keyed import Outcome, gather, key_order, loop_of, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
@@ -129,16 +130,16 @@ class LocalRun:
 
     def _keyed(self, node: NodePlan, step: Keyed, inputs: Sequence[pa.Table]) -> _Output:
         gathered = gather(node, step, dict(enumerate(inputs)), self._spark)
-        records, ports = gathered.records, len(step.inputs)
+        records = gathered.records
         if step.bundling is not None:
             ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.firsts, self._numbers.idle)
             bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
             # At the end of the input there are no more open bundles.
-            records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
+            records = [each for each in bundles.bundled(records, len(step.inputs)) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
             timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)
-        outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
+        outcome = outcome_of(run_keys(partial(loop_of, node, step), records, timeline))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))
         if outside:

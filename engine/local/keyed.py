@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
 from engine.contract.frames import KIND, SEQ, STEP
-from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
+from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, Loop, Output, Saved, run_key
 from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
@@ -15,10 +17,10 @@ from engine.local.values import Spark, plain_values, select
 from engine.mini_batch.bundles import KeyedRecord, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import ORDINALS
-from engine.model.schema import Schema
-from engine.model.timeline import Timeline
+from engine.model.schema import Schema, arrow_type
+from engine.model.timeline import Clock, Timeline
 from engine.planner import NodePlan
-from engine.runtime.keyed.inputs import hashed_order
+from engine.runtime.keyed.inputs import hashed_order, plain_type
 from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
@@ -94,26 +96,41 @@ def key_order(node: NodePlan, step: Keyed, key_types: Sequence[str]) -> Callable
     return lambda key: hash_of(encode(tuple(key[at] for at in order)))
 
 
+Begin = Callable[[Timeline], Loop]
+"""A loop with a new output."""
+
+
+def plain_loop(make: Callable[[], Kernel], timeline: Clock, *, rank: int = 0, ports: int = 1) -> Loop:
+    """The loop of a plain kernel."""
+    return KeyLoop(make(), Output(timeline, rank, ports=ports))
+
+
+def loop_of(node: NodePlan, step: Keyed, timeline: Timeline) -> Loop:
+    """The loop of a step's kernel."""
+    if step.kernel is not None:
+        return plain_loop(step.kernel, timeline, rank=node.rank, ports=len(step.inputs))
+    assert step.columnar.make is not None
+    return ChunkLoop(step.columnar.make, _layout(node, step), timeline, Output(timeline, node.rank))
+
+
 def run_keys(
-    make: Callable[[], Kernel],
+    begin: Begin,
     records: Iterable[KeyedRecord],
     timeline: Timeline,
     *,
-    rank: int = 0,
-    ports: int = 1,
     saved: Mapping[Key, Saved] | None = None,
-    after: Callable[[Kernel, Saved | None], None] = lambda kernel, saved: None,
+    after: Callable[[Loop, Saved | None], None] = lambda loop, saved: None,
 ) -> Iterator[OfKey]:
-    """Run every key with records or with a saved state through one kernel. after: called after each key."""
-    kernel = make()
+    """Run every key with records or with a saved state through a loop of its own. after: called after each key."""
     kept = saved or {}
     by_key: dict[Key, list[Input]] = {key: [] for key in kept}
     for key, record in records:
         by_key.setdefault(key, []).append(record)
     for key, inputs in by_key.items():
-        out, left = run(kernel, inputs, timeline, key=key, saved=kept.get(key), rank=rank, ports=ports)
-        after(kernel, left)
-        yield OfKey(key, out, left)
+        loop = begin(timeline)
+        left = run_key(loop, inputs, timeline, key, kept.get(key))
+        after(loop, left)
+        yield OfKey(key, loop.out, left)
 
 
 def outcome_of(keys: Iterable[OfKey]) -> Outcome:
@@ -138,6 +155,30 @@ def _label(expression: str, schema: Schema, made: Any) -> Label:
 
     column = Expression.parse(expression).plain_column(schema)
     return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
+
+
+def _layout(node: NodePlan, step: Keyed) -> Layout:
+    """The Arrow types for a columnar kernel, as in a run."""
+
+    def types_of(texts: Sequence[str], schema: Schema) -> tuple[pa.DataType, ...]:
+        return tuple(_type_of(text, schema) for text in texts)
+
+    schemas = [input_.schema for input_ in node.inputs]
+    return Layout(
+        types_of(step.inputs[0].keys, schemas[0]),
+        tuple(types_of(one.values, schema) for one, schema in zip(step.inputs, schemas, strict=True)),
+        tuple(plain_type(arrow_type(column.type)) for column in node.schema),
+        node.rank,
+    )
+
+
+def _type_of(expression: str, schema: Schema) -> pa.DataType:
+    parsed = Expression.parse(expression)
+    if (column := parsed.plain_column(schema)) is not None:
+        return plain_type(arrow_type(column.type))
+    function = parsed.arrow(schema)
+    assert function is not None, f"{expression} has no type without Spark"
+    return plain_type(arrow_type(function.type))
 
 
 def _spark_type(type_: Any) -> str:

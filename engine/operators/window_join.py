@@ -11,16 +11,19 @@ Source: Flink WindowJoinOperator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
+import numpy as np
+import pyarrow as pa
 from pydantic import model_validator
 
+from engine.columnar.runs import Flags, Runs
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Layout, Longs
 from engine.contract.derived import Derived
-from engine.contract.kernel import Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -29,14 +32,17 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.joins.batch import paired
+from engine.joins.columnar_rows import can_match
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.joins.sides import PORTS, JoinKind, joined, pair_origins
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.row import Row
+from engine.model.row_types import to_pylist
 from engine.model.schema import Column, Schema, quote
-from engine.windows.assigners import Window, Windowing, WindowKind
+from engine.model.timeline import Timeline
+from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.batch import bounds, in_their_windows, in_windows
+from engine.windows.columnar_rows import Entries, WaitingRows, WindowRowsColumns
 from engine.windows.parameters import (
     BOUNDS,
     Offset,
@@ -49,103 +55,107 @@ from engine.windows.parameters import (
     require_bounds,
     windows_over,
 )
-from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Sides = tuple[list[Row], list[Row]]
+_NOBODY: Final = -1
+"""The place that stands for no row."""
 
 
-class WindowJoinKernel(WindowRowsKernel):
-    """Buffers both sides of each window of one key; joins them when the window closes.
+class Pairs(NamedTuple):
+    """Rows to emit, by their places among the entries, in order: a pair, or a row of one side alone."""
 
-    State: {window: (left rows, right rows)}.
-    """
+    lefts: Longs
+    rights: Longs
+
+
+class WindowJoinKernel(WindowRowsColumns):
+    """Joins the rows of each window when it ends. State: the rows of both sides of the open windows."""
 
     def __init__(
-        self,
-        kind: JoinKind,
-        windowing: Windowing | None,
-        widths: tuple[int, int],
-        matches: Callable[[], Matches] | None = None,
+        self, kind: JoinKind, windowing: Windowing | None, matches: Callable[[], Matches] | None, layout: Layout
     ) -> None:
-        super().__init__(windowing)
+        super().__init__(windowing, layout)
         self.kind = kind
-        self.nulls: tuple[Row, Row] = ((None,) * widths[0], (None,) * widths[1])
         self.matches = matches() if matches is not None else None
-        self.windows: dict[Window, Sides] = {}
-        self.can_match = True
 
-    def start(self, key: Key, state: dict[Window, Sides] | None) -> None:
-        """Restore the open windows of this key."""
-        self.windows = state if state is not None else {}
-        self.can_match = None not in key
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Sort the rows into their windows, left ones first; join the windows that end."""
+        rows = WaitingRows(self.ends, chunk, timeline)
+        entries, windows, origins = rows.by_window(rows.ports, np.arange(len(rows.ports)))
+        origins = windows.spread(origins)
+        pairs = self._joined(rows, entries, windows, can_match(chunk))
+        anchors = np.maximum(pairs.lefts, pairs.rights)
+        out = entries.at(anchors)
+        columns = list(rows.take(0, entries, pairs.lefts))
+        if not self.kind.is_left_only:
+            columns += rows.take(1, entries, pairs.rights)
+        columns += self.bounds(out.starts, out.ends)
+        # Two windows of one end that one event opens on both sides have one path, so their ordinals continue.
+        of_path = rows.runs_of_paths(out.groups, out.ends, origins[anchors])
+        emitted = rows.emitted(self.layout.rank, out.ends, origins[anchors], of_path.ordinals, columns)
+        staying = np.flatnonzero(~entries.fires)
+        state = rows.state(self.state_schema, entries.at(staying), origins[staying])
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows))
 
-    def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
-        """The window closes: join what it holds."""
-        left, right = self.windows.pop(name)
-        bounds = self._bounds(name)
-        out.window_fired(*name)
-        for row in self._joined(left, right):
-            out.emit(INSERT, row + bounds)
-
-    def finish(self) -> dict[Window, Sides] | None:
-        """The windows that are still open."""
-        return self.windows or None
-
-    def describe(self, names: Names) -> Description:
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of both sides, window by window."""
         tables = []
         for port, side in enumerate(PORTS):
             rows = [
-                (instant(start), instant(end), *names.show(row, port, skip=self.skip))
-                for (start, end), sides in sorted(self.windows.items())
-                for row in sides[port]
+                (instant(start), instant(end), *names.show(row, port, skip=self.ends.values))
+                for start, end, row in self.waiting(state, port)
             ]
             if rows:
-                columns = ("window start", "window end", *names.columns(port, skip=self.skip))
+                columns = ("window start", "window end", *names.columns(port, skip=self.ends.values))
                 tables.append(state_table(f"{side.capitalize()} rows of open windows", columns, rows))
         return tuple(tables)
 
-    def _add(self, window: Window, row: Row, out: Output) -> None:
-        sides = self.windows.get(window)
-        if sides is None:
-            sides = self.windows[window] = ([], [])
-            out.set_timer(window[1] - 1, window)
-        sides[out.port].append(row)
-
-    def _joined(self, left: list[Row], right: list[Row]) -> Iterator[Row]:
+    def _joined(self, rows: WaitingRows, entries: Entries, windows: Runs, matchable: Flags) -> Pairs:
+        """The output of the windows that end, in order. matchable: by key, whether its rows match at all."""
+        ports = rows.ports[entries.rows]
+        lefts, rights = (np.flatnonzero(entries.fires & (ports == port)) for port in (0, 1))
+        rights_of = np.add.reduceat(ports.astype(np.int64), windows.starts) if len(windows) else windows.starts
+        counts = np.where(matchable[entries.groups[lefts]], rights_of[windows.numbers[lefts]], 0)
+        runs = Runs(np.cumsum(counts) - counts, int(counts.sum()))
+        # The right rows of a window are its last ones.
+        first_right = (windows.ends - rights_of)[windows.numbers[lefts]]
+        met = Pairs(runs.spread(lefts), runs.spread(first_right) + runs.ordinals)
+        if self.matches is not None:
+            met = self._matching(rows, entries, met, self.matches)
+        nobody = np.full(len(entries), _NOBODY)
         match self.kind:
             case JoinKind.SEMI | JoinKind.ANTI:
-                wants_partner = self.kind is JoinKind.SEMI
-                yield from (a for a in left if bool(self._partners(a, right, 0)) is wants_partner)
+                wanted = np.isin(lefts, met.lefts, invert=self.kind is JoinKind.ANTI)
+                return Pairs(lefts[wanted], nobody[: wanted.sum()])
             case JoinKind.RIGHT:
-                for b in right:
-                    partners = self._partners(b, left, 1)
-                    yield from (left[at] + b for at in partners)
-                    if not partners:
-                        yield self.nulls[0] + b
+                alone = np.setdiff1d(rights, met.rights)
+                made = _both(met, Pairs(nobody[: len(alone)], alone))
+                return _at(made, np.lexsort((made.lefts, made.rights)))
             case _:
-                unmet = set(range(len(right)))
-                for a in left:
-                    partners = self._partners(a, right, 0)
-                    unmet.difference_update(partners)
-                    yield from (a + right[at] for at in partners)
-                    if not partners and self.kind.keeps_left:
-                        yield a + self.nulls[1]
+                if self.kind.keeps_left:
+                    alone = np.setdiff1d(lefts, met.lefts)
+                    met = _both(met, Pairs(alone, nobody[: len(alone)]))
                 if self.kind.keeps_right:
-                    yield from (self.nulls[0] + right[at] for at in sorted(unmet))
+                    alone = np.setdiff1d(rights, met.rights)
+                    met = _both(met, Pairs(nobody[: len(alone)], alone))
+                anchors = np.where(met.lefts >= 0, met.lefts, met.rights)
+                return met if self.kind is JoinKind.INNER else _at(met, np.lexsort((met.rights, anchors)))
 
-    def _partners(self, row: Row, others: list[Row], port: int) -> Sequence[int]:
-        """The indexes of the other side's rows that match a row of this port."""
-        if not self.can_match:
-            return ()
-        matches = self.matches
-        if matches is None:
-            return range(len(others))
-        pairs = (row + other if port == 0 else other + row for other in others)
-        return [at for at, pair in enumerate(pairs) if matches(pair) is True]
+    def _matching(self, rows: WaitingRows, entries: Entries, pairs: Pairs, matches: Matches) -> Pairs:
+        """The pairs that meet the condition."""
+        columns = (*rows.take(0, entries, pairs.lefts), *rows.take(1, entries, pairs.rights))
+        met = [matches(pair) is True for pair in zip(*map(to_pylist, columns), strict=True)]
+        return _at(pairs, np.flatnonzero(met))
+
+
+def _both(one: Pairs, other: Pairs) -> Pairs:
+    return Pairs(np.concatenate((one.lefts, other.lefts)), np.concatenate((one.rights, other.rights)))
+
+
+def _at(pairs: Pairs, places: Longs) -> Pairs:
+    return Pairs(pairs.lefts[places], pairs.rights[places])
 
 
 class WindowJoin(KeyedJoin, RoutesLate):
@@ -244,12 +254,15 @@ class WindowJoin(KeyedJoin, RoutesLate):
         """Both sides by key; each row with its event time or its window in ms."""
         left, right = (input_.schema for input_ in context.inputs)
         matches = self.matches(context.node, left, right)
-        kernel = partial(WindowJoinKernel, self.kind, self.windowing, (len(left), len(right)), matches)
+        kernel = partial(WindowJoinKernel, self.kind, self.windowing, matches)
+        checked = "" if matches is None else ", its condition pair by pair"
+        columnar = Columnar(kernel, f"columnar: the rows of a window at once{checked}")
         if self.windowing is not None:
-            return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+            sides = self.sides(context.node, left, right, timed=True)
+            return Keyed(sides, None, uses_time=True, columnar=columnar)
         sides = self.sides(context.node, left, right, timed=False)
         attached = tuple(map(_attached, sides, (self.left_window, self.right_window)))
-        return Keyed(attached, kernel, uses_time=True)
+        return Keyed(attached, None, uses_time=True, columnar=columnar)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""

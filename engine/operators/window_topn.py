@@ -11,17 +11,20 @@ it keeps the last row.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
+import pyarrow as pa
 from pydantic import model_validator
 
+from engine.columnar.columns import taken
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Layout
 from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.frames import RANK, SEQ
-from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import parameter
@@ -29,11 +32,12 @@ from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.row import Row
 from engine.model.schema import Schema, quote
+from engine.model.timeline import Timeline
 from engine.ranking.batch import Ranked, best
+from engine.ranking.columnar_order_keys import order_keys
 from engine.ranking.flink_sql import numbered_sql
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import (
@@ -46,18 +50,18 @@ from engine.ranking.parameters import (
     ranked_columns,
     sort_columns,
 )
-from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
-from engine.windows.assigners import Window, Windowing, WindowKind
+from engine.ranking.sort_keys import SortColumn
+from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
+from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
-from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class WindowTopNKernel(WindowRowsKernel):
-    """The best rows of the open windows of one partition. State: {window: its best rows in order}."""
+class WindowTopNKernel(WindowRowsColumns):
+    """The best rows of the open windows of each partition. State: these rows, with their windows, in order."""
 
     def __init__(
         self,
@@ -65,56 +69,51 @@ class WindowTopNKernel(WindowRowsKernel):
         order: Sequence[SortColumn],
         start: int,
         end: int,
+        layout: Layout,
         *,
         with_rank: bool,
         later_first: bool,
     ) -> None:
-        super().__init__(windowing)
-        self.sort_key: SortKeyOf = sort_key_of(order)
+        super().__init__(windowing, layout)
+        self.order = order
         self.first = start
         self.last = end
         self.with_rank = with_rank
-        self.place = bisect_left if later_first else bisect_right
-        self.windows: dict[Window, tuple[list[SortKey], list[Row]]] = {}
+        self.later_first = later_first
 
-    def start(self, key: Key, state: dict[Window, list[Row]] | None) -> None:
-        """Restore the open windows."""
-        self.windows = {window: ([self.sort_key(row) for row in rows], rows) for window, rows in (state or {}).items()}
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Rank the rows of each window; emit those of the windows that end."""
+        rows = WaitingRows(self.ends, chunk, timeline)
+        numbers, kept = np.arange(len(rows.ports)), chunk.state.num_rows
+        keys = order_keys([rows.columns[0][column.place] for column in self.order], self.order, len(numbers))
+        # The state's rows are in order already, and older than the records.
+        arrival = np.where(numbers < kept, numbers, -numbers) if self.later_first else numbers
+        entries, windows, origins = rows.by_window(keys, arrival)
+        ranks = windows.ordinals + 1
+        best = ranks <= self.last
+        leaving = np.flatnonzero(best & entries.fires & (ranks >= self.first))
+        out = entries.at(leaving)
+        columns = [*taken(rows.columns[0], out.rows), *self.bounds(out.starts, out.ends)]
+        if self.with_rank:
+            columns.append(pa.array(ranks[leaving]))
+        origins = windows.spread(origins)
+        emitted = rows.emitted(self.layout.rank, out.ends, origins[leaving], ranks[leaving] - self.first, columns)
+        staying = np.flatnonzero(best & ~entries.fires)
+        state = rows.state(self.state_schema, entries.at(staying), origins[staying])
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows))
 
-    def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
-        """The window closes: emit its rows."""
-        _, rows = self.windows.pop(name)
-        out.window_fired(*name)
-        bounds = self._bounds(name)
-        for rank, row in enumerate(rows[self.first - 1 :], start=self.first):
-            out.emit(INSERT, (*row, *bounds, rank) if self.with_rank else (*row, *bounds))
-
-    def finish(self) -> dict[Window, list[Row]] | None:
-        """The rows of the open windows."""
-        return {window: rows for window, (_, rows) in self.windows.items()} or None
-
-    def describe(self, names: Names) -> Description:
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The best rows of the open windows."""
-        rows = (
-            (instant(start), instant(end), rank, *names.show(row, skip=self.skip))
-            for (start, end), (_, rows) in sorted(self.windows.items())
-            for rank, row in enumerate(rows, start=1)
-        )
-        columns = ("window start", "window end", "rank", *names.columns(skip=self.skip))
-        return (state_table("Best rows of open windows", columns, rows),) if self.windows else ()
-
-    def _add(self, window: Window, row: Row, out: Output) -> None:
-        kept = self.windows.get(window)
-        if kept is None:
-            kept = self.windows[window] = ([], [])
-            out.set_timer(window[1] - 1, window)
-        keys, rows = kept
-        key = self.sort_key(row)
-        place = self.place(keys, key)
-        if place < self.last:
-            keys.insert(place, key)
-            rows.insert(place, row)
-            del keys[self.last :], rows[self.last :]
+        waiting = self.waiting(state)
+        if not waiting:
+            return ()
+        rows = [
+            (instant(start), instant(end), rank, *names.show(row, skip=self.ends.values))
+            for (start, end), of_window in groupby(waiting, key=lambda each: each[:2])
+            for rank, (_, _, row) in enumerate(of_window, start=1)
+        ]
+        columns = ("window start", "window end", "rank", *names.columns(skip=self.ends.values))
+        return (state_table("Best rows of open windows", columns, rows),)
 
 
 class WindowTopN(GivenWindows):
@@ -192,7 +191,9 @@ class WindowTopN(GivenWindows):
         keys = tuple(map(quote, self.partition_by))
         where = has_window(self.window_columns) if self.window_columns else None
         keyed = KeyedInput(keys, (*times, *map(quote, schema.names)), where=where)
-        return Keyed((keyed,), kernel, uses_time=True)
+        return Keyed(
+            (keyed,), None, uses_time=True, columnar=Columnar(kernel, "columnar: the rows of a window at once")
+        )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER() per window and partition."""

@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.contract.kernel import Emitted, Key, KeyLoop, Output, Saved
+from engine.contract.kernel import Emitted, Key, Loop, Saved
 from engine.contract.state_in_words import Description, Label, Names, instant, state_table
-from engine.local.keyed import gather, key_order
+from engine.local.keyed import gather, key_order, loop_of, plain_loop
 from engine.local.values import Spark
 from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
 from engine.model.combined_watermark import NOTHING
-from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.replay.clock import Marks, clock_of
+from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
+from engine.replay.clock import Marks, clock_of, whole_timeline
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
 
 if TYPE_CHECKING:
@@ -49,10 +49,16 @@ class Replay:
     def __init__(self, node: KeyedNode, marks: Marks, last_seq: int) -> None:
         self._node = node
         step = node.step
-        self._clock = clock_of(marks, node.plan.above if step.uses_time else NOTHING, last_seq)
+        above = node.plan.above if step.uses_time else NOTHING
         self._last_seq = last_seq
-        self._out = Output(self._clock, node.plan.rank, ports=len(step.inputs))
-        self._loop = KeyLoop(step.kernel(), self._out)
+        self._clock: Clock
+        if step.kernel is not None:
+            self._clock = clock_of(marks, above, last_seq)
+            self._loop: Loop = plain_loop(step.kernel, self._clock, rank=node.plan.rank, ports=len(step.inputs))
+        else:
+            self._clock = line = whole_timeline(marks, above, last_seq)
+            self._loop = loop_of(node.plan, step, line)
+        self._out = self._loop.out
         self._key: Key | None = None
         self._labels: dict[int, tuple[Label, ...]] = {}
         self._key_types: tuple[str, ...] = ()
@@ -131,7 +137,7 @@ class Replay:
             return None
         self._loop.fire_until(event)
         names = self._names()
-        described = (*self._loop.kernel.describe(names), *_timers(self._loop.waits()))
+        described = (*self._loop.describe(names), *_timers(self._loop.waits()))
         held = (
             (record.port, record.kind, record.row)
             for _, record in self._bundled

@@ -38,6 +38,12 @@ def clock_of(marks: Marks, above: Above, last_seq: int) -> Clock:
     holdbacks = holdbacks_of(above)
     if len(holdbacks) < 2 or not any(marks.idle.get(source) for source in holdbacks):
         return RunClock(marks, holdbacks, last_seq)
+    return whole_timeline(marks, above, last_seq)
+
+
+def whole_timeline(marks: Marks, above: Above, last_seq: int) -> Timeline:
+    """All steps of an operator's watermark, up to an event."""
+    holdbacks = holdbacks_of(above)
     return combined_watermark({source: marks.line(source, last_seq) for source in holdbacks}, above, marks.idle)
 
 

@@ -263,11 +263,12 @@ class EpochRunner:
             None if events.is_last else states.arrow,
             self._drops_retractions,
         )
-        task = (
-            PlainTask(step.kernel, node.rank, gathered, states, clock, files, step.bundling is not None)
-            if make is None
-            else ColumnarTask(make, layout, gathered, states, clock, files)
-        )
+        task: PlainTask | ColumnarTask
+        if make is not None:
+            task = ColumnarTask(make, layout, gathered, states, clock, files)
+        else:
+            assert step.kernel is not None
+            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, step.bundling is not None)
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]

@@ -25,7 +25,7 @@ from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
-from engine.columnar.runs import Flags, Runs
+from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
@@ -39,11 +39,11 @@ from engine.contract.columnar_kernel import (
     state_batch,
 )
 from engine.contract.frames import GROUP
-from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import Timeline
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order
+from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.columnar_parts import WindowParts
-from engine.windows.window_kernel import LATE
 
 _WORDS: Final = {
     WindowKind.TUMBLE: "tumbling windows",
@@ -70,11 +70,8 @@ class WindowColumns:
         self._layout = layout
         self._parts = WindowParts(calls, retracting=retracting)
         self._window_time = window_time
-        self._kind = windowing.kind if windowing is not None else None
-        self._size = windowing.size_ms if windowing is not None else 0
-        self._offset = windowing.offset_ms if windowing is not None else 0
-        # The cell of an attached window has no other window: any slide works.
-        self._slide = (windowing.slide_ms or windowing.size_ms) if windowing is not None else 1
+        self._ends = WindowEnds(windowing)
+        self._kind, self._slide = self._ends.kind, self._ends.slide
         bounds = {None: ("start_ms", "end_ms"), WindowKind.TUMBLE: ("end_ms",)}
         self._bounds = bounds.get(self._kind, ("first_end_ms", "last_end_ms"))
 
@@ -104,8 +101,8 @@ class WindowColumns:
         cells = added.below(kept).merged(self._parts, self._slide)
         origin_seqs = np.concatenate((seqs, records.seqs)) if len(kept) else records.seqs
         origin_steps = pa.concat_arrays([steps, records.steps]) if len(kept) else records.steps
-        horizon = _horizon(chunk, timeline, cells.groups)
-        fires = _windows_until(horizon, cells, self._slide)
+        reached = horizon(chunk, timeline, cells.groups)
+        fires = _windows_until(reached, cells, self._slide)
         windows = self._windows(cells, fires)
         left = replace(cells, firsts=cells.firsts + fires * self._slide)
         left = left.at(left.firsts <= left.lasts)
@@ -134,27 +131,11 @@ class WindowColumns:
 
     def _added(self, records: Records, before: int) -> tuple[Cells, Lates | None]:
         """One cell per run of records with the same windows, and the entries of late records."""
-        assert records.watermarks is not None
-        row = records.values[0]
-        starts: Longs | None = None
-        if self._kind is None:
-            starts, firsts = row[0].to_numpy(), row[1].to_numpy()
-            lasts = firsts
-        else:
-            firsts, lasts = self._ends(row[0].to_numpy())
-        groups, kinds, places = records.groups, records.kinds, None
-        lates = None
-        late = records.watermarks >= firsts - 1
-        if late.any():
-            at = np.flatnonzero(late)
-            missed, missing = self._missed(at, records, firsts, lasts)
-            lates = missing
-            firsts = firsts.copy() if firsts is lasts else firsts
-            firsts[at] += missed * self._slide
-            places = np.flatnonzero(firsts <= lasts)
-            groups, kinds, firsts, lasts = groups[places], kinds[places], firsts[places], lasts[places]
-            starts = None if starts is None else starts[places]
-        runs = _runs_of(groups, firsts, None if self._kind in (None, WindowKind.TUMBLE) else lasts, starts)
+        groups, kinds, row = records.groups, records.kinds, records.values[0]
+        places, firsts, lasts, starts, lates = self._ends.open_windows(records, row)
+        if places is not None:
+            groups, kinds = groups[places], kinds[places]
+        runs = runs_of(groups, firsts, None if self._kind in (None, WindowKind.TUMBLE) else lasts, starts)
         parts = self._parts.of_runs(runs, kinds, row, places)
         origins = runs.starts if places is None else places[runs.starts]
         at = runs.starts
@@ -169,41 +150,6 @@ class WindowColumns:
             ),
             lates,
         )
-
-    def _ends(self, times_ms: Longs) -> tuple[Longs, Longs]:
-        """The ends of the first and the last window of each timestamp."""
-        inside = (times_ms - self._offset) % (self._slide if self._kind is WindowKind.HOP else self._size)
-        starts = times_ms - inside
-        match self._kind:
-            case WindowKind.TUMBLE:
-                ends = starts + self._size
-                return ends, ends
-            case WindowKind.HOP:
-                ends = starts + self._slide
-                return ends, ends + (self._size - self._slide)
-            case _:
-                return starts + (inside - inside % self._slide + self._slide), starts + self._size
-
-    def _missed(self, at: Longs, records: Records, firsts: Longs, lasts: Longs) -> tuple[Longs, Lates]:
-        """The number of windows that each record at these places misses, and an entry per missed window, by end."""
-        assert records.watermarks is not None
-        marks, first, last = records.watermarks[at], firsts[at], lasts[at]
-        missed = (np.minimum(marks, last - 1) - (first - 1)) // self._slide + 1
-        runs = Runs(np.cumsum(missed) - missed, int(missed.sum()))
-        ends = runs.spread(first) + runs.ordinals * self._slide
-        places = runs.spread(at)
-        row = records.values[0]
-        if self._kind is None:
-            starts, times = row[0].to_numpy()[places], ends - 1
-        else:
-            starts, times = self._starts(ends, runs.spread(last)), row[0].to_numpy()[places]
-        is_lost = runs.spread(first + missed * self._slide > last)
-        entries = Lates(places, times, pa.array(starts), pa.array(ends), runs.spread(marks) - (ends - 1), is_lost, LATE)
-        return missed, entries
-
-    def _starts(self, ends: Longs, lasts: Longs) -> Longs:
-        """The starts of windows, given their ends and those of the last windows of their cells."""
-        return (lasts if self._kind is WindowKind.CUMULATE else ends) - self._size
 
     def _windows(self, cells: Cells, fires: Longs) -> Cells:
         """The windows that fire, each as a cell of its own. fires: their number per cell."""
@@ -231,8 +177,8 @@ class WindowColumns:
         self, windows: Cells, timeline: Timeline, seqs: Longs, steps: pa.Array, keys: Sequence[pa.Array]
     ) -> tuple[Emitted, Fired]:
         ends = windows.firsts
-        starts = self._starts(ends, windows.lasts) if windows.starts is None else windows.starts
-        at, once = _due(timeline, ends, self._slide)
+        starts = self._ends.starts(ends, windows.lasts) if windows.starts is None else windows.starts
+        at, once = due(timeline, ends, self._slide)
         fired = Fired(at[once], starts[once], ends[once])
         if self._parts.counts_rows:
             # Windows whose rows were all retracted have no result.
@@ -298,48 +244,7 @@ def _windows(
     return WindowColumns(windowing, calls, layout, **settings)
 
 
-def _runs_of(*columns: Longs | None) -> Runs:
-    """The runs of neighbours that are equal in all columns."""
-    present = [column for column in columns if column is not None]
-    firsts: Flags = np.zeros(len(present[0]), np.bool_)
-    firsts[:1] = True
-    for column in present:
-        firsts[1:] |= column[1:] != column[:-1]
-    return Runs.starting(firsts)
-
-
-def _horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
-    """The watermark up to which the windows of each cell fire, by its group."""
-    top = int(timeline.marks[-1]) if len(timeline.marks) else MIN_WATERMARK
-    horizon = np.full(len(groups), top, np.int64)
-    if chunk.goes_on:
-        # A later record, maybe of the last record's event, still counts in windows that did not fire before that event.
-        known, records = MIN_WATERMARK, chunk.records
-        if len(records) and records.groups[-1] == chunk.groups - 1:
-            passed = int(np.searchsorted(timeline.seqs, records.seqs[-1]))
-            known = int(timeline.marks[passed - 1]) if passed else MIN_WATERMARK
-        horizon[groups == chunk.groups - 1] = known
-    return horizon
-
-
-def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | slice]:
-    """The events that fire windows with these ends, all of which the watermark reaches; then windows that cover all
-    these ends, with each end only once if that needs no sorting.
-    """
-    least, most = (int(ends.min()), int(ends.max())) if len(ends) else (0, 0)
-    distinct = (most - least) // slide_ms + 1
-    if slide_ms == 1 or distinct > len(ends):
-        return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)], slice(None)
-    # Many windows share few ends: each end is looked up once.
-    known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
-    places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)
-    numbers = (ends - least) // slide_ms
-    last = np.full(distinct, -1, np.int64)
-    last[numbers] = np.arange(len(ends))
-    return timeline.seqs[places][numbers], last[last >= 0]
-
-
-def _windows_until(horizon: Longs, cells: Cells, slide_ms: int) -> Longs:
-    """The number of windows of each cell that the horizon reaches: those with end - 1 at or before it."""
-    reached = np.clip(horizon, cells.firsts - 1 - slide_ms, cells.lasts - 1)
-    return (reached + 1 - cells.firsts) // slide_ms + 1
+def _windows_until(reached: Longs, cells: Cells, slide_ms: int) -> Longs:
+    """The number of windows of each cell that the watermark reaches: those with end - 1 at or before it."""
+    until = np.clip(reached, cells.firsts - 1 - slide_ms, cells.lasts - 1)
+    return (until + 1 - cells.firsts) // slide_ms + 1

@@ -46,16 +46,20 @@ from difflib import ndiff
 from functools import partial
 from typing import Any, Protocol, cast
 
+import pyarrow as pa
 import pytest
 
-from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
+from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Loop, Output, Saved
 from engine.contract.state_in_words import Label, Names
-from engine.local.keyed import outcome_of, run_keys
+from engine.local.keyed import outcome_of, plain_loop, run_keys
 from engine.mini_batch.bundles import Bundles, KeyedRecord, unordered
 from engine.mini_batch.bundling import Bundling
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.row import Row
+from engine.model.schema import arrow_type
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
@@ -72,13 +76,15 @@ class Case:
     title: str
     given: str
     expect: str
-    kernel: Callable[[], Kernel]
+    kernel: Callable[[], Kernel] | None = None
     key: tuple[str, ...] = ()
     watermark: tuple[str, int] | None = None
     late: str = ""
     fires: str | None = None
     ports: int = 1
     bundle: int | None = None
+    columnar: Callable[[Layout], ColumnarKernel] | None = None
+    """Instead of `kernel`: a columnar kernel that is the only telling of its rule."""
     mode: ChangelogMode | None = None
     """The declared changelog mode: no other kind may be emitted."""
     leaves_state: bool | None = None
@@ -165,7 +171,7 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
         records = given.between(first, last)
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
         after = partial(check_description, given=given)
-        keys = list(run_keys(case.kernel, records, timeline, ports=case.ports, saved=before, after=after))
+        keys = list(run_keys(partial(_loop, case, given), records, timeline, saved=before, after=after))
         result.saved = {key: saved for key, _, saved in keys if saved is not None}
         outcome = outcome_of(keys)
         result.emitted += outcome.emitted
@@ -176,7 +182,40 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
     return result
 
 
-def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None:
+def _loop(case: Case, given: Given, timeline: Timeline) -> Loop:
+    if case.kernel is not None:
+        return plain_loop(case.kernel, timeline, ports=case.ports)
+    assert case.columnar is not None, "a case has a kernel"
+    keys, values, output = types_of(case, given)
+    layout = Layout(_arrow(keys), tuple(map(_arrow, values)), _arrow(output))
+    return ChunkLoop(case.columnar, layout, timeline, Output(timeline))
+
+
+def _arrow(types: Sequence[str]) -> tuple[pa.DataType, ...]:
+    return tuple(map(arrow_type, types))
+
+
+def types_of(case: Case, given: Given) -> tuple[list[str], list[list[str]], list[str]]:
+    """The types of the key, of each port's values, and of the output, inferred from their values."""
+    records, (_, expected) = given.records, parse(case.expect)
+    values = [_types(each.record.row for each in records if each.record.port == port) for port in range(case.ports)]
+    return _types(each.key for each in records), values, _types(tuple(line[2:]) for line in expected)
+
+
+def _types(rows: Iterable[Sequence[Any]]) -> list[str]:
+    return [_type([value for value in column if value is not None]) for column in zip(*rows, strict=True)]
+
+
+def _type(values: Sequence[Any]) -> str:
+    first = values[0] if values else 0
+    if isinstance(first, Decimal):
+        return f"decimal(38,{-min(int(value.as_tuple().exponent) for value in values)})"
+    if isinstance(first, list):
+        return f"array<{_type([part for value in values for part in value if part is not None])}>"
+    return {bool: "boolean", int: "bigint", float: "double", str: "string"}[type(first)]
+
+
+def check_description(loop: Loop, saved: Saved | None, given: Given) -> None:
     """Check that a kernel can describe its state, and that the description does not change it."""
     widths: dict[int, int] = {}
     for _, item in given.records:
@@ -187,7 +226,7 @@ def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None
         tuple(Label(f"out{at}") for at in range(40)),
     )
     before = pickle.dumps(saved)
-    described = kernel.describe(names)
+    described = loop.describe(names)
     assert pickle.dumps(saved) == before, "describing the state has changed it"
     assert described or saved is None or saved.state is None, f"it keeps {saved} and says nothing of it"
     for table in described:

@@ -6,9 +6,8 @@ and state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 
 import engine
 import tests
+from engine.contract.columnar_kernel import Layout
 from engine.contract.frames import (
     ENDS,
     KIND,
@@ -37,13 +37,14 @@ from engine.model.position import ordinal
 from engine.model.schema import Column, Schema, arrow_type
 from engine.runtime.arrivals.clocks import Clock, Rises, SourceLine
 from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
+from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import Gathered, RowsPiece, Shape
 from engine.runtime.keyed.node_files import FIRES, LATE, STATES, NodeFiles
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.reports import Report, run_each
 from engine.spark.workspace import Workspace
-from tests.engine.cases import Case, Given, Result, parse, parse_given
+from tests.engine.cases import Case, Given, Result, parse_given, types_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +67,7 @@ def run_on_spark(cases: Sequence[Case], spark: SparkSession, workspace: Workspac
     return [run.result() for run in runs]
 
 
-def _all(tasks: Sequence[PlainTask], bucket: int) -> Iterator[Report]:
+def _all(tasks: Sequence[PlainTask | ColumnarTask], bucket: int) -> Iterator[Report]:
     for at, task in enumerate(tasks):
         for report in task(bucket):
             yield {**report, "case": at}
@@ -83,7 +84,7 @@ class _CaseRun:
     _states: tuple[StateFile, ...] = ()
     _written: dict[str, list[str]] = field(default_factory=dict)
 
-    def task(self, epoch: int) -> PlainTask:
+    def task(self, epoch: int) -> PlainTask | ColumnarTask:
         """The task of a worker in an epoch."""
         events = self.given.seqs or [0]
         middle = events[(len(events) - 1) // 2]
@@ -91,6 +92,14 @@ class _CaseRun:
         shape = self._shape
         gathered = self._gathered(shape, self.given.between(first, last), epoch)
         kept = pa.schema(arrow_fields(STATE))
+        make, output = self.case.columnar, tuple(arrow_type(column.type) for column in self._output)
+        layout = Layout(
+            tuple(field.type for field in shape.key_fields),
+            tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
+            output,
+        )
+        if make is not None:
+            kept = make(layout).state_schema
         states = StateStore(self.workspace, self._states, shape.key_fields, kept)
         files = NodeFiles(
             EdgeFiles(self.workspace, self.node, ("edges", self.node, f"epoch={epoch}"), self._output),
@@ -100,6 +109,9 @@ class _CaseRun:
             states.arrow if epoch == 0 else None,
         )
         clock = self._clock(first, last)
+        if make is not None:
+            return ColumnarTask(make, layout, gathered, states, clock, files)
+        assert self.case.kernel is not None
         return PlainTask(self.case.kernel, 0, gathered, states, clock, files, self.case.bundle is not None)
 
     def take(self, epoch: int, report: Report) -> None:
@@ -128,13 +140,9 @@ class _CaseRun:
     @property
     def _shape(self) -> Shape:
         """The columns of the records: each port has its own columns for its values."""
-        records, ports = self.given.records, range(self.case.ports)
-        keys = {key_name(at): type_ for at, type_ in enumerate(_types(each.key for each in records))}
-        by_port = [_types(each.record.row for each in records if each.record.port == port) for port in ports]
-        values = [
-            {value_name(port, at): type_ for at, type_ in enumerate(types)}
-            for port, types in zip(ports, by_port, strict=True)
-        ]
+        of_key, by_port, _ = types_of(self.case, self.given)
+        keys = {key_name(at): type_ for at, type_ in enumerate(of_key)}
+        values = [{value_name(port, at): type_ for at, type_ in enumerate(types)} for port, types in enumerate(by_port)]
         columns = [(name, arrow_type(type_)) for named in (keys, *values) for name, type_ in named.items()]
         ends = zip(ENDS, _END_TYPES, strict=True) if self.case.bundle else ()
         fields = [*arrow_fields(PORT, SEQ, STEP, KIND), *(pa.field(*each) for each in (*columns, *ends))]
@@ -142,8 +150,7 @@ class _CaseRun:
 
     @property
     def _output(self) -> Schema:
-        _, lines = parse(self.case.expect)
-        types = _types(tuple(line[2:]) for line in lines)
+        _, _, types = types_of(self.case, self.given)
         return Schema(tuple(Column(f"column_{at}", type_) for at, type_ in enumerate(types)))
 
     def _gathered(self, shape: Shape, records: Sequence[KeyedRecord], epoch: int) -> Gathered:
@@ -175,17 +182,3 @@ class _CaseRun:
 
 
 _END_TYPES = (pa.int64(), pa.binary(), pa.int64())
-
-
-def _types(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """The types of columns, inferred from their values."""
-    return [_type([value for value in column if value is not None]) for column in zip(*rows, strict=True)]
-
-
-def _type(values: Sequence[Any]) -> str:
-    first = values[0] if values else 0
-    if isinstance(first, Decimal):
-        return f"decimal(38,{-min(int(value.as_tuple().exponent) for value in values)})"
-    if isinstance(first, list):
-        return f"array<{_type([part for value in values for part in value if part is not None])}>"
-    return {bool: "boolean", int: "bigint", float: "double", str: "string"}[type(first)]

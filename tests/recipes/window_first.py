@@ -11,54 +11,52 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar.columns import taken
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Advanced, Chunk, Columnar
 from engine.contract.derived import Derived
 from engine.contract.frames import RANK
-from engine.contract.kernel import Key, Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.model.row import Row
+from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
+from engine.model.timeline import Timeline
 from engine.ranking.batch import Ranked, best
-from engine.windows.assigners import Window
 from engine.windows.batch import WINDOW, bounds, in_windows
+from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
 from engine.windows.parameters import BOUNDS, MadeWindows, bound_columns
-from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class WindowFirstKernel(WindowRowsKernel):
-    """The first row of the open windows of one key."""
+class WindowFirstKernel(WindowRowsColumns):
+    """The first row of each open window and key."""
 
-    def start(self, key: Key, state: dict[Window, Row] | None) -> None:
-        """Take up the open windows."""
-        self.rows = state or {}
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Sort the rows into their windows, in order of arrival. Windows that close emit their first row."""
+        rows = WaitingRows(self.ends, chunk, timeline)
+        entries, windows, origins = rows.by_window(np.arange(len(rows.ports)))
+        firsts = entries.at(windows.starts)
+        out = firsts.at(firsts.fires)
+        columns = (*taken(rows.columns[0], out.rows), *self.bounds(out.starts, out.ends))
+        ordinals = np.zeros(len(out), np.int64)
+        emitted = rows.emitted(self.layout.rank, out.ends, origins[firsts.fires], ordinals, columns)
+        state = rows.state(self.state_schema, firsts.at(~firsts.fires), origins[~firsts.fires])
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows))
 
-    def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
-        """The window closes: its row goes out."""
-        out.window_fired(*name)
-        out.emit(INSERT, (*self.rows.pop(name), *self._bounds(name)))
-
-    def finish(self) -> dict[Window, Row] | None:
-        """The rows of the open windows."""
-        return self.rows or None
-
-    def describe(self, names: Names) -> Description:
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of the open windows, as a table."""
-        rows = ((instant(start), instant(end), *names.show(row, skip=1)) for (start, end), row in self.rows.items())
-        return (state_table("First rows", ("window start", "window end", *names.columns(skip=1)), rows),)
-
-    def _add(self, window: Window, row: Row, out: Output) -> None:
-        if window not in self.rows:
-            self.rows[window] = row
-            out.set_timer(window[1] - 1, window)
+        rows = [(instant(start), instant(end), *names.show(row, skip=1)) for start, end, row in self.waiting(state)]
+        columns = ("window start", "window end", *names.columns(skip=1))
+        return (state_table("First rows", columns, rows),) if rows else ()
 
 
 class WindowFirst(MadeWindows):
@@ -99,7 +97,8 @@ class WindowFirst(MadeWindows):
         assert schema.event_time is not None
         values = (schema.event_time.milliseconds, *map(quote, schema.names))
         keyed = KeyedInput(tuple(map(quote, self.keys)), values)
-        return Keyed((keyed,), partial(WindowFirstKernel, self.windowing), uses_time=True)
+        kernel = Columnar(partial(WindowFirstKernel, self.windowing), "columnar: the first rows of windows")
+        return Keyed((keyed,), None, uses_time=True, columnar=kernel)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER() = 1 per window and key, in order of arrival."""

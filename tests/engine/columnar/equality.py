@@ -17,16 +17,16 @@ cut between keys, inside keys, or after each record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.contract.columnar_kernel import Advanced, Chunk, ColumnarKernel, Layout, Records, no_state
+from engine.columnar.in_process import chunk_of, emitted_of, fired_of, lates_of
+from engine.contract.columnar_kernel import Advanced, Chunk, ColumnarKernel, Layout, no_state
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
-from engine.model.position import ordinal
 from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
@@ -36,12 +36,13 @@ ALL_KINDS = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class Rules:
-    """The two kernels of one rule. uses_time: whether records come with watermarks.
+    """The kernels of one rule. uses_time: whether records come with watermarks.
 
-    same_keys: whether the columnar kernel keeps state of the same keys as the plain one.
+    plain: None if the columnar kernel is the only telling. same_keys: whether it keeps state of the same keys as the
+    plain one.
     """
 
-    plain: Callable[[], Kernel]
+    plain: Callable[[], Kernel] | None
     columnar: Callable[[Layout], ColumnarKernel]
     layout: Layout
     uses_time: bool = False
@@ -96,9 +97,21 @@ def _shown(emitted: Sequence[Emitted]) -> list[str]:
     return [f"{record.seq} {record.step.hex()} {record.kind} {record.row!r}" for record in emitted]
 
 
+def check_cuts(rules: Rules, given: Given) -> Result:
+    """Run a rule that is told once over its whole input and over the parts, and fail if the results differ."""
+    whole = run_columnar(rules, replace(given, epochs=(), chunks=()))
+    found = run_columnar(rules, given)
+    assert _shown(found.emitted) == _shown(whole.emitted)
+    assert found.lates == whole.lates
+    assert found.fired == whole.fired
+    assert found.kept[-1] == whole.kept[-1]
+    return whole
+
+
 def run_plain(rules: Rules, given: Given) -> Result:
     """Run the plain kernel, key by key."""
     result, saved = Result(), dict[Key, Saved]()
+    assert rules.plain is not None
     kernel = rules.plain()
     for timeline, records in _epochs(given):
         for key, items in _by_key(records, saved).items():
@@ -131,8 +144,9 @@ def run_columnar(rules: Rules, given: Given) -> Result:
     for timeline, records in _epochs(given):
         for chunk in _chunks(_by_key(records, states), given.chunks):
             kernel = rules.columnar(rules.layout)
-            before = [states.pop(key, None) for key in chunk.keys]
-            batch = _chunk(rules, kernel, chunk, before, timeline)
+            nothing = no_state(kernel.state_schema)
+            before = [states.pop(key, nothing) for key in chunk.keys]
+            batch = chunk_of(rules.layout, chunk.keys, chunk.records, before, timeline, goes_on=chunk.goes_on)
             advanced = kernel.advance(batch, timeline)
             _take_in(result, rules, batch, advanced)
             states.update(_states(kernel, chunk.keys, advanced.state))
@@ -163,40 +177,6 @@ def _chunks(keys: dict[Key, list[Input]], sizes: Sequence[int]) -> Iterator[_Par
         yield part
 
 
-def _chunk(
-    rules: Rules, kernel: ColumnarKernel, part: _Part, states: Sequence[pa.RecordBatch | None], timeline: Timeline
-) -> Chunk:
-    layout, items = rules.layout, [item for _, item in part.records]
-    many = len(layout.values) > 1
-    values = tuple(
-        tuple(
-            pa.array([item.row[at] if item.port == port else None for item in items], type_)
-            for at, type_ in enumerate(types)
-        )
-        for port, types in enumerate(layout.values)
-    )
-    records = Records(
-        np.array([group for group, _ in part.records], np.int64),
-        np.array([item.seq for item in items], np.int64),
-        pa.array([item.step + ordinal(item.port) if many else item.step for item in items], pa.binary()),
-        np.array([item.kind for item in items], np.int8),
-        np.array([item.port for item in items], np.int8),
-        values,
-        np.array([timeline.at(item.seq - 1) for item in items], np.int64) if rules.uses_time else None,
-    )
-    keys = tuple(pa.array([key[at] for key in part.keys], type_) for at, type_ in enumerate(layout.keys))
-    state = no_state(kernel.state_schema)
-    known = [_numbered(rows, group, state.schema) for group, rows in enumerate(states) if rows is not None]
-    if known:
-        state = pa.Table.from_batches(known).combine_chunks().to_batches()[0]
-    return Chunk(keys, len(part.keys), records, state, part.goes_on)
-
-
-def _numbered(rows: pa.RecordBatch, group: int, schema: pa.Schema) -> pa.RecordBatch:
-    numbers = pa.array(np.full(rows.num_rows, group, np.int64))
-    return pa.RecordBatch.from_arrays([numbers, *rows.columns[1:]], schema=schema)
-
-
 def _states(kernel: ColumnarKernel, keys: Sequence[Key], state: pa.RecordBatch) -> dict[Key, pa.RecordBatch]:
     assert state.schema == no_state(kernel.state_schema).schema
     state.validate(full=True)
@@ -210,36 +190,15 @@ def _places(groups: Sequence[int], wanted: int) -> list[int]:
 
 
 def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> None:
-    emitted, records = advanced.emitted, chunk.records
+    emitted = advanced.emitted
     assert tuple(column.type for column in emitted.columns) == rules.layout.output
     assert emitted.seqs.dtype == np.int64
     assert emitted.kinds.dtype == np.int8
     for array in (emitted.steps, *emitted.columns):
         array.validate(full=True)
-    rows: list[Row] = list(zip(*(column.to_pylist() for column in emitted.columns), strict=True))
-    rows = rows or [()] * len(emitted.seqs)
-    positions = zip(emitted.seqs.tolist(), emitted.steps.to_pylist(), emitted.kinds.tolist(), rows, strict=True)
-    result.emitted += [Emitted(*record) for record in positions]
-    if advanced.lates is not None:
-        assert records.watermarks is not None
-        steps = records.steps.to_pylist()
-        many = len(rules.layout.values) > 1
-        lates = advanced.lates
-        for place, time, start, end, lateness, is_lost in zip(
-            lates.places.tolist(),
-            lates.event_times_ms.tolist(),
-            lates.starts_ms.to_pylist(),
-            lates.ends_ms.to_pylist(),
-            lates.lateness_ms.tolist(),
-            lates.is_lost.tolist(),
-            strict=True,
-        ):
-            step = steps[place][:-1] if many else steps[place]
-            port, seq = int(records.ports[place]), int(records.seqs[place])
-            mark = int(records.watermarks[place])
-            result.lates.append(Late(port, seq, step, time, start, end, mark, lateness, lates.reason, is_lost))
-    if advanced.fired is not None:
-        result.fired.update(zip(*(column.tolist() for column in advanced.fired), strict=True))
+    result.emitted += emitted_of(advanced)
+    result.lates += lates_of(advanced, chunk)
+    result.fired.update(fired_of(advanced))
 
 
 def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:

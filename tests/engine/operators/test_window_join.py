@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
 from engine.contract.derived import Derived
-from engine.contract.kernel import Input, Kernel, run
+from engine.contract.kernel import Input, Output, run_key
 from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
@@ -27,14 +31,16 @@ APPEND = ChangelogMode({RowKind.INSERT})
 
 
 def kernel(
-    kind: JoinKind, width: int = 2, offset_ms: int = 0, matches: Callable[[Row], bool] | None = None
-) -> Callable[[], Kernel]:
+    kind: JoinKind, offset_ms: int = 0, matches: Callable[[Row], bool] | None = None
+) -> Callable[[Layout], WindowJoinKernel]:
     windowing = Windowing(WindowKind.TUMBLE, 10_000, offset_ms=offset_ms)
-    return lambda: WindowJoinKernel(kind, windowing, (width, width), None if matches is None else lambda: matches)
+    return partial(WindowJoinKernel, kind, windowing, None if matches is None else lambda: matches)
 
 
-def case(title: str, kind: JoinKind, given: str, expect: str, *, late: str = "", width: int = 2) -> Case:
-    return Case(title, given, expect, kernel(kind, width), ("k",), late=late, ports=2, mode=APPEND, leaves_state=False)
+def case(title: str, kind: JoinKind, given: str, expect: str, *, late: str = "") -> Case:
+    return Case(
+        title, given, expect, None, ("k",), late=late, ports=2, columnar=kernel(kind), mode=APPEND, leaves_state=False
+    )
 
 
 # Arrival as in the log of the document; source 2 ends right after its second record.
@@ -123,7 +129,6 @@ test_cases = check_cases(
             JoinKind.INNER,
             seed(5100),
             FIRST_WINDOW + SECOND_WINDOW,
-            width=3,
         ),
         case(
             "the document's join, delay 5000: two pairs, two records lost by a millisecond",
@@ -135,7 +140,6 @@ test_cases = check_cases(
                 8    1000000100000  1000000100000  1000000110000  1000000110000  1
                 9    1000000108000  1000000100000  1000000110000  1000000110000  1
             """,
-            width=3,
         ),
         case(
             "a right join goes by the right rows",
@@ -237,6 +241,9 @@ test_cases = check_cases(
 rows = st.tuples(st.integers(0, 1), st.integers(-25_000, 40_000))
 
 
+INTEGERS = Layout((pa.string(),), ((pa.int64(), pa.int64()),) * 2, (pa.int64(),) * 5)
+
+
 def parities_differ(pair: Row) -> bool:
     return bool((pair[0] + pair[1]) % 2)
 
@@ -248,7 +255,8 @@ def test_the_join_of_all_rows_is_the_batch_answer(
     matches = parities_differ if has_condition else None
     inputs = [Input(seq, INSERT, (ms, seq), port) for seq, (port, ms) in enumerate(records, 1)]
     end = Timeline.of([(len(records) + 1, MAX_WATERMARK)])
-    out, saved = run(kernel(kind, 1, offset_ms, matches)(), inputs, end, key=("k",), ports=2)
+    out = Output(end)
+    saved = run_key(ChunkLoop(kernel(kind, offset_ms, matches), INTEGERS, end, out), inputs, end, ("k",), None)
     sides = [
         [(item.row[1], (item.row[0] - offset_ms) // 10_000) for item in inputs if item.port == port] for port in (0, 1)
     ]
@@ -352,8 +360,8 @@ def less(row: tuple[object, ...]) -> bool:
     return isinstance(x, int) and isinstance(y, int) and x < y
 
 
-def conditional(kind: JoinKind, windowing: Windowing | None) -> Callable[[], Kernel]:
-    return lambda: WindowJoinKernel(kind, windowing, (2, 2), lambda: less)
+def conditional(kind: JoinKind, windowing: Windowing | None) -> Callable[[Layout], WindowJoinKernel]:
+    return partial(WindowJoinKernel, kind, windowing, lambda: less)
 
 
 HOP = Windowing(WindowKind.HOP, 20, 10)
@@ -384,7 +392,7 @@ test_conditions = check_cases(
                 5    +I    a  1  a   2   0      20000  19000
                 5    +I    a  0  a   2   0      20000  19000
             """,
-            kernel=conditional(JoinKind.INNER, HOP),
+            columnar=conditional(JoinKind.INNER, HOP),
             key=("k",),
             ports=2,
             late="""
@@ -398,7 +406,7 @@ test_conditions = check_cases(
                 f"a further condition decides who has a partner: {kind.value}",
                 given=ATTACHED,
                 expect="seq kind k v k0 v0\n" + expect,
-                kernel=conditional(kind, None),
+                columnar=conditional(kind, None),
                 key=("k",),
                 ports=2,
                 leaves_state=False,

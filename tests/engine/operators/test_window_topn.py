@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from engine.contract.kernel import Input, run
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
-from engine.model.changelog import INSERT
-from engine.model.timeline import Timeline
 from engine.operators.window_topn import WindowTopNKernel
 from engine.ranking.sort_keys import SortColumn
 from engine.windows.assigners import Windowing, WindowKind
@@ -34,10 +32,8 @@ def case(
     later_first: bool = False,
     **more: Any,
 ) -> Case:
-    def kernel() -> WindowTopNKernel:
-        return WindowTopNKernel(windowing, order, *ranks, with_rank=with_rank, later_first=later_first)
-
-    return Case(title, given, expect, kernel, **{"watermark": ("rt", 0), **more})
+    kernel = partial(WindowTopNKernel, windowing, order, *ranks, with_rank=with_rank, later_first=later_first)
+    return Case(title, given, expect, columnar=kernel, **{"watermark": ("rt", 0), **more})
 
 
 GIVEN = """
@@ -126,14 +122,25 @@ test_each_window_goes_out_once = check_cases(
             ranks=(1, 1),
             watermark=None,
         ),
+        case(
+            "of equal rows the last one is kept, if later rows are better",
+            """
+            seq kind rt k v
+            1   +I   1  a 5
+            2   +I   2  b 5
+            3   +I   3  c 4
+            4   +I   4  d 5
+            5   wm   9
+            """,
+            """
+            seq kind k v start end   time
+            5   +I   d 5 0     10000 9000
+            5   +I   b 5 0     10000 9000
+            """,
+            later_first=True,
+        ),
     ]
 )
-
-
-def test_of_rows_of_one_time_the_last_is_kept_where_later_rows_are_better() -> None:
-    kernel = WindowTopNKernel(TENS, (SortColumn(1, descending=True),), 1, 1, with_rank=False, later_first=True)
-    out, _ = run(kernel, [Input(1, INSERT, (1, "a", 5)), Input(2, INSERT, (2, "b", 5))], Timeline.of([(3, 9)]))
-    assert [record.row[0] for record in out.emitted] == ["b"]
 
 
 def test_the_bounds_of_windows_made_here_are_columns_and_the_last_is_the_event_time() -> None:

@@ -1,0 +1,206 @@
+"""Rows that wait for the end of their windows: what the kernels of window rankings and of window joins share.
+
+    the state's rows, then the records -> an entry per row and open window -> windows: they fire, or their rows wait
+
+A window fires, and a record is late for it, once the watermark reaches end - 1. The path of its output contains the
+position of its first row. Rows are numbered: first those of the state, then the records.
+Source: Flink WindowJoinOperator, WindowRankOperator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.columnar.columns import Columns, joined, taken
+from engine.columnar.paths import extended, timer_paths
+from engine.columnar.runs import Flags, Runs, runs_of
+from engine.contract.columnar_kernel import Chunk, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
+from engine.contract.frames import GROUP
+from engine.model.row import Row
+from engine.model.row_types import to_pylist
+from engine.model.timeline import Timeline
+from engine.windows.assigners import Windowing
+from engine.windows.columnar_cells import in_order
+from engine.windows.columnar_ends import WindowEnds, due, horizon
+
+_FIXED: Final = ("start_ms", "end_ms", "origin_seq", "origin_step", "port")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Rows in windows, one element per row and window. rows: their numbers. fires: whether the window ends now."""
+
+    groups: Longs
+    starts: Longs
+    ends: Longs
+    rows: Longs
+    fires: Flags
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, places: Longs | Flags) -> Entries:
+        """The entries at these places."""
+        return Entries(
+            self.groups[places], self.starts[places], self.ends[places], self.rows[places], self.fires[places]
+        )
+
+
+class WaitingRows:
+    """The rows of a chunk's open windows. columns: by port, of all rows; NULL in the rows of other ports."""
+
+    def __init__(self, ends: WindowEnds, chunk: Chunk, timeline: Timeline) -> None:
+        records, state = chunk.records, chunk.state
+        many = len(records.values) > 1
+        self._slide = ends.slide
+        self._is_attached = ends.kind is None
+        self._timeline = timeline
+        self._seqs = np.concatenate((state.column("origin_seq").to_numpy(), records.seqs))
+        # The position of a record that opens a window is without its port.
+        steps = pc.binary_slice(records.steps, 0, -1) if many else records.steps
+        self._steps = pa.concat_arrays([state.column("origin_step"), steps])
+        self.ports = np.concatenate((state.column("port").to_numpy(), records.ports))
+        self.columns: list[Columns] = []
+        at = 1 + len(_FIXED)
+        for values in records.values:
+            own = values[ends.values :]
+            self.columns.append(joined(state.columns[at : at + len(own)], own))
+            at += len(own)
+        times = [pc.coalesce(*same) if many else same[0] for same in zip(*(v[:2] for v in records.values), strict=True)]
+        self.entries, self.lates = self._all(ends, chunk, records, times[: ends.values])
+
+    def _all(
+        self, ends: WindowEnds, chunk: Chunk, records: Records, times: Sequence[pa.Array]
+    ) -> tuple[Entries, Lates | None]:
+        places, firsts, lasts, starts, lates = ends.open_windows(records, times)
+        places = np.arange(len(records)) if places is None else places
+        if starts is None:
+            counts = (lasts - firsts) // ends.slide + 1
+            windows = Runs(np.cumsum(counts) - counts, int(counts.sum()))
+            places, lasts = windows.spread(places), windows.spread(lasts)
+            lasts, firsts = lasts, windows.spread(firsts) + windows.ordinals * ends.slide
+            starts = ends.starts(firsts, lasts)
+        state = chunk.state
+        groups = np.concatenate((state.column(GROUP).to_numpy(), records.groups[places]))
+        all_ends = np.concatenate((state.column("end_ms").to_numpy(), firsts))
+        entries = Entries(
+            groups,
+            np.concatenate((state.column("start_ms").to_numpy(), starts)),
+            all_ends,
+            np.concatenate((np.arange(state.num_rows), places + state.num_rows)),
+            all_ends - 1 <= horizon(chunk, self._timeline, groups),
+        )
+        return entries, lates
+
+    def by_window(self, *orders: Longs) -> tuple[Entries, Runs, Longs]:
+        """The entries by window, in some order of rows: sorted, the run of each window, and its first row's number.
+
+        Windows of a key are in order of their ends, those of one end in the order in which they were opened.
+        """
+        entries = self.entries
+        ranks = [order[entries.rows] for order in orders]
+        order, _ = in_order(entries.groups, entries.ends // self._slide, entries.starts // self._slide, *ranks)
+        if order is not None:
+            entries = entries.at(order)
+        windows, origins = _windows_of(entries)
+        if self._is_attached and len(runs_of(entries.groups, entries.ends)) < len(windows):
+            entries = entries.at(np.lexsort((windows.spread(origins), entries.ends, entries.groups)))
+            windows, origins = _windows_of(entries)
+        return entries, windows, origins
+
+    def fired(self, entries: Entries, windows: Runs) -> Fired:
+        """The windows that fire, each once."""
+        firing = entries.at(windows.starts[entries.fires[windows.starts]])
+        seqs, once = due(self._timeline, firing.ends, self._slide)
+        return Fired(seqs[once], firing.starts[once], firing.ends[once])
+
+    def emitted(
+        self, rank: int, ends: Longs, origins: Longs, ordinals: NDArray[Any], columns: Sequence[pa.Array]
+    ) -> Emitted:
+        """Insertions that the ends of windows cause. origins: the number of each window's first row."""
+        seqs, _ = due(self._timeline, ends, self._slide)
+        paths = timer_paths(rank, ends - 1, self._seqs[origins], self._steps.take(pa.array(origins)))
+        return Emitted(seqs, extended(paths, ordinals), np.zeros(len(seqs), np.int8), tuple(columns))
+
+    def take(self, port: int, entries: Entries, places: Longs) -> Columns:
+        """The columns of a port's rows at these places of the entries; NULL for a place below zero."""
+        return taken(self.columns[port], np.where(places < 0, places, entries.rows[places]), may_miss=True)
+
+    def runs_of_paths(self, groups: Longs, ends: Longs, origins: Longs) -> Runs:
+        """The rows whose output has one path: of windows of one key and end that were opened at one position."""
+        if not self._is_attached:
+            return runs_of(groups, ends)
+        steps = self._steps.take(pa.array(origins)).dictionary_encode().indices.to_numpy()
+        return runs_of(groups, ends, self._seqs[origins], steps)
+
+    def state(self, schema: pa.Schema, entries: Entries, origins: Longs) -> pa.RecordBatch:
+        """The state of these entries, which are in order of groups. origins: of each entry's window."""
+        places = pa.array(entries.rows)
+        columns = [
+            pa.array(entries.starts),
+            pa.array(entries.ends),
+            pa.array(self._seqs[origins]),
+            self._steps.take(pa.array(origins)),
+            pa.array(self.ports[entries.rows]),
+            *(column.take(places) for columns in self.columns for column in columns),
+        ]
+        return state_batch(schema, entries.groups, columns)
+
+
+def _windows_of(entries: Entries) -> tuple[Runs, Longs]:
+    """The runs of sorted entries that are in one window, and the least number of a row of each."""
+    windows = runs_of(entries.groups, entries.ends, entries.starts)
+    return windows, np.minimum.reduceat(entries.rows, windows.starts) if len(windows) else np.zeros(0, np.int64)
+
+
+class WindowRowsColumns:
+    """The base of the kernels: the form of the state, and when it is due.
+
+    State: a row per waiting row and window, with the window's bounds and the position of its first row.
+    """
+
+    def __init__(self, windowing: Windowing | None, layout: Layout) -> None:
+        self.ends = WindowEnds(windowing)
+        self.layout = layout
+        self.has_bounds = windowing is not None
+
+    @property
+    def state_schema(self) -> pa.Schema:
+        """The window, its origin, the row's port, and the columns of each port."""
+        types = (pa.int64(), pa.int64(), pa.int64(), pa.binary(), pa.int8())
+        fixed = [pa.field(name, type_, nullable=False) for name, type_ in zip(_FIXED, types, strict=True)]
+        values = [
+            pa.field(f"value{port}_{at}", type_)
+            for port, of_port in enumerate(self.layout.values)
+            for at, type_ in enumerate(of_port[self.ends.values :])
+        ]
+        return pa.schema([*fixed, *values])
+
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """The last ms of the row's window."""
+        ends: Longs = state.column("end_ms").to_numpy()
+        return ends - 1
+
+    def bounds(self, starts: Longs, ends: Longs) -> list[pa.Array]:
+        """Start, end and window time in microseconds, appended to rows if windows are assigned here; else nothing."""
+        if not self.has_bounds:
+            return []
+        return [pa.array(starts * 1000), pa.array(ends * 1000), pa.array((ends - 1) * 1000)]
+
+    def waiting(self, state: pa.RecordBatch, port: int = 0) -> list[tuple[int, int, Row]]:
+        """The waiting rows of a port, for people: window start, window end, columns."""
+        before = sum(len(values) - self.ends.values for values in self.layout.values[:port]) + 1 + len(_FIXED)
+        own = state.columns[before : before + len(self.layout.values[port]) - self.ends.values]
+        rows = list(zip(*map(to_pylist, own), strict=True)) or [()] * state.num_rows
+        fixed = (state.column(name).to_pylist() for name in ("start_ms", "end_ms", "port"))
+        return sorted(
+            ((start, end, row) for start, end, of, row in zip(*fixed, rows, strict=True) if of == port),
+            key=lambda each: each[:2],
+        )

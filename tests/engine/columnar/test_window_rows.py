@@ -1,0 +1,91 @@
+"""Rows that wait for the end of their windows come to the same for any cut of the input: rankings and joins."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.contract.columnar_kernel import Layout
+from engine.joins.sides import JoinKind
+from engine.model.row import Row
+from engine.operators.window_join import WindowJoinKernel
+from engine.operators.window_topn import WindowTopNKernel
+from engine.ranking.sort_keys import Nulls, SortColumn
+from engine.windows.assigners import Windowing, WindowKind
+from tests.engine.columnar.equality import Rules, check_cuts, inputs
+from tests.engine.columnar.test_windows import with_jumps
+
+WINDOWINGS = (
+    Windowing(WindowKind.TUMBLE, 7, offset_ms=-3),
+    Windowing(WindowKind.HOP, 12, 4),
+    Windowing(WindowKind.CUMULATE, 12, 4),
+    None,
+)
+KEYS = st.tuples(st.sampled_from(["a", "b", None]))
+FLOATS = st.sampled_from([None, 0.0, -0.0, 1.5, float("inf"), float("nan")])
+COLUMNS = (st.one_of(st.none(), st.integers(-3, 3)), FLOATS, st.sampled_from(["x", "y", None]))
+TYPES = (pa.int64(), pa.float64(), pa.string())
+ORDERS = st.lists(
+    st.sampled_from(
+        [
+            SortColumn(0),
+            SortColumn(0, descending=True),
+            SortColumn(1, descending=True, is_float=True),
+            SortColumn(2, nulls=Nulls.LAST),
+        ]
+    ),
+    min_size=1,
+    max_size=2,
+)
+
+
+def rows(windowing: Windowing | None) -> tuple[st.SearchStrategy[Row], int]:
+    """The rows of an input, and the place of the time that leads the watermark."""
+    if windowing is None:
+        return st.tuples(st.sampled_from([0, 5, 10]), st.sampled_from([20, 25]), *COLUMNS), 1
+    return st.tuples(st.integers(-25, 60), *COLUMNS), 0
+
+
+def layout(windowing: Windowing | None, *, ports: int, columns: int, more: int = 0) -> Layout:
+    times = (pa.int64(),) * (2 if windowing is None else 1)
+    bounds = (pa.int64(),) * (0 if windowing is None else 3)
+    output = (*TYPES * columns, *bounds, *(pa.int64(),) * more)
+    return Layout((pa.string(),), ((*times, *TYPES),) * ports, output, rank=3)
+
+
+@pytest.mark.parametrize("windowing", WINDOWINGS, ids=str)
+def test_rankings(windowing: Windowing | None) -> None:
+    row, time_at = rows(windowing)
+
+    @settings(max_examples=40)
+    @given(with_jumps(inputs(keys=KEYS, rows=row, time_at=[time_at])), ORDERS, st.sampled_from([1, 3]), st.booleans())
+    def check(given_: Any, order: list[SortColumn], last: int, later_first: bool) -> None:
+        make = partial(WindowTopNKernel, windowing, order, 1, last, with_rank=True, later_first=later_first)
+        check_cuts(Rules(None, make, layout(windowing, ports=1, columns=1, more=1), uses_time=True), given_)
+
+    check()
+
+
+def less(pair: Row) -> bool:
+    return (pair[0] or 0) < (pair[len(TYPES)] or 0)
+
+
+@pytest.mark.parametrize("windowing", WINDOWINGS, ids=str)
+def test_joins(windowing: Windowing | None) -> None:
+    row, time_at = rows(windowing)
+
+    @settings(max_examples=40)
+    @given(
+        with_jumps(inputs(keys=KEYS, rows=[row, row], time_at=[time_at] * 2)), st.sampled_from(JoinKind), st.booleans()
+    )
+    def check(given_: Any, kind: JoinKind, has_condition: bool) -> None:
+        make = partial(WindowJoinKernel, kind, windowing, (lambda: less) if has_condition else None)
+        columns = 1 if kind.is_left_only else 2
+        check_cuts(Rules(None, make, layout(windowing, ports=2, columns=columns), uses_time=True), given_)
+
+    check()
