@@ -8,7 +8,7 @@
     python -m engine export RUN FILE [--edge NODE] [--as-of EVENT] [--format NAME] [--store FILE]
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
-    python -m engine servers [--stop]
+    python -m engine servers [--stop] [--all]
 
 PIPELINE is a document (.json) or a script of Flink SQL (.sql), whose last SELECT or INSERT is the job. Its paths are
 relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` prints the pipeline as
@@ -112,8 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
         command.add_argument("--engine", default=DEFAULT_MASTER, help=of_engine)
     resuming.add_argument("--engine", help="default: the engine that the run was on")
-    listing = commands.add_parser("servers", help="list the Spark servers that the studio keeps running, or end them")
+    listing = commands.add_parser("servers", help="list the Spark servers of this checkout, or end them")
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
+    listing.add_argument("--all", action="store_true", help="those of all checkouts of this user")
     args = parser.parse_args(arguments)
     try:
         with ending():
@@ -189,12 +190,13 @@ def _storage_of(engine: str) -> Storage | None:
 def _servers(args: argparse.Namespace) -> int:
     from engine.spark.servers import servers
 
-    for server in servers():
+    for server in servers(of_all=args.all):
         state = "running"
         if args.stop:
             server.close(20)
             state = "ended"
-        sys.stdout.write(f"{server.master}  process {server.jvm}  {state}\n")
+        where = f"  {server.checkout}" if args.all else ""
+        sys.stdout.write(f"{server.master}  process {server.jvm}  {state}{where}\n")
     return 0
 
 

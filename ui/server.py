@@ -20,6 +20,7 @@ from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  #
 from ui.access.login import Door  # noqa: E402
 from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
 from ui.shell import workspace  # noqa: E402
+from ui.shell.overtaken import ignore_pages_that_were_left  # noqa: E402
 
 
 def _hosts() -> list[str] | None:
@@ -41,6 +42,8 @@ except CannotServe as refusal:
     os._exit(2)
 if (warning := warning_of(_address, has_login=serving().has_login)) is not None:
     sys.stderr.write(f"\n{warning}\n")
+
+ignore_pages_that_were_left()
 
 
 @asynccontextmanager

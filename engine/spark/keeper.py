@@ -50,7 +50,7 @@ def keep(request: dict[str, Any]) -> int:
         port = _port(log, jvm)
         if port is None:
             return 1
-        told = {name: request[name] for name in ("master", "token")}
+        told = {name: request[name] for name in ("master", "token", "checkout")}
         told |= {"port": port, "keeper": os.getpid(), "jvm": process.pid}
         _write(note, json.dumps(told))
         if request["lock"] is not None:

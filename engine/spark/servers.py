@@ -1,10 +1,11 @@
-"""The studio's own Spark Connect servers: one for each engine on this machine, shared by all processes of the user.
+"""The studio's own Spark Connect servers: one for each engine on this machine, shared by all processes of a checkout.
 
     local[2], local[*], spark://host:port      a local JVM with a Spark Connect server on the loopback interface
 
 The first process that needs an engine starts its server; later ones, such as a second app or the command line, find
 it. A server ends after an idle period, not with the process that started it (`engine.spark.keeper`). Its address and
-token are in a folder that only this user can read.
+token are in a folder that only this user can read, and that other checkouts of the studio use as well: each has its own
+servers there.
 
     servers/<digest>/lock           held while a server starts
                      server.json    address, token and processes of the server, once it answers
@@ -48,8 +49,8 @@ SERVER_FILE: Final = "server.json"
 USED_FILE: Final = "used"
 LOG_FILE: Final = "log"
 STARTED: Final = "Spark Connect server started at"
-_NOTED: Final = {"master", "port", "token", "keeper", "jvm"}
-_ROOT: Final = Path(__file__).resolve().parents[2]
+_NOTED: Final = {"master", "port", "token", "keeper", "jvm", "checkout"}
+CHECKOUT: Final = Path(__file__).resolve().parents[2]
 _START_S: Final = 180
 # Of every session, on whatever engine; a server of ours starts with them.
 SETTINGS: Final = {
@@ -79,7 +80,10 @@ _FLAGS: Final = (
 
 @dataclass(frozen=True)
 class Server:
-    """A server that has answered once. folder: of its files. master: Spark's. keeper, jvm: process ids."""
+    """A server that has answered once.
+
+    folder: of its files. master: Spark's. keeper, jvm: process ids. checkout: the folder of the studio that uses it.
+    """
 
     folder: Path
     master: str
@@ -87,6 +91,7 @@ class Server:
     token: str = field(repr=False)
     keeper: int
     jvm: int
+    checkout: Path
     is_new: bool = False
 
     @property
@@ -159,11 +164,11 @@ def server_for(master: str) -> Server:
             return start(master, folder, [], lock=lock)
 
 
-def servers(parent: Path | None = None) -> list[Server]:
-    """All servers that are alive: of this user, or with their files in the folder."""
+def servers(parent: Path | None = None, *, of_all: bool = False) -> list[Server]:
+    """This checkout's servers that are alive, in the folder or wherever this user's are. of_all: of all checkouts."""
     parents = _parents() if parent is None else [parent]
     found = [_found(folder) for parent in parents if parent.is_dir() for folder in sorted(parent.iterdir())]
-    return [server for server in found if server is not None]
+    return [server for server in found if server is not None and (of_all or server.checkout == CHECKOUT)]
 
 
 def archive() -> ClassArchive | None:
@@ -185,6 +190,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         "master": master,
         "scratch": str(scratch),
         "token": token,
+        "checkout": str(CHECKOUT),
         "idle_s": 60 * float(os.environ.get(IDLE_ENVIRONMENT) or IDLE_MINUTES),
         "lock": lock,
         "command": _command(master, scratch, jvm_options),
@@ -196,7 +202,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         with log.open("ab") as stderr:
             keeper = subprocess.Popen(
                 [sys.executable, "-m", "engine.spark.keeper"],
-                cwd=_ROOT,
+                cwd=CHECKOUT,
                 env=_environment(master, token, scratch),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -234,7 +240,15 @@ def folder_of(master: str) -> Path:
     """The folder of a server's files, created if missing, readable for this user only. Raises EngineUnavailable."""
     from pyspark import __version__
 
-    facts = [master, sys.executable, __version__, heap(), os.environ.get("JAVA_HOME", ""), json.dumps(SETTINGS)]
+    facts = [
+        str(CHECKOUT),
+        master,
+        sys.executable,
+        __version__,
+        heap(),
+        os.environ.get("JAVA_HOME", ""),
+        json.dumps(SETTINGS),
+    ]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     problem: OSError | None = None
     for parent in _parents():
@@ -270,7 +284,8 @@ def _found(folder: Path) -> Server | None:
     written = _written(folder)
     if written is None:
         return None
-    server = Server(folder, written["master"], written["port"], written["token"], written["keeper"], written["jvm"])
+    written["checkout"] = Path(written["checkout"])
+    server = Server(folder, **written)
     return server if is_running(server.jvm) and is_running(server.keeper) else None
 
 

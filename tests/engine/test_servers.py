@@ -1,4 +1,4 @@
-"""Our own servers: shared by all processes of this user only, and ended when unused."""
+"""Our own servers: shared by all processes of this user and checkout only, and ended when unused."""
 
 from __future__ import annotations
 
@@ -59,6 +59,11 @@ def started_from(session: SparkSession) -> str:
     return str(row[0])
 
 
+def noted(pid: int, checkout: Path = ROOT) -> dict[str, Any]:
+    """The note of a server, with one process as its keeper and its JVM."""
+    return {"master": "local[1]", "port": 1, "token": "t", "keeper": pid, "jvm": pid, "checkout": str(checkout)}
+
+
 @pytest.mark.slow
 def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) -> None:
     with ThreadPoolExecutor(2) as both:
@@ -113,11 +118,33 @@ def test_a_note_of_processes_that_are_gone_is_not_believed(folder: Path) -> None
     gone = subprocess.Popen(["true"])
     gone.wait()
     (folder / "any").mkdir(parents=True)
-    note = {"master": "local[1]", "port": 1, "token": "t", "keeper": gone.pid, "jvm": gone.pid}
+    note = noted(gone.pid)
     (folder / "any" / SERVER_FILE).write_text(json.dumps(note))
     assert servers() == []
     (folder / "any" / SERVER_FILE).write_text("half a no")
     assert servers() == []
+
+
+def test_the_command_line_ends_the_servers_of_its_own_checkout_only(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, elsewhere = (subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2))
+    try:
+        for process, checkout in ((here, ROOT), (elsewhere, Path("/another/checkout"))):
+            (folder / str(process.pid)).mkdir(parents=True)
+            note = noted(process.pid, checkout)
+            (folder / str(process.pid) / SERVER_FILE).write_text(json.dumps(note))
+        assert main(["servers"]) == 0
+        assert capsys.readouterr().out == f"local[1]  process {here.pid}  running\n"
+        assert main(["servers", "--stop"]) == 0
+        assert capsys.readouterr().out == f"local[1]  process {here.pid}  ended\n"
+        assert elsewhere.poll() is None
+        assert main(["servers", "--all"]) == 0
+        assert capsys.readouterr().out == f"local[1]  process {elsewhere.pid}  running  /another/checkout\n"
+    finally:
+        for process in (here, elsewhere):
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.slow
