@@ -32,4 +32,4 @@ class RequestsOfTheOpenPage(ScriptRequests):
 
 def ignore_pages_that_were_left() -> None:
     """Let all script runs of this process ignore them."""
-    script_runner.ScriptRequests = RequestsOfTheOpenPage  # type: ignore[misc]
+    script_runner.ScriptRequests = RequestsOfTheOpenPage  # type: ignore[attr-defined]
