@@ -44,4 +44,4 @@ def _recorded(node: Node, path: Path, folder: Path) -> Node:
         }
     )
     parameters = recording.model_dump(mode="json", exclude_defaults=True)
-    return node.model_copy(update={"operator": Recording.operator, "parameters": parameters})
+    return node.model_copy(update={"operator": Recording.operator}).with_parameters(parameters)

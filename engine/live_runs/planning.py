@@ -27,7 +27,7 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
     if not types:
         return planned
     nodes = tuple(
-        node.model_copy(update={"parameters": node.parameters | {"types": types[node.id], "fixed_columns": True}})
+        node.with_parameters(node.parameters | {"types": types[node.id], "fixed_columns": True})
         if node.id in types
         else node
         for node in pipeline.nodes

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import to_jsonable_python
 
 from engine.errors import PipelineError, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
 
 VERSION: Final = 1
+LONGEST_IDENTITY: Final = 100
 
 
 class _Document(BaseModel):
@@ -34,12 +37,24 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Node(_Document):
-    """One source, operator or sink: `operator` names it, `parameters` are its own model's fields."""
+    """One source, operator or sink: `operator` names it, `parameters` are its own model's fields.
+
+    Parameters are what JSON has (lists, no tuples, no NaN): a node is equal to itself after it was written and read.
+    """
 
     id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
     operator: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     place: Place = Place()
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _as_json(cls, given: Any) -> Any:
+        return to_jsonable_python(given, inf_nan_mode="null")
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Node:
+        """The node with other parameters."""
+        return self.model_copy(update={"parameters": self._as_json(parameters)})
 
 
 class Edge(_Document):
@@ -68,7 +83,11 @@ class Arrival(_Document):
 
 
 class Pipeline(_Document):
-    """A pipeline document. Node ids are unique, edges join existing nodes, and there is no cycle."""
+    """A pipeline document. Node ids are unique, edges join existing nodes, and there is no cycle.
+
+    identity: of an exported document, the pipeline whose runs it has; inside of a store, drafts, saved pipelines and
+    runs have theirs beside their documents.
+    """
 
     version: Literal[1] = VERSION
     name: str = "untitled"
@@ -77,6 +96,7 @@ class Pipeline(_Document):
     edges: tuple[Edge, ...] = ()
     arrival: Arrival = Arrival()
     options: dict[str, str] = Field(default_factory=dict)
+    identity: str = Field(default="", max_length=LONGEST_IDENTITY, exclude_if=lambda identity: not identity)
 
     def node(self, node_id: str) -> Node:
         """The node with this id. Raises PipelineError that lists those that exist."""

@@ -126,8 +126,14 @@ def _condition(pipeline: Pipeline, reader: Edge) -> str | None:
 
 def _merged(pipeline: Pipeline, filter_: str, keys: Sequence[str], condition: str) -> Pipeline:
     """The pipeline with a normaliser of this condition instead of a filter."""
-    changed = {"operator": ChangelogNormalize.operator, "parameters": {"keys": keys, "condition": condition}}
-    nodes = (node.model_copy(update=changed) if node.id == filter_ else node for node in pipeline.nodes)
+    nodes = (
+        node.model_copy(update={"operator": ChangelogNormalize.operator}).with_parameters(
+            {"keys": keys, "condition": condition}
+        )
+        if node.id == filter_
+        else node
+        for node in pipeline.nodes
+    )
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 

@@ -84,7 +84,7 @@ class SourceTable:
         """The source with a column of arrival times as its event time, instead of any other event time."""
         parameters = {name: value for name, value in self.node.parameters.items() if name != "watermark_delay_ms"}
         parameters |= {"event_time": column, "processing_time": True}
-        return replace(self, node=self.node.model_copy(update={"parameters": parameters}))
+        return replace(self, node=self.node.with_parameters(parameters))
 
 
 def source_table(

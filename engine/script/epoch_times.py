@@ -133,6 +133,4 @@ def _without_idle_projects(pipeline: Pipeline) -> Pipeline:
 
 
 def _with(node: Node, parameters: Mapping[str, Any], without: tuple[str, ...] = ()) -> Node:
-    return node.model_copy(
-        update={"parameters": {name: value for name, value in parameters.items() if name not in without}}
-    )
+    return node.with_parameters({name: value for name, value in parameters.items() if name not in without})

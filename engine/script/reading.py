@@ -319,7 +319,7 @@ class Tables(Mapping[str, Table]):
         if "node" in directives:
             node = node.model_copy(update=directives["node"])
         elif "parameters" in directives:
-            node = node.model_copy(update={"parameters": {**node.parameters, **directives["parameters"]}})
+            node = node.with_parameters({**node.parameters, **directives["parameters"]})
         if node is made.node:
             return made
         if not is_table(node, ddl, self._emitter):

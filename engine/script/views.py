@@ -98,8 +98,8 @@ def parameters_of(node: Node) -> dict[str, Any]:
 
 def plain_node(node: Node) -> Node:
     """The node with only the parameters that differ from their defaults; types in Spark's spelling."""
-    spelled = configured(node.model_copy(update={"parameters": parameters_of(node)}))
-    return node.model_copy(update={"parameters": spelled.model_dump(mode="json", exclude_defaults=True)})
+    spelled = configured(node.with_parameters(parameters_of(node)))
+    return node.with_parameters(spelled.model_dump(mode="json", exclude_defaults=True))
 
 
 def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def trial_of(emitter: Emitter) -> Emitter:
 def _overlaid(node: Node, told: Mapping[str, Any]) -> Iterator[Node]:
     """The node with the parameters of a directive, if there is one, then without them."""
     if isinstance(told.get("parameters"), dict):
-        yield node.model_copy(update={"parameters": {**node.parameters, **told["parameters"]}})
+        yield node.with_parameters({**node.parameters, **told["parameters"]})
     yield node
 
 

@@ -83,7 +83,7 @@ def output_schema(node: Node, verdict: Check) -> Schema | None:
     # A computed column can be the remedy for a wrong event time: it is left out only if it is wrong itself.
     for left_out in (shared - {"computed"}, shared):
         own = {name: value for name, value in node.parameters.items() if name not in left_out}
-        alone = checked(Pipeline(nodes=(node.model_copy(update={"parameters": own}),)))
+        alone = checked(Pipeline(nodes=(node.with_parameters(own),)))
         if node.id in alone.derived:
             return alone.derived[node.id].schema
     return None

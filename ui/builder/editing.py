@@ -197,7 +197,7 @@ def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) ->
     parameters = {key: kept for key, kept in node.parameters.items() if key != name}
     if value is not ABSENT:
         parameters = {**node.parameters, name: value}
-    changed = node.model_copy(update={"parameters": parameters})
+    changed = node.with_parameters(parameters)
     return pipeline.model_copy(update={"nodes": tuple(changed if each is node else each for each in pipeline.nodes)})
 
 

@@ -74,7 +74,7 @@ def joined(pipeline: Pipeline, source: str, node_id: str, port: str, source_port
     grown = connect(pipeline, source, node_id, port, source_port)
     if cls is None or node.parameters != suggested(cls, input_schemas(pipeline, node_id, checked(pipeline))):
         return filled(grown, node_id)
-    bare = node.model_copy(update={"parameters": {}})
+    bare = node.with_parameters({})
     emptied = grown.model_copy(update={"nodes": tuple(bare if each is node else each for each in grown.nodes)})
     return suggested_for(emptied, node_id)
 
@@ -187,7 +187,7 @@ def _take_over_windows(pipeline: Pipeline, node: Node, verdict: Check) -> Iterat
         return
     lengths = {"kind", "windows", "offset_ms", *chain.from_iterable(LENGTHS.values())}
     kept = {name: value for name, value in node.parameters.items() if name not in lengths}
-    taken = node.model_copy(update={"parameters": {**kept, **windows}})
+    taken = node.with_parameters({**kept, **windows})
     nodes = tuple(taken if each is node else each for each in pipeline.nodes)
     yield Fix("Use the windows of its input", pipeline.model_copy(update={"nodes": nodes}))
 
@@ -218,7 +218,7 @@ def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     if not isinstance(operator, Operator) or len(known) < max(len(inputs), 1):
         return
     for other in operator.alternatives(known):
-        replaced = node.model_copy(update={"operator": other.operator, "parameters": dict(other.parameters)})
+        replaced = node.model_copy(update={"operator": other.operator}).with_parameters(other.parameters)
         nodes = tuple(replaced if each is node else each for each in pipeline.nodes)
         yield Fix(other.label, pipeline.model_copy(update={"nodes": nodes}))
 

@@ -24,7 +24,7 @@ def with_column_renamed(pipeline: Pipeline, node_id: str, old: str, new: str) ->
 
 
 def _renamed_node(node: Node, cls: type[BaseModel], old: str, new: str) -> Node:
-    return node.model_copy(update={"parameters": _renamed(cls, node.parameters, old, new)})
+    return node.with_parameters(_renamed(cls, node.parameters, old, new))
 
 
 def _renamed(model: type[BaseModel], values: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
