@@ -29,6 +29,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
@@ -206,14 +207,16 @@ def _run(args: argparse.Namespace) -> int:
         with _asking():
             job = _job(args)
         if args.live:
-            return start_live(args, job.pipeline, job.analyzer, job.folder, _edge_of(args, job.sink), store)
+            edge_of = _edge_of(args, job.sink)
+            return start_live(args, job.pipeline, job.identity, job.analyzer, job.folder, edge_of, store)
         with _asking():
             planned = plan(job.pipeline, job.analyzer, job.folder)
             edge = _edge_of(args, job.sink)(planned)
         kept = None
         if store is not None:
             name = engine_called(args.engine).name
-            created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=name)
+            document = job.pipeline.to_json()
+            created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
             return _print(args, planned, job.folder, edge, kept)
@@ -318,11 +321,15 @@ def _opened(path: Path | None) -> Iterator[Store | None]:
 
 @dataclass(frozen=True)
 class _Job:
-    """A loaded pipeline file. sink: for a script, the sink of its last statement."""
+    """A loaded pipeline file. sink: for a script, the sink of its last statement.
+
+    identity: of the pipeline, by which the studio finds its runs: that of an export, else one of the file's path.
+    """
 
     pipeline: Pipeline
     analyzer: Analyzer
     folder: Path
+    identity: str
     sink: str | None = None
 
 
@@ -334,12 +341,14 @@ def _job(args: argparse.Namespace) -> _Job:
     text = _text_of(path)
     analyzer = SparkAnalyzer(lambda: get_spark(args.engine))
     folder = path.resolve().parent
+    of_file = f"file-{sha256(str(path.resolve()).encode(errors='surrogateescape')).hexdigest()[:16]}"
     if path.suffix.lower() != ".sql":
-        return _Job(Pipeline.from_json(text), analyzer, folder)
+        read = Pipeline.from_json(text)
+        return _Job(read.model_copy(update={"identity": ""}), analyzer, folder, read.identity or of_file)
     script = script_of(text, analyzer, folder, path.stem)
     for warning in script.warnings:
         _complain(warning, 0)
-    return _Job(script.pipeline, analyzer, folder, script.jobs[-1] if script.jobs else None)
+    return _Job(script.pipeline, analyzer, folder, of_file, script.jobs[-1] if script.jobs else None)
 
 
 def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:

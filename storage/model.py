@@ -25,6 +25,8 @@ class PipelineVersion:
     version: int
     saved_at: datetime
     made_by: str
+    identity: str
+    """Of the pipeline: its drafts and its runs have the same."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ class SavedPipeline(PipelineVersion):
 
 @dataclass(frozen=True)
 class Draft:
-    """Unsaved work that survives a reload, under a key of the caller's choice."""
+    """Unsaved work that survives a reload, under a key of the caller's choice. identity: of its pipeline."""
 
     key: str
     document: str
     pipeline_id: int | None
     version: int | None
     saved_at: datetime
+    identity: str
 
 
 class RunStatus(Enum):
@@ -72,10 +75,14 @@ class RunStatus(Enum):
     INTERRUPTED = "interrupted"
 
 
+GOING_ON: Final = frozenset({RunStatus.RUNNING, RunStatus.PAUSED})
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: its pipeline, its status and its counts. Times are UTC; error is a sentence or empty.
 
+    identity: of the pipeline that ran, whatever was edited since; empty for one without drafts, such as a variant.
     kept_from: the first event whose records are all kept. Of earlier ones, only rows still in their tables are kept.
     """
 
@@ -99,6 +106,7 @@ class Run:
     rejected: int
     is_live: bool = False
     made_by: str = ""
+    identity: str = ""
     kept_from: int = 1
 
     @property
@@ -109,7 +117,7 @@ class Run:
     @property
     def goes_on(self) -> bool:
         """Whether a process executes the run; it may be paused."""
-        return self.status in (RunStatus.RUNNING, RunStatus.PAUSED)
+        return self.status in GOING_ON
 
     @property
     def can_resume(self) -> bool:

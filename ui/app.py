@@ -10,7 +10,6 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from ui.access.people import let_in  # noqa: E402
-from ui.builder.drafting import edited  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.run_and_edge_picker import catch_up  # noqa: E402
@@ -36,9 +35,6 @@ engine_at_first = gate().status
 tools = None
 with guard():
     settle(view)
-    if view.file == "build" and (drafting := edited()) is not None:
-        # The bar shows the run that was just started.
-        drafting.publish()
 if not state.present:
     with guard():
         tools = top_bar(view)

@@ -43,7 +43,13 @@ ChooseEdge = Callable[[Plan], tuple[str, str]]
 
 
 def start_live(
-    args: Namespace, pipeline: Pipeline, analyzer: Analyzer, folder: Path, edge: ChooseEdge, store: Store | None
+    args: Namespace,
+    pipeline: Pipeline,
+    identity: str,
+    analyzer: Analyzer,
+    folder: Path,
+    edge: ChooseEdge,
+    store: Store | None,
 ) -> int:
     """Run a pipeline live and print an edge continuously. Raises StudioError."""
     if args.check or args.epochs:
@@ -59,7 +65,14 @@ def start_live(
             return _follow(args, spark, planned, folder, shown, live, place, None, "")
     name = engine_called(args.engine).name
     started = Begun(str(folder), args.interval, args.records)
-    created = store.runs.create(args.pipeline.stem, planned.pipeline.to_json(), engine=name, live=started)
+    created = store.runs.create(
+        args.pipeline.stem,
+        planned.pipeline.to_json(),
+        engine=name,
+        live=started,
+        identity=identity,
+        composed=pipeline.to_json(),
+    )
     live.name = store.runs.live(created.run_id).name
     state = store.runs.state_folder(created.run_id)
     again = f"python -m engine resume {created.run_id} --store {args.store}"

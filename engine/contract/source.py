@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Endless:
+    """How a source that ends by itself would go on in a live run: what that is called, and the parameters."""
+
+    label: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class SourceFrames:
     """A source as read by Spark, in one pass: records and rejected rows in one frame.
 
@@ -255,6 +263,16 @@ class Source(Parameters):
     def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """How a live run reads it; by default as a whole. run: its name. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a live run reads it until somebody stops the run."""
+        return False
+
+    @property
+    def endless(self) -> Endless | None:
+        """How to make a source that ends go on; None if there is no such way."""
+        return None
 
     def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
         """Remove the resources of a live run that is deleted. run: its name. position: its last one, or None.

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
-from engine.contract.source import Source
+from engine.contract.source import Endless, Source
 from engine.contract.stream import Json, Limit, Stopping, Taken, never
 
 SAMPLE: Final = 1000
@@ -48,6 +48,16 @@ class MadeUp(Source):
     @abstractmethod
     def size(self) -> int | None:
         """The number of records; None for unbounded."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it generates records without end."""
+        return self.size is None
+
+    @property
+    def endless(self) -> Endless:
+        """Without a number of records."""
+        return Endless("Generate records without end", {"rows": None})
 
     @property
     def range(self) -> tuple[int, int]:

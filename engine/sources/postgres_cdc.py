@@ -113,6 +113,11 @@ class PostgresCdc(PostgresServer, ReceivedSource):
                 if found:
                     yield rows.taken()
 
+    @property
+    def goes_on(self) -> bool:
+        """Always true: there may be more changes."""
+        return True
+
     def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
         """Its rows, then its changes."""
         return PostgresStream(

@@ -205,6 +205,19 @@ COMMENT ON COLUMN run_retention.standings IS
     'If sources have been idle: the state of the combined watermarks before event kept_from, by origin, as JSON.';
 """
 
+IDENTITIES: Final = """
+ALTER TABLE drafts ADD COLUMN identity VARCHAR DEFAULT '';
+ALTER TABLE pipelines ADD COLUMN identity VARCHAR DEFAULT '';
+ALTER TABLE runs ADD COLUMN identity VARCHAR DEFAULT '';
+ALTER TABLE runs ADD COLUMN composed VARCHAR DEFAULT '';
+UPDATE drafts SET identity = CASE WHEN pipeline_id IS NULL THEN 'draft-' || key ELSE 'pipeline-' || pipeline_id END;
+UPDATE pipelines SET identity = 'pipeline-' || pipeline_id;
+UPDATE runs SET identity = 'pipeline-' || pipeline_id WHERE pipeline_id IS NOT NULL;
+COMMENT ON COLUMN runs.identity IS 'The pipeline that ran: the same as of its drafts and of the saved pipeline.';
+COMMENT ON COLUMN runs.composed IS
+    'The pipeline as its user composed it when the run started; document is the one that was planned.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
@@ -217,6 +230,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (9, "views", VIEWS),
     (10, "edge retention", EDGE_RETENTION),
     (11, "standings", STANDINGS),
+    (12, "identities", IDENTITIES),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

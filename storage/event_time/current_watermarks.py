@@ -10,6 +10,7 @@ events, so each question continues from the state of the previous one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
@@ -38,10 +39,18 @@ class CurrentWatermarks(OfAllRuns):
         if marks.has_turns:
             mark_ms = self._followed(run)
         else:
-            known = marks.before(run.last_seq + 1) | dict.fromkeys(marks.ends, MAX_WATERMARK)
+            known = self.of_sources(run_id)
             timed = [edge.node for edge in run.timed_sources]
             mark_ms = min((known.get(source, MIN_WATERMARK) for source in timed), default=MIN_WATERMARK)
         return None if mark_ms == MIN_WATERMARK else mark_ms
+
+    def of_sources(self, run_id: int) -> Mapping[str, int]:
+        """The watermark of each source that has one; MAX_WATERMARK once it has ended. Raises UnknownRun."""
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
+            return {}
+        marks = RunWatermarks(self._database, run)
+        return marks.before(run.last_seq + 1) | dict.fromkeys(marks.ends, MAX_WATERMARK)
 
     def _followed(self, run: StoredRun) -> int:
         key = run.run_id, run.entry.started_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storage.database.connection import NOW, Database
 from storage.model import Draft
 
-_COLUMNS = "key, document, pipeline_id, version, saved_at"
+_COLUMNS = "key, document, pipeline_id, version, saved_at, identity"
 
 
 class Drafts:
@@ -14,12 +14,20 @@ class Drafts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, key: str, document: str, *, pipeline_id: int | None = None, version: int | None = None) -> None:
-        """Store the document under the key, instead of the previous one."""
+    def save(
+        self,
+        key: str,
+        document: str,
+        *,
+        pipeline_id: int | None = None,
+        version: int | None = None,
+        identity: str = "",
+    ) -> None:
+        """Store the document under the key, instead of the previous one. identity: by default, one of the draft."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute(
-                f"INSERT OR REPLACE INTO drafts ({_COLUMNS}) VALUES (?, ?, ?, ?, {NOW})",
-                [key, document, pipeline_id, version],
+                f"INSERT OR REPLACE INTO drafts ({_COLUMNS}) VALUES (?, ?, ?, ?, {NOW}, ?)",
+                [key, document, pipeline_id, version, identity or f"draft-{key}"],
             )
 
     def load(self, key: str) -> Draft | None:

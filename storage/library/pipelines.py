@@ -7,10 +7,11 @@ from storage.errors import UnknownPipeline
 from storage.model import PipelineSummary, SavedPipeline
 
 _SUMMARY = """
-SELECT pipeline_id, name, max(version), max(saved_at), coalesce(arg_min(made_by, version), ''), created_at, deleted_at
+SELECT pipeline_id, name, max(version), max(saved_at), coalesce(arg_min(made_by, version), ''), identity,
+    created_at, deleted_at
 FROM pipelines JOIN pipeline_versions USING (pipeline_id)
 WHERE {condition}
-GROUP BY pipeline_id, name, created_at, deleted_at
+GROUP BY pipeline_id, name, identity, created_at, deleted_at
 ORDER BY max(saved_at) DESC, pipeline_id DESC
 """
 
@@ -22,20 +23,31 @@ class Pipelines:
         self._database = database
 
     def save(
-        self, document: str, *, name: str, pipeline_id: int | None = None, note: str = "", made_by: str = ""
+        self,
+        document: str,
+        *,
+        name: str,
+        pipeline_id: int | None = None,
+        note: str = "",
+        made_by: str = "",
+        identity: str = "",
     ) -> SavedPipeline:
         """Save a document as a new pipeline, or as the next version of one. made_by: the user, if there is a login.
 
+        identity: of a new pipeline; by default, one of its own.
         An unchanged document makes no new version, but the name is updated. Raises UnknownPipeline.
         """
         with self._database.catalog_transaction() as cursor:
             version = 1
             if pipeline_id is None:
                 created = cursor.execute(
-                    "INSERT INTO pipelines (name) VALUES (?) RETURNING pipeline_id", [name]
+                    "INSERT INTO pipelines (name, identity) VALUES (?, ?) RETURNING pipeline_id", [name, identity]
                 ).fetchone()
                 assert created is not None
                 pipeline_id = int(created[0])
+                if not identity:
+                    sql = "UPDATE pipelines SET identity = 'pipeline-' || pipeline_id WHERE pipeline_id = ?"
+                    cursor.execute(sql, [pipeline_id])
             else:
                 newest = cursor.execute(
                     "SELECT version, document FROM pipeline_versions WHERE pipeline_id = ? "
@@ -67,7 +79,7 @@ class Pipelines:
     def versions(self, pipeline_id: int) -> tuple[SavedPipeline, ...]:
         """All versions of a pipeline, newest first. Raises UnknownPipeline."""
         rows = self._database.rows(
-            "SELECT pipeline_id, name, version, saved_at, coalesce(made_by, ''), document, note "
+            "SELECT pipeline_id, name, version, saved_at, coalesce(made_by, ''), identity, document, note "
             "FROM pipelines JOIN pipeline_versions USING (pipeline_id) "
             "WHERE pipeline_id = ? ORDER BY version DESC",
             [pipeline_id],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from storage.model import RunStatus
+from storage.model import GOING_ON, RunStatus
 
 
 class RunTitle(NamedTuple):
@@ -15,3 +15,8 @@ class RunTitle(NamedTuple):
     name: str
     status: RunStatus
     started_at: datetime
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a process executes the run; it may be paused."""
+        return self.status in GOING_ON

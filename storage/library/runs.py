@@ -42,7 +42,7 @@ WHERE over_at IS NULL AND run_id IN (SELECT run_id FROM runs WHERE status NOT IN
 """
 _ENTRY: Final = (
     "name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at, finished_at, error, "
-    "error_node, epochs, made_by"
+    "error_node, epochs, made_by, identity"
 )
 _LAST: Final = "max(epoch) AS last_epoch, max(last_seq) AS last_seq FROM run_epochs"
 _RECORDS: Final = "sum(inserts + updates_before + updates_after + deletes)::BIGINT AS records FROM run_edges"
@@ -88,16 +88,22 @@ class Runs:
         started_at: datetime | None = None,
         live: Begun | None = None,
         made_by: str = "",
+        identity: str = "",
+        composed: str = "",
     ) -> Run:
         """Add a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default.
 
-        live: the parameters of a live run, else None. made_by: the user who starts it, if there is a login.
+        live: the parameters of a live run, else None. made_by: the user who starts it, if there is a login. identity:
+        of the pipeline. composed: its document before it is planned; by default, `document`.
         """
         with self._database.catalog_transaction() as cursor:
             created = cursor.execute(
-                "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at, made_by) "
-                f"VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW}), ?) RETURNING run_id",
-                [name, document, pipeline_id, pipeline_version, engine, started_at, made_by],
+                "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at, made_by, "
+                f"identity, composed) VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW}), ?, ?, ?) RETURNING run_id",
+                [
+                    *(name, document, pipeline_id, pipeline_version, engine, started_at, made_by, identity),
+                    composed or document,
+                ],
             ).fetchone()
             assert created is not None
             if live is not None:
@@ -128,12 +134,25 @@ class Runs:
         )
         return tuple(_run(row) for row in rows)
 
-    def titles(self, *, limit: int) -> tuple[RunTitle, ...]:
-        """The newest runs for a list to choose from, newest first. Reads one table only, so it is fast for any runs."""
+    def titles(self, *, limit: int, identity: str | None = None) -> tuple[RunTitle, ...]:
+        """The newest runs, of one pipeline or of all, newest first. Reads one table only: fast for any runs."""
         rows = self._database.rows(
-            "SELECT run_id, name, status, started_at FROM runs ORDER BY run_id DESC LIMIT $limit", {"limit": limit}
+            "SELECT run_id, name, status, started_at FROM runs WHERE $identity IS NULL OR identity = $identity "
+            "ORDER BY run_id DESC LIMIT $limit",
+            {"limit": limit, "identity": identity},
         )
         return tuple(RunTitle(int(number), name, RunStatus(status), at) for number, name, status, at in rows)
+
+    def composed(self, run_id: int) -> str:
+        """The pipeline's document as its user had composed it when the run started. Raises UnknownRun."""
+        row = self._database.row("SELECT coalesce(nullif(composed, ''), document) FROM runs WHERE run_id = ?", [run_id])
+        if row is None:
+            raise UnknownRun(run_id)
+        return str(row[0])
+
+    def belongs(self, run_id: int, identity: str) -> bool:
+        """Whether a run is of this pipeline; False if there is no such run."""
+        return bool(self._database.count("FROM runs WHERE run_id = ? AND identity = ?", [run_id, identity]))
 
     def newest_of(self, document: str) -> Run | None:
         """The newest running or finished run of exactly this document; None if there is none."""
@@ -351,7 +370,9 @@ def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanati
 
 def _run(row: Row) -> Run:
     run_id, name, status, pipeline_id, version, engine, document, explanation, started_at, finished_at = row[:10]
-    error, error_node, epochs, made_by, is_live, last_epoch, last_seq, records, late, rejected, kept_from = row[10:]
+    error, error_node, epochs, made_by, identity, is_live, last_epoch, last_seq, records, late, rejected, kept_from = (
+        row[10:]
+    )
     return Run(
         run_id=run_id,
         name=name,
@@ -373,5 +394,6 @@ def _run(row: Row) -> Run:
         rejected=rejected or 0,
         is_live=is_live,
         made_by=made_by or "",
+        identity=identity or "",
         kept_from=kept_from or 1,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -14,9 +15,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.__main__ import main
+from engine.__main__ import _job, main
 from engine.errors import RunCancelled
 from engine.examples import FOLDER
+from engine.model.pipeline import Pipeline
 from engine.python_functions.consent import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,6 +73,18 @@ def test_run_prints_one_node_as_an_aligned_table(spark: SparkSession, capsys: py
     )
 
 
+def test_an_exported_pipeline_is_run_as_the_one_that_it_was_exported_from(tmp_path: Path) -> None:
+    file = tmp_path / "words.json"
+    file.write_text(Pipeline.from_json(WORDS.read_text()).model_copy(update={"identity": "a1b2"}).to_json())
+    assert _identity_of_file(file) == "a1b2"
+
+
+def _identity_of_file(file: Path) -> str:
+    job = _job(argparse.Namespace(pipeline=file, engine=None))
+    assert job.pipeline.identity == ""
+    return job.identity
+
+
 def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -> None:
     from storage.store import Store
 
@@ -79,6 +93,8 @@ def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -
     with Store.open(file) as store:
         (run,) = store.runs.list()
         assert (run.name, run.status.value) == ("01-word-frequency", "finished")
+        # Another run of the same file belongs to the same pipeline.
+        assert run.identity == _identity_of_file(WORDS)
         assert {edge.node: edge.total for edge in store.runs.edges(run.run_id)}["frequencies"] == 6
     _export_of_the_first_run(file, tmp_path)
 

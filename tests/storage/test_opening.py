@@ -213,8 +213,17 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
             client.execute(f"DROP TABLE {table}")
         client.execute("DROP SEQUENCE view_ids")
         client.execute("ALTER TABLE run_epochs DROP COLUMN decision")
-        client.execute("ALTER TABLE runs DROP COLUMN made_by")
-        client.execute("ALTER TABLE pipeline_versions DROP COLUMN made_by")
+        for table, column in (
+            *(("runs", name) for name in ("made_by", "identity", "composed")),
+            ("pipeline_versions", "made_by"),
+            ("pipelines", "identity"),
+            ("drafts", "identity"),
+        ):
+            client.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        client.execute("INSERT INTO pipelines (name) VALUES ('old')")
+        client.execute("INSERT INTO drafts (key, document, saved_at) VALUES ('k', '{}', '2026-01-01')")
+        client.execute("UPDATE runs SET pipeline_id = 1, pipeline_version = 1")
+        client.execute("INSERT INTO pipeline_versions (pipeline_id, version, document, note) VALUES (1, 1, '{}', '')")
         client.execute("DROP TABLE run_lifetimes")
         client.execute("ALTER TABLE run_edges DROP COLUMN shows")
         client.execute("CREATE TABLE run_1._seconds (node VARCHAR)")
@@ -224,6 +233,10 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         )
     with Store.open(tmp_path / "s.duckdb") as store:
         assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 2).rows] == [("a", 2)]
+        # It belongs to its pipeline, as one of today does.
+        assert store.pipelines.load(1).identity == store.runs.get(run.run_id).identity == "pipeline-1"
+        assert store.drafts.load("k").identity == "draft-k"
+        assert store.runs.composed(run.run_id) == planned.pipeline_json
         assert store.queries.run("SELECT records, last_seq FROM run_lifetimes").rows == ((2, 2),)
         recording = store.record(run.run_id)
         recording.begin(planned)

@@ -139,3 +139,16 @@ def test_what_holds_a_watermark_back_is_above_a_node_not_the_node_itself(store: 
         {"words": 0},
         {"words": 500},
     )
+
+
+def test_runs_are_found_by_the_identity_of_their_pipeline(store: Store) -> None:
+    mine = store.runs.create("a", '{"planned": 1}', identity="mine", composed='{"typed": 1}').run_id
+    theirs = store.runs.create("a", '{"planned": 1}', identity="theirs").run_id
+    store.runs.create("a variant", '{"planned": 1}')
+    assert [title.run_id for title in store.runs.titles(limit=9, identity="mine")] == [mine]
+    assert store.runs.belongs(theirs, "theirs")
+    assert not store.runs.belongs(theirs, "mine")
+    # What was planned may have types and columns that its user never typed.
+    assert (store.runs.composed(mine), store.runs.composed(theirs)) == ('{"typed": 1}', '{"planned": 1}')
+    with pytest.raises(UnknownRun):
+        store.runs.composed(99)

@@ -69,9 +69,9 @@ def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: Spar
     raw["edges"].append({"source": "windows", "source_port": "late", "target": "lost"})
     pipeline = Pipeline.from_dict(raw)
     manager = RunManager(store)
-    run_id = manager.start(pipeline, master="local[2]")
+    run_id = manager.start(pipeline, master="local[2]", identity="mine")
     assert manager.wait(run_id, 120)
-    laid_over = overlay(pipeline, run_id)
+    laid_over = overlay(pipeline, "mine", run_id)
     facts = edge_facts(pipeline, check(pipeline, analyzer_of(spark), Path()), laid_over)
     counts = {key: fact["counts"]["+I"] for key, fact in facts.items()}
     assert facts["windows.late>lost:in"]["output"] == "windows.late"

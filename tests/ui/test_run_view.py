@@ -52,7 +52,7 @@ def test_a_failure_is_shown_at_its_node(seeded: dict[str, int], open_view: OpenV
         ["division by zero in `a / b`. Guard it with NULLIF."],
         ["◌ stopped", "out", "Sink", "", ""],
     ]
-    assert all(button.disabled for button in app.button if button.label.startswith(("Open", "Look")))
+    assert all(button.disabled for button in app.button if button.label.startswith(("Open the", "Look")))
 
 
 def test_all_runs_are_listed_newest_first_and_the_open_one_is_highlighted(

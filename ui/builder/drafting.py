@@ -13,11 +13,12 @@ import streamlit as st
 
 from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
-from storage.model import SavedPipeline
+from storage.model import Run, SavedPipeline
 from ui.access.people import person
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.history import History
 from ui.builder.merging import is_same, merged
+from ui.runs.of_pipeline import follow, settle_run
 from ui.shell.state import state
 from ui.shell.workspace import store
 
@@ -27,7 +28,8 @@ _KEY: Final = "drafting"
 class Drafting:
     """The open draft. Callbacks change it, and not Streamlit's state, which may interrupt them.
 
-    pipeline_id, version: the saved pipeline that it started from, or None.
+    pipeline_id, version: the saved pipeline that it started from, or None. identity: of the pipeline, by which its
+    runs are found.
     selection: a node's id or an edge's key; `publish` puts it into the URL.
     is_picked: the user clicked on the selection, so its output becomes the inspected edge.
     started: a run that was started and is not open yet. note: the note of the next version.
@@ -35,9 +37,18 @@ class Drafting:
     newer: a version that another user saved in the meantime, found when saving; the user has to choose what to do.
     """
 
-    def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
+    def __init__(
+        self,
+        key: str,
+        history: History,
+        pipeline_id: int | None = None,
+        version: int | None = None,
+        *,
+        identity: str = "",
+    ) -> None:
         self.key = key
         self.history = history
+        self.identity = identity or key
         self.pipeline_id = pipeline_id
         self.version = version
         self.saved_as: Pipeline | None = None
@@ -103,7 +114,12 @@ class Drafting:
         if self.newer is not None:
             return
         saved = store().pipelines.save(
-            self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id, note=self.note, made_by=person()
+            self.pipeline.to_json(),
+            name=name,
+            pipeline_id=self.pipeline_id,
+            note=self.note,
+            made_by=person(),
+            identity=self.identity,
         )
         self.note = ""
         self.redraw("note")
@@ -123,6 +139,10 @@ class Drafting:
         self.newer, self.version, self.saved_as = None, newer.version, theirs
         self.edit(placed_like(document, self.pipeline))
 
+    def exported(self) -> str:
+        """The document for a file: its runs are found again by its identity."""
+        return self.pipeline.model_copy(update={"identity": self.identity}).to_json()
+
     def _saved_since(self) -> SavedPipeline | None:
         """The newest version, if it is not the one that this draft began with and its content differs; else None."""
         if self.pipeline_id is None or self.version is None:
@@ -138,9 +158,11 @@ class Drafting:
         shown: dict[str, str | int | None] = {}
         if self.started is not None:
             shown |= {"run": self.started, "edge": None, "event": None}
+            follow(self.started)
         if self.is_picked:
             shown["edge"] = self._output()
         state.hold(**shown, draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
+        settle_run(self.identity)
         # Set before the URL is written: the next click may interrupt that, and the new selection would then look like
         # one from the history.
         self.started, self.is_picked, self._published = None, False, self.selection
@@ -174,13 +196,23 @@ class Drafting:
                 "listed on the page Pipelines."
             )
             self.notices = (*self.notices, message)
-        store().drafts.save(self.key, document, pipeline_id=self.pipeline_id, version=self.version)
+        store().drafts.save(
+            self.key, document, pipeline_id=self.pipeline_id, version=self.version, identity=self.identity
+        )
         self._kept = document
 
 
-def open_draft(pipeline: Pipeline, pipeline_id: int | None = None, version: int | None = None) -> Drafting:
-    """Begin to edit a document, which is saved as a draft at once."""
-    drafting = Drafting(secrets.token_hex(4), History(pipeline), pipeline_id, version)
+def open_draft(
+    pipeline: Pipeline, pipeline_id: int | None = None, version: int | None = None, *, identity: str = ""
+) -> Drafting:
+    """Begin to edit a document, which is saved as a draft at once.
+
+    identity: of the pipeline; by default that of an export, else a new one.
+    """
+    identity = identity or pipeline.identity
+    # Beside the document from here on: an edit may replace the whole document.
+    pipeline = pipeline.model_copy(update={"identity": ""})
+    drafting = Drafting(secrets.token_hex(4), History(pipeline), pipeline_id, version, identity=identity)
     if pipeline_id is not None:
         drafting.saved_as = pipeline
     drafting._keep()
@@ -192,7 +224,27 @@ def open_saved(pipeline_id: int) -> Drafting:
     """Edit the newest version of a saved pipeline. Raises UnknownPipeline, PipelineError."""
     saved = store().pipelines.load(pipeline_id)
     document = Pipeline.from_json(saved.document).model_copy(update={"name": saved.name})
-    return open_draft(_as_last_seen(document, pipeline_id), pipeline_id, saved.version)
+    return open_draft(_as_last_seen(document, pipeline_id), pipeline_id, saved.version, identity=saved.identity)
+
+
+def open_of_run(run: Run) -> Drafting:
+    """Edit the pipeline of a run: its newest draft, else its saved pipeline, else what ran.
+
+    Raises UnknownRun, PipelineError.
+    """
+    state.hold(run=run.run_id)
+    for draft in store().drafts.list():
+        if run.identity and draft.identity == run.identity and (drafting := resume(draft.key)) is not None:
+            return drafting
+    if run.pipeline_id is not None:
+        return open_saved(run.pipeline_id)
+    return open_draft(Pipeline.from_json(store().runs.composed(run.run_id)), identity=run.identity)
+
+
+def exported(pipeline_id: int) -> str:
+    """The newest version of a saved pipeline for a file. Raises UnknownPipeline, PipelineError."""
+    saved = store().pipelines.load(pipeline_id)
+    return Pipeline.from_json(saved.document).model_copy(update={"identity": saved.identity}).to_json()
 
 
 def _as_last_seen(document: Pipeline, pipeline_id: int) -> Pipeline:
@@ -208,7 +260,8 @@ def resume(key: str) -> Drafting | None:
     draft = store().drafts.load(key)
     if draft is None:
         return None
-    drafting = Drafting(key, History.from_json(draft.document), draft.pipeline_id, draft.version)
+    history = History.from_json(draft.document)
+    drafting = Drafting(key, history, draft.pipeline_id, draft.version, identity=draft.identity)
     drafting._kept = draft.document
     if draft.pipeline_id is not None:
         saved = store().pipelines.load(draft.pipeline_id, draft.version)
@@ -218,16 +271,18 @@ def resume(key: str) -> Drafting | None:
 
 
 def current() -> Drafting | None:
-    """The draft that this session edits, if necessary restored from the URL; None if nothing is open."""
+    """The draft that this session edits, if necessary restored from the URL; None if nothing is open.
+
+    It is published: a run of its pipeline is open, if there is one.
+    """
     drafting = edited()
+    if drafting is None and state.draft is not None:
+        drafting = resume(state.draft)
+    elif drafting is None and state.pipeline is not None:
+        drafting = open_saved(state.pipeline)
     if drafting is not None:
         drafting.publish()
-        return drafting
-    if state.draft is not None:
-        return resume(state.draft)
-    if state.pipeline is not None:
-        return open_saved(state.pipeline)
-    return None
+    return drafting
 
 
 def edited() -> Drafting | None:

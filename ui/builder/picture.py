@@ -21,7 +21,7 @@ from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
 from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
-from ui.shell.words import duration
+from ui.shell.words import duration, instant
 
 Shape = dict[str, Any]
 _KIND_LETTERS: Final = {
@@ -112,8 +112,12 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
                 }
                 for problem in wrong
             ]
-        if run is not None and node.id in run.lines:
-            shape |= _ran(run.lines[node.id])
+        if run is not None:
+            if node.id in run.lines:
+                shape |= _ran(run.lines[node.id], run.marks_ms.get(node.id))
+            if node.id in run.changed:
+                what = "changed since" if node.id in run.lines else "not in"
+                shape["since"] = f"{what} run {run.run.run_id}"
         facts[node.id] = shape
     return facts
 
@@ -235,7 +239,7 @@ def _planned(plan: NodePlan | None) -> Shape:
     return {"strategy": plan.strategy.name, "reason": plan.strategy.reason, "state": plan.strategy.state}
 
 
-def _ran(line: OperatorLine) -> Shape:
+def _ran(line: OperatorLine, mark_ms: int | None) -> Shape:
     shape: Shape = {
         "state": line.state,
         "in": line.records_in,
@@ -243,6 +247,8 @@ def _ran(line: OperatorLine) -> Shape:
         "late": line.late,
         "rejected": line.rejected,
     }
+    if mark_ms is not None:
+        shape["watermark"] = instant(mark_ms)
     if line.records_in and line.records_out is not None:
         shape["amplification"] = f"{line.records_out / line.records_in:.2f}".rstrip("0").rstrip(".")
     return {"run": shape, **({"error": line.error} if line.error else {})}

@@ -72,9 +72,11 @@ class RunManager:
         pipeline_version: int | None = None,
         folder: Path | None = None,
         live: Live | None = None,
+        identity: str = "",
     ) -> int:
         """Start a run on an engine (by its name), or queue it there; returns its number.
 
+        identity: of the pipeline whose canvas shows the run; empty for a variant of another run.
         live: for unbounded sources; a live run neither waits for other runs nor makes them wait.
         Raises StoreError, EngineUnavailable, PipelineError at a limit of the studio.
         """
@@ -91,6 +93,7 @@ class RunManager:
                 engine=engine.name,
                 live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
                 made_by=person(),
+                identity=identity,
             )
             if live is not None:
                 begun = self._store.runs.live(run.run_id)

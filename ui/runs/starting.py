@@ -20,6 +20,7 @@ def start_run(drafting: Drafting, *, live: bool = False) -> None:
         pipeline_id=drafting.pipeline_id,
         pipeline_version=drafting.version if is_saved else None,
         live=Live() if live else None,
+        identity=drafting.identity,
     )
 
 

@@ -105,7 +105,7 @@ WORKBENCH: Final = """
 .st-key-bench-panel-head { position: sticky; top: -.5rem; z-index: 5; margin: -.5rem 0 0; padding: .35rem 0 .2rem;
   background: var(--paper); }
 .st-key-bench-panel-head button { min-height: 1.9rem; padding: 0 .35rem; }
-:is(.st-key-bench-panel-head, .st-key-canvas-run, [class*="st-key-drawer-to"]) button p
+:is(.st-key-bench-panel-head, .st-key-canvas-run, [class*="st-key-canvas-live"], [class*="st-key-drawer-to"]) button p
   { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid="stElementContainer"]:has(> .st-key-panel-grip), .st-key-panel-grip {
   position: absolute !important; inset: 0 auto 0 0; width: .6rem !important; height: 100%; z-index: 6; }

@@ -29,7 +29,7 @@ def build(drafting: Drafting) -> None:
     drafting.publish()
     pipeline = drafting.pipeline
     verdict = checked(pipeline)
-    shown = overlay(pipeline, state.run)
+    shown = overlay(pipeline, drafting.identity, state.run)
     st.html(WORKBENCH)
     with st.container(key="workbench"):
         with st.container(key="bench-bar", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
@@ -51,8 +51,7 @@ def build(drafting: Drafting) -> None:
         with st.container(key="bench-drawer"):
             drawer(drafting, verdict, shown)
     pending().finish()
-    if shown is not None:
-        run_watch(shown)
+    run_watch(drafting, shown)
 
 
 def answer(drafting: Drafting) -> None:

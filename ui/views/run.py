@@ -6,6 +6,7 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
+from ui.builder.drafting import open_of_run
 from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
@@ -127,8 +128,8 @@ def _ways_on(run: Run, *, has_records: bool) -> None:
             state.run = run.run_id
             go("compare")
         try_change(run, has_records=has_records)
-        if run.pipeline_id is not None and st.button("Edit the pipeline", icon=":material/edit_square:"):
-            state.update(pipeline=run.pipeline_id)
+        if st.button("Open on the canvas", icon=":material/account_tree:"):
+            open_of_run(run)
             go("build")
 
 

@@ -229,7 +229,7 @@ def _changed(pipeline: Pipeline, operator: LateOperator, delay_ms: int, lateness
             parameters["watermark_delay_ms"] = delay_ms
         if node.id == operator.node and operator.rule.lateness_parameter:
             parameters[operator.rule.lateness_parameter] = lateness_ms
-        nodes.append(node.model_copy(update={"parameters": parameters}))
+        nodes.append(node.with_parameters(parameters))
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
@@ -248,6 +248,7 @@ def _run_it(run: Run, base: _Base, operator: LateOperator, delay_ms: int, latene
         master=chosen_engine(_engine_key(run), run.engine),
         pipeline_id=run.pipeline_id,
         pipeline_version=version,
+        identity=run.identity,
     )
     lead_to("run")
     state.update(run=started, versus=run.run_id, edge=None, event=None)
@@ -273,7 +274,7 @@ def _apply(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int) ->
             help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(base.pipeline, operator, delay_ms, lateness_ms))
+            open_draft(_changed(base.pipeline, operator, delay_ms, lateness_ms), identity=run.identity)
             go("build")
 
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import ColumnOrNone, parameter
-from engine.contract.source import PrimaryKey, Source, SourceFrames
+from engine.contract.source import Endless, PrimaryKey, Source, SourceFrames
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
@@ -141,6 +141,9 @@ class FileSource(Source):
         return tuple(replace(column, type=types.get(column.name, column.type)) for column in columns)
 
 
+WATCHING_MS: Final = 1000
+
+
 class TextFiles(FileSource):
     """A source over files of lines, which a live run can follow."""
 
@@ -157,6 +160,16 @@ class TextFiles(FileSource):
     def is_watched(self) -> bool:
         """Whether a live run looks for new files."""
         return self.monitor_interval_ms is not None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether they are watched."""
+        return self.is_watched and not self.server
+
+    @property
+    def endless(self) -> Endless | None:
+        """Watching, where files can be."""
+        return None if self.server else Endless("Watch it for more rows", {"monitor_interval_ms": WATCHING_MS})
 
     @property
     def open_quote(self) -> bytes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import Duration, Parameters, parameter
-from engine.contract.source import TypedColumn
+from engine.contract.source import Endless, TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, flink_type
 from engine.reading.documents.envelopes import EnvelopeFile
@@ -258,6 +258,16 @@ class KafkaTopics(ReceivedSource):
             message = f"columns: the first {len(values):,} messages of {self.origin} have none. Type their names."
             raise SourceError(message, node, "columns")
         return ColumnsThere([TypedColumn(name=column.name, type=flink_type(column.type)) for column in columns])
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether no end is set."""
+        return self.ends[0] == "unbounded"
+
+    @property
+    def endless(self) -> Endless:
+        """Without an end."""
+        return Endless("Read it without an end", {"end": "unbounded"})
 
     def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
         """The messages of a live run."""

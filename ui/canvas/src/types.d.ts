@@ -74,8 +74,12 @@ export type NodeFacts = {
     late: number
     rejected: number
     amplification?: string
+    /** Of a source, while the run goes on. */
+    watermark?: string
   }
   error?: string
+  /** How the node differs from the one that ran. */
+  since?: string
   /** Time travel: the event touched it. */
   isLit?: boolean
 }

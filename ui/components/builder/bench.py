@@ -20,11 +20,12 @@ TAB: Final = "drawer-tab"
 
 @dataclass
 class Bench:
-    """The open parts. drawer_size: None until one is chosen."""
+    """The open parts. drawer_size: None until one is chosen. asks: the question before a live run that is open."""
 
     is_panel_closed: bool = False
     drawer_size: Size | None = None
     tab: str = RECORDS
+    asks: Literal["a second one", "it ends"] | None = None
 
     def close_panel(self, drafting: Drafting) -> None:
         """Close the panel until something is selected."""

@@ -9,6 +9,7 @@ from ui.builder.checking import errors
 from ui.builder.drafting import Drafting
 from ui.components.builder.bench import bench
 from ui.components.builder.canvas_run import run_line
+from ui.components.builder.live_start import live_questions, run_live
 from ui.components.builder.pipeline_form import pipeline_text
 from ui.components.engines.engine_choice import draft_engine
 from ui.runs.overlay import Overlay
@@ -56,10 +57,10 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         disabled=bool(wrong),
         help="Reads records as they arrive until you stop it: watched files, posted rows, Kafka, PostgreSQL changes, "
         "generators at their rate. A live run can be paused, and resumed after a stop.",
-        on_click=guarded(start_run),
+        on_click=run_live,
         args=(drafting,),
-        kwargs={"live": True},
     )
+    live_questions(drafting)
     # Not Ctrl+Enter: a text area uses it to submit its text.
     st.button(
         "Run",

@@ -150,10 +150,8 @@ def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str)
     if shown is not None and node_id in shown.lines:
         edge_in_run(shown, node_id, port)
         return
-    if state.run is not None:
-        st.caption(
-            f"Run {state.run} is of another pipeline or version. This is a preview of the pipeline on the canvas."
-        )
+    if shown is not None:
+        st.caption(f"Run {shown.run.run_id} had no {words.escaped(node_id)}. This is a preview.")
     first_rows(drafting.pipeline, node_id)
 
 

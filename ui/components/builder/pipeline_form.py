@@ -25,7 +25,7 @@ def pipeline_form(drafting: Drafting) -> None:
         version_list(drafting)
     st.download_button(
         "Export as JSON",
-        drafting.pipeline.to_json(),
+        drafting.exported(),
         file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
         mime="application/json",
         icon=":material/download:",
@@ -46,7 +46,7 @@ def _import(drafting: Drafting) -> None:
         if dropped is not None:
             corner["taken"] += 1
             read, notices = imported(dropped.getvalue(), dropped.name)
-            drafting.edit(unplaced(read))
+            drafting.edit(unplaced(read).model_copy(update={"identity": ""}))
             drafting.notices = notices
             drafting.selection = read.nodes[0].id if read.nodes else None
 

@@ -11,7 +11,7 @@ from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui.access.people import person
-from ui.builder.drafting import close, open_saved, resume
+from ui.builder.drafting import close, exported, open_saved, resume
 from ui.builder.history import History
 from ui.components.runs.ownership import agreed, by
 from ui.runs.starting import run_draft
@@ -65,7 +65,7 @@ def _row(summary: PipelineSummary) -> None:
             st.button("Duplicate", key=f"{key}|twin", on_click=guarded(_duplicate), args=(summary,), width="stretch")
             st.download_button(
                 "Export as JSON",
-                lambda: store().pipelines.load(summary.pipeline_id).document,
+                lambda: exported(summary.pipeline_id),
                 file_name=f"{summary.name}.json",
                 mime="application/json",
                 key=f"{key}|export",
@@ -137,7 +137,9 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
 
 def _keep() -> None:
     draft: Draft = st.session_state.pop(_DISCARDED)
-    store().drafts.save(draft.key, draft.document, pipeline_id=draft.pipeline_id, version=draft.version)
+    store().drafts.save(
+        draft.key, draft.document, pipeline_id=draft.pipeline_id, version=draft.version, identity=draft.identity
+    )
 
 
 def _discard(key: str) -> None:

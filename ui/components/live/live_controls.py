@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import streamlit as st
 
 from storage.model import Run
@@ -39,43 +42,35 @@ def _resume(run_id: int) -> None:
     runs().resume(run_id)
 
 
-def live_controls(run: Run) -> None:
-    """Draw the buttons of a live run of this process, in a row."""
+def live_controls(run: Run, *, key: str = "live", kind: Kind = "secondary") -> None:
+    """Draw the buttons of a live run of this process, in a row. key: what their keys begin with."""
     control = runs().control(run.run_id)
     if control is None:
         return
-    number = run.run_id
+
+    def button(name: str, title: str, icon: str, help_: str, act: Callable[..., None], **more: Any) -> None:
+        st.button(
+            title, key=f"{key}-{name}", icon=icon, type=kind, help=help_, on_click=act, args=(run.run_id,), **more
+        )
+
     if control.is_paused:
-        reads = "Reads what the sources have now, runs one epoch over it, and pauses again."
-        st.button("Continue", key="live-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(number,))
-        st.button("One epoch", key="live-step", icon=":material/skip_next:", help=reads, on_click=_step, args=(number,))
+        steps = "One epoch: read what the sources have now, run one epoch over it, and pause again."
+        button("go-on", "Continue", ":material/play_arrow:", "Continue: read records as they arrive.", _go_on)
+        button("step", "One epoch", ":material/skip_next:", steps, _step)
     else:
-        st.button("Pause", key="live-pause", icon=":material/pause:", on_click=_pause, args=(number,))
-    is_agreed = stop_button(run, key="live-stop", kind="secondary")
-    st.button(
-        "End the sources",
-        key="live-end",
-        icon=":material/flag:",
-        help="Reads what is there, then ends every source: open windows fire, and the run is finished.",
-        on_click=_stop,
-        args=(number,),
-        kwargs={"end": True},
-        disabled=not is_agreed,
-    )
+        button("pause", "Pause", ":material/pause:", "Pause: begin no further epoch until it is continued.", _pause)
+    stops = "Stop after the current epoch. The run can be resumed from there, even after the app was closed."
+    is_agreed = end_button("Stop", run, _stop, key=f"{key}-stop", kind=kind, icon=":material/stop:", help=stops)
+    ends = "End the sources: read what is there, then end every source. Open windows fire, and the run is finished."
+    button("end", "End the sources", ":material/flag:", ends, _stop, kwargs={"end": True}, disabled=not is_agreed)
 
 
-def stop_button(run: Run, *, key: str, kind: Kind) -> bool:
-    """Draw the stop button of a live run. True if it may be ended: for another user's run, a box has to be ticked."""
-    help_ = "Stops after the current epoch. The run can be resumed from there, even after the app was closed."
-    return end_button("Stop", run, _stop, key=key, kind=kind, icon=":material/stop:", help=help_)
-
-
-def resume_button(run: Run) -> None:
-    """Draw the button that resumes a live run."""
+def resume_button(run: Run, *, key: str = "live", kind: Kind | Literal["primary"] = "primary") -> None:
+    """Draw the button that resumes a live run. key: what its key begins with."""
     st.button(
         "Resume",
-        key="live-resume",
-        type="primary",
+        key=f"{key}-resume",
+        type=kind,
         icon=":material/resume:",
         help="Continues after the last committed epoch: no record is lost or repeated.",
         on_click=_resume,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
@@ -11,9 +13,12 @@ from engine.model.timeline import MAX_WATERMARK
 from storage import Store
 from storage.model import Epoch, Run
 from ui.runs.job import Job
-from ui.shell import words
+from ui.runs.manager import runs
+from ui.shell import words, workspace
 
 _EPOCHS: Final = 60
+_RECENT_S: Final = 10.0
+_SHORTEST_S: Final = 0.1
 # Beyond this distance, event time is made up or historical, and the watermark's distance from now has no meaning.
 _NEAR_MS: Final = 30 * 86_400_000
 _STATES: Final = {"running": "running an epoch", "waiting": "waiting for records", "paused": "paused"}
@@ -27,7 +32,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
         st.metric(
             "Events",
             f"{run.last_seq:,}",
-            f"{rate(epochs):,.0f} per second",
+            f"{current_rate(run.run_id):,.0f} per second",
             delta_color="off",
             delta_arrow="off",
             chart_data=[each.events for each in epochs] if len(epochs) > 1 else None,
@@ -89,12 +94,28 @@ def _time_figures(run: Run, mark: int | None) -> None:
     )
 
 
-def rate(epochs: tuple[Epoch, ...]) -> float:
-    """Events per second over the epochs that are shown."""
-    if len(epochs) < 2:
+def current_rate(run_id: int) -> float:
+    """Events per second of a live run, over the last seconds."""
+    job = runs().job(run_id)
+    live = job.progress.live if job is not None else None
+    epochs = workspace.store().runs.epochs(run_id, last=_EPOCHS)
+    return rate(epochs, datetime.now(UTC).replace(tzinfo=None), live.epoch_seconds if live is not None else 0.0)
+
+
+def rate(epochs: Sequence[Epoch], now: datetime, epoch_s: float = 0.0) -> float:
+    """Events per second over the last 10 seconds, or over two epochs if an epoch takes longer; 0 once none comes.
+
+    An epoch has the events since the one before it, so the first one does not count. now: UTC. epoch_s: how long the
+    last epoch took.
+    """
+    window_s = max(_RECENT_S, 2 * epoch_s)
+    ages_s = [(now - each.committed_at).total_seconds() for each in epochs]
+    recent = next((at for at, age_s in enumerate(ages_s) if at and age_s <= window_s), None)
+    if recent is None:
         return 0.0
-    seconds = (epochs[-1].committed_at - epochs[0].committed_at).total_seconds()
-    return sum(each.events for each in epochs[1:]) / seconds if seconds > 0 else 0.0
+    # Two commits of the same moment make no infinite rate.
+    since_s = max(min(ages_s[recent - 1], window_s), _SHORTEST_S)
+    return sum(each.events for each in epochs[recent:]) / since_s
 
 
 def _behind(mark: int | None) -> str | None:

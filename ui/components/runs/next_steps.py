@@ -6,21 +6,19 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run
-from ui.builder.drafting import open_draft, open_saved
+from ui.builder.drafting import open_of_run
 from ui.runs.manager import runs
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to
 from ui.shell.state import state
+from ui.shell.workspace import store
 
 
 def next_steps(run: Run, label: str = "Change the pipeline", *, again: bool = False) -> None:
     """Draw a button that opens the run's pipeline in the builder. again: also a button that runs it again unchanged."""
     with st.container(horizontal=True, gap="small"):
         if st.button(label, key=f"way-on-{run.run_id}", type="primary", icon=":material/edit_square:"):
-            if run.pipeline_id is not None:
-                open_saved(run.pipeline_id)
-            else:
-                open_draft(Pipeline.from_json(run.document))
+            open_of_run(run)
             go("build")
         if again:
             st.button(
@@ -36,10 +34,11 @@ def next_steps(run: Run, label: str = "Change the pipeline", *, again: bool = Fa
 @guarded
 def _again(run: Run) -> None:
     started = runs().start(
-        Pipeline.from_json(run.document),
+        Pipeline.from_json(store().runs.composed(run.run_id)),
         master=run.engine,
         pipeline_id=run.pipeline_id,
         pipeline_version=run.pipeline_version,
+        identity=run.identity,
     )
     lead_to("run")
     state.update(run=started, versus=run.run_id, edge=None, event=None)

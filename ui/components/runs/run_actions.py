@@ -32,11 +32,12 @@ def cancel_button(run: Run, *, key: str, kind: Kind = "secondary") -> None:
 @guarded
 def _start(run: Run) -> None:
     run_id = runs().start(
-        Pipeline.from_json(run.document),
+        Pipeline.from_json(workspace.store().runs.composed(run.run_id)),
         epochs=int(st.session_state.get("run-epochs") or 0) or None,
         master=chosen_engine(_engine_key(run), run.engine),
         pipeline_id=run.pipeline_id,
         pipeline_version=run.pipeline_version,
+        identity=run.identity,
     )
     state.update(run=run_id, edge=None, event=None)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from storage.errors import UnknownRun
 from storage.library.run_title import RunTitle
 from storage.model import Edge, Run
-from ui.builder.drafting import edited
+from ui.builder.drafting import Drafting, edited
 from ui.builder.editing import edge_key, operator_title
 from ui.components.runs.run_status import look, when
 from ui.runs.manager import runs
@@ -57,15 +57,18 @@ def _selected(name: str) -> dict[str, str]:
     return {}
 
 
-def run_and_edge_picker() -> None:
-    """Draw the choices of run and edge, and the current event, within a row."""
+def run_and_edge_picker(canvas: Drafting | None) -> None:
+    """Draw the choices of run and edge, and the current event, within a row. canvas: offer only its runs."""
     store = workspace.store()
-    known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN)}
+    identity = canvas.identity if canvas is not None else None
+    known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN, identity=identity)}
     run: Run | None = None
     if state.run is not None:
         # The page itself reports a run that no longer exists.
         with suppress(UnknownRun):
             run = store.runs.get(state.run)
+    if run is not None and identity not in (None, run.identity):
+        run = None
     if run is not None:
         known.setdefault(run.run_id, RunTitle(run.run_id, run.name, run.status, run.started_at))
     if not known:

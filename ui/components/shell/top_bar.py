@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
+from engine.errors import StudioError
+from storage.errors import StoreError
+from ui.builder.drafting import current, edited
 from ui.components.runs.open_run import settled_edge, settled_run
 from ui.components.shell.run_and_edge_picker import run_and_edge_picker
 from ui.export.record import aside
@@ -21,11 +25,15 @@ _LOOK_AT_A_RUN: Final = ("run", "sql")
 
 
 def settle(view: View) -> None:
-    """Open the newest run, and its result, if the page is about a run and none was chosen."""
+    """Open the newest run, and its result, if the page is about a run and none was chosen; on the canvas, its own."""
     if view.place == INSPECT or view.file in _LOOK_AT_A_RUN:
         run = settled_run()
         if run is not None and view.place == INSPECT:
             settled_edge(run)
+    elif view.file == "build":
+        # The bar shows the run on the canvas. The page itself reports a draft that cannot be read.
+        with suppress(StudioError, StoreError):
+            current()
 
 
 def top_bar(view: View) -> DeltaGenerator:
@@ -40,7 +48,7 @@ def top_bar(view: View) -> DeltaGenerator:
         with st.container(
             key="run-edge", horizontal=True, wrap=False, vertical_alignment="center", width="stretch", gap="xsmall"
         ):
-            run_and_edge_picker()
+            run_and_edge_picker(edited() if view.file == "build" else None)
         return st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None)
 
 

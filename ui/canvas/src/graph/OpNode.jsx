@@ -38,6 +38,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
       </div>
       <div className="title">{catalog?.title ?? `${data.operator}?`}</div>
       {wrong.length ? <div className="why">{wrong[0].brief}</div> : <div className="hint">{facts.hint}</div>}
+      {facts.since && <div className="since">{facts.since}</div>}
       {facts.run && <Progress id={id} run={facts.run} />}
       {wrong.length > 0 && (
         <button
@@ -98,6 +99,11 @@ function Progress({ id, run }) {
       {run.in != null && <span title="records in">{number(run.in)} in</span>}
       {run.out != null && <span title="records out">{number(run.out)} out</span>}
       {run.amplification && <span title="records out per record in">×{run.amplification}</span>}
+      {run.watermark && (
+        <span className="watermark" title={`watermark ${run.watermark}`}>
+          watermark {run.watermark.replace('.000', '')}
+        </span>
+      )}
       <Ledger id={id} count={run.late} what="late" />
       <Ledger id={id} count={run.rejected} what="rejected" />
     </div>
