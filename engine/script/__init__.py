@@ -3,12 +3,14 @@
 reading     a script as one pipeline: statements, tables, connectors, values, sharing; views for scripts of the studio
 writing     a pipeline as a script, a view per node
 program     a pipeline as a PySpark program
+recognised  whether a text is a script
 """
 
 from __future__ import annotations
 
 from engine.script.program import program_of
 from engine.script.reading import Script, script_of
+from engine.script.recognised import is_sql
 from engine.script.writing import Written, sql_of
 
-__all__ = ["Script", "Written", "program_of", "script_of", "sql_of"]
+__all__ = ["Script", "Written", "is_sql", "program_of", "script_of", "sql_of"]

@@ -201,13 +201,27 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
 
 
 def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
-    press(page, "Paste rows")
+    press(page, "Paste rows or SQL")
     page.get_by_label("Rows, with the column names in the first line").fill(CSV.replace(",", "\t"))
-    page.get_by_role("button", name="Create a pipeline from these rows").click()
+    page.get_by_role("button", name="Create a pipeline").click()
     page.wait_for_url("**/build?**")
     expect(node(page, "pasted>latest:in")).to_be_visible()
     run_button(page).click()
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+
+
+def test_sql_that_is_pasted_or_dropped_is_read_as_sql_whatever_the_file_is_called(page: Page, tmp_path: Path) -> None:
+    script = "-- a blog\nCREATE TABLE seen (id INT);\nINSERT INTO seen VALUES (1);\nSELECT id FROM seen;\n"
+    press(page, "Paste rows or SQL")
+    page.get_by_label("Rows, with the column names in the first line").fill(script)
+    page.get_by_role("button", name="Create a pipeline").click()
+    page.wait_for_url("**/build?**", timeout=RUN_TIMEOUT_MS)
+    expect(node(page, "seen")).to_be_visible()
+    page.goto(page.url.partition("/build")[0])
+    (tmp_path / "blog.csv").write_text(script)
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "blog.csv")
+    page.wait_for_url("**/build?**", timeout=RUN_TIMEOUT_MS)
+    expect(node(page, "seen")).to_be_visible()
 
 
 def test_a_table_of_a_dropped_database_is_chosen_from_those_that_it_has(page: Page, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from engine.model.pipeline import Pipeline
-from engine.script import script_of
+from engine.script import is_sql, script_of
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
 ENDINGS: Final = ("json", "sql")
+_HEAD: Final = 100_000
 
 
 class Imported(NamedTuple):
@@ -29,6 +30,11 @@ def imported(content: bytes, name: str) -> Imported:
     gate().spark()
     script = script_of(text, gate(), workspace.folder(), path.stem)
     return Imported(script.pipeline, script.warnings)
+
+
+def is_script(content: bytes) -> bool:
+    """Whether a file is a script of Flink SQL, whatever its name ends with."""
+    return b"\0" not in content[:_HEAD] and is_sql(content[:_HEAD].decode("utf-8", errors="replace"))
 
 
 def is_document(content: bytes) -> bool:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from engine.examples import examples
 from ui.components.gallery.cards import example_cards
-from ui.components.gallery.dropzone import dropzone, import_document, paste_rows
+from ui.components.gallery.dropzone import dropzone, import_document, paste
 from ui.components.gallery.pipeline_list import draft_list, has_own, pipeline_list
 from ui.components.gallery.recent_runs import recent_runs
 from ui.components.gallery.start_here import new_pipeline
@@ -13,7 +13,8 @@ from ui.shell.navigation import go
 st.title("Changelog Studio")
 st.markdown(
     "See what a streaming pipeline emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
-    "semantics, every late record, and the watermark that decided it. Run an example, drop a file, or paste rows."
+    "semantics, every late record, and the watermark that decided it. Run an example, drop a file, or "
+    "paste rows or Flink SQL."
 )
 drop, new = st.columns([3, 1], vertical_alignment="bottom", gap="large")
 with drop:
@@ -22,8 +23,8 @@ with new:
     if st.button("New pipeline", icon=":material/add:", width="stretch"):
         new_pipeline()
         go("build")
-    with st.popover("Paste rows", icon=":material/content_paste:", width="stretch"):
-        paste_rows()
+    with st.popover("Paste rows or SQL", icon=":material/content_paste:", width="stretch"):
+        paste()
     with st.popover("Import", icon=":material/upload:", width="stretch"):
         import_document()
 

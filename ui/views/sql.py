@@ -1,4 +1,4 @@
-"""SQL: the user's own queries of the store, read-only, with a description of the tables and examples."""
+"""Query: the user's own queries of the store, read-only, with a description of the tables and examples."""
 
 from __future__ import annotations
 

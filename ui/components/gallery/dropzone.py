@@ -11,8 +11,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.examples.from_file import first_pipeline, readable
 from engine.reading.files.pasted import pasted
+from engine.script import is_sql
 from ui.builder.drafting import open_draft
-from ui.builder.importing import ENDINGS, Imported, imported, is_document
+from ui.builder.importing import ENDINGS, Imported, imported, is_document, is_script
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -30,27 +31,30 @@ def dropzone() -> None:
     )
 
 
-def paste_rows() -> None:
-    """Make a first pipeline of pasted rows, and open it in the builder."""
+def paste() -> None:
+    """Make a pipeline of pasted rows or of a pasted script, and open it in the builder."""
     corner = remembered("paste-corner", {"taken": 0, "opened": False})
     key = f"paste|{corner['taken']}"
     st.text_area(
-        "Rows, with the column names in the first line",
+        "Rows, with the column names in the first line, or Flink SQL",
         key=key,
         height=160,
-        placeholder="Copy cells from a spreadsheet, CSV or JSON Lines, and paste them here.",
+        placeholder="Copy cells from a spreadsheet, CSV, JSON Lines or a script of Flink SQL, and paste them here.",
     )
 
     def take() -> None:
-        name, content = pasted(st.session_state[key])
-        folder = workspace.folder()
-        open_draft(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
+        text = st.session_state[key]
+        if is_sql(text):
+            document, notices = imported(text.encode(), "pasted.sql")
+        else:
+            name, content = pasted(text)
+            folder = workspace.folder()
+            document, notices = Imported(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
+        open_draft(document).notices = notices
         corner["taken"] += 1
         corner["opened"] = True
 
-    st.button(
-        "Create a pipeline from these rows", icon=":material/content_paste:", type="primary", on_click=guarded(take)
-    )
+    st.button("Create a pipeline", icon=":material/content_paste:", type="primary", on_click=guarded(take))
     if corner["opened"]:
         corner["opened"] = False
         go("build")
@@ -82,8 +86,11 @@ def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedF
 
 def _from_file(dropped: UploadedFile) -> Imported:
     ending = Path(dropped.name).suffix.lower()
-    if ending == ".sql" or (ending == ".json" and is_document(dropped.getvalue())):
-        return _from_export(dropped)
+    content = dropped.getvalue()
+    if ending == ".json" and is_document(content):
+        return imported(content, dropped.name)
+    if ending == ".sql" or is_script(content):
+        return imported(content, f"{Path(dropped.name).stem}.sql")
     folder = workspace.folder()
     return Imported(first_pipeline(keep(dropped, dropped.name, folder), folder))
 
