@@ -22,11 +22,30 @@ rejected rows with a reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+_FEW = 18
+_SIMILAR = 3
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """The message for an unknown name, without the full stop: `unknown column 'q'. Available: k, v`."""
-    return f"unknown {what} {name!r}. Available: {', '.join(known) or 'none'}"
+    return f"unknown {what} {name!r}. {available(name, known)}"
+
+
+def available(name: str, known: Iterable[str]) -> str:
+    """The known names, without the full stop; of many only those that are most similar to an unknown one."""
+    names = tuple(known)
+    if len(names) <= _FEW:
+        return f"Available: {', '.join(names) or 'none'}"
+    wanted = SequenceMatcher(b=name.casefold())
+
+    def similarity(each: str) -> float:
+        wanted.set_seq1(each.casefold())
+        return wanted.ratio()
+
+    similar = sorted(names, key=similarity, reverse=True)[:_SIMILAR]
+    return f"The most similar of {len(names):,}: {', '.join(similar)}"
 
 
 def shortened(text: str, most: int = 200) -> str:

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.errors import shortened, unknown_name
+from engine.errors import available, shortened, unknown_name
 
 
 def printable(path: Path) -> str:
@@ -142,8 +142,9 @@ class UnknownPipeline(StoreError):
         if version is None:
             super().__init__(f"there is no pipeline {pipeline_id}; it may have been deleted.")
         else:
-            versions = ", ".join(map(str, known))
-            super().__init__(f"pipeline {pipeline_id}: unknown version {version}. Available: {versions}.")
+            super().__init__(
+                f"pipeline {pipeline_id}: unknown version {version}. {available(str(version), map(str, known))}."
+            )
 
 
 class UnknownRun(StoreError):
@@ -162,8 +163,8 @@ class UnknownEdge(StoreError):
         self.node = node
         self.port = port
         name = node if port == "out" else f"{node}.{port}"
-        nodes = ", ".join(known) or "none: it failed before its first epoch"
-        super().__init__(f"run {run_id}: unknown edge {name!r}. Available: {nodes}.")
+        edges = available(name, known or ("none: it failed before its first epoch",))
+        super().__init__(f"run {run_id}: unknown edge {name!r}. {edges}.")
 
 
 class UnknownColumn(StoreError):

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, available
 
 _DURATION: Final = re.compile(r"(\d{1,20})\s*([a-zµ]*)", re.ASCII)
 _UNITS_MS: Final = {
@@ -209,7 +209,7 @@ def has_effect(name: str, text: str) -> bool:
         raise PipelineError(message, "", "options")
     if name not in _flinks() and name.partition(".")[0] not in _OF_A_CLUSTER:
         near = get_close_matches(name, [*OPTIONS, *_flinks()], n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Those that change results: {', '.join(OPTIONS)}."
+        hint = f"Did you mean {near[0]}?" if near else f"{available(name, OPTIONS)}."
         message = f"options: {name!r} is not an option. {hint}"
         raise PipelineError(message, "", "options")
     return False

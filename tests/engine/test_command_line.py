@@ -150,7 +150,7 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
         ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
         ({}, "the pipeline is empty. Add a source."),
         (words(nodse=[]), "unknown field 'nodse'. Available: version, name, description"),
-        ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: unknown operator 'agregate'. Available: aggregate,"),
+        ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: unknown operator 'agregate'. The most similar of "),
         (words(edges=[]), "count_words: its input is not connected. Connect a source or an operator to it."),
     ],
 )

@@ -31,7 +31,7 @@ def test_what_is_not_set_is_as_flink_has_it() -> None:
             "options: 'table.exec.minibatch.enabled' is not an option. Did you mean table.exec.mini-batch.enabled?",
         ),
         ({"parallelism": "4"}, "'parallelism' is not an option. Did you mean parallelism.default?"),
-        ({"what": "4"}, f"'what' is not an option. Those that change results: {', '.join(OPTIONS)}."),
+        ({"what": "4"}, f"'what' is not an option. Available: {', '.join(OPTIONS)}."),
         ({"table.exec.disabled-operator": "x"}, "Did you mean table.exec.disabled-operators?"),
         ({"execution.runtime-mode": "BATCH"}, "would change results. Use STREAMING, or leave it out."),
         ({"table.exec.mini-batch.enabled": "yes"}, "table.exec.mini-batch.enabled is true or false, not 'yes'."),

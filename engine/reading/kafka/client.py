@@ -243,7 +243,7 @@ class Client:
                 known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
                 listed = [name for name in known if not name.startswith("__") and name != topic]
                 why = "" if metadata.error is None else f" ({metadata.error.str()})"
-                message = f"topic: {unknown_name('topic', topic, listed[:20])}{why}."
+                message = f"topic: {unknown_name('topic', topic, listed)}{why}."
                 raise SourceError(message, self._node, "topic")
             found += [(topic, number) for number in sorted(metadata.partitions)]
         return found

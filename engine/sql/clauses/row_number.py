@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
+from engine.errors import available
 from engine.model.free_names import free_name
 from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, is_free, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
@@ -205,9 +206,9 @@ def _call(window: exp.Window) -> Expr:
         return row_count()
     bare = call.this if isinstance(call, exp.Filter) else call
     if aggregate_function(bare) is None:
-        known = ", ".join((*NUMBERING, *sorted(functions())))
         name = bare.name.upper() if isinstance(bare, exp.Anonymous) else ""
-        message = REFUSED.get(name, f"{bare.sql()} cannot be used with OVER. Available: {known}.")
+        known = (*NUMBERING, *sorted(functions()))
+        message = REFUSED.get(name, f"{bare.sql()} cannot be used with OVER. {available(bare.name, known)}.")
         raise SqlRejected(message, window)
     aggregate: Expr = call
     return aggregate

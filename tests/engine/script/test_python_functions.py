@@ -78,7 +78,7 @@ def test_each_call_is_a_node_below_what_reads_it(
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("SELECT thrice(k) FROM t", "unknown function 'THRICE'. Available: "),
+        ("SELECT thrice(k) FROM t", "unknown function 'THRICE'. The most similar of "),
         ("SELECT twice(k, k) FROM t", "arguments: the function twice takes 1, but 2 are given."),
         ("SELECT k FROM t, LATERAL TABLE(parts(s)) AS u (p)", "the rows have the fields f0, f1."),
         ("SELECT k FROM t, LATERAL TABLE(parts(s)) AS u", "LATERAL takes a table function, and names for its columns"),

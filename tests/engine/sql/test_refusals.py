@@ -15,7 +15,7 @@ REFUSED = [
     ("SELECT z.k FROM t", "line 1, column 8: unknown table 'z'. Available: t."),
     ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
     ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
-    ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. Available: ABS,"),
+    ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. The most similar of "),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
     (
         "SELECT (rt, rt) OVERLAPS rt AS o FROM t",
