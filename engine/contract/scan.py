@@ -64,12 +64,17 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Scan:
-    """How workers read a source. has_marks: records may be explicit watermarks. numbered: for a recording."""
+    """How workers read a source. has_marks: records may be explicit watermarks. numbered: for a recording.
+
+    is_foreign: an untrusted file can crash what reads it, or make it take all memory; the parts have a `name`. The app
+    reads such a part in a process of its own.
+    """
 
     parts: tuple[Any, ...]
     read: Callable[[Any], Iterator[ReadPart]]
     has_marks: bool = False
     numbered: Numbered | None = None
+    is_foreign: bool = False
 
     def at(self, places: Mapping[str, str]) -> Scan:
         """The scan with other paths for parts of files (parts with a `path`). places: by path, the workers' path."""

@@ -1,6 +1,7 @@
 """Runs a plan without Spark jobs, node by node, over records in memory: the same result as a run, record for record.
 
     sources       the events of sources, read as in a run
+    read_parts    the parts of a source that workers would read
     arrivals      the events' numbers, in one order over all sources
     watermarks    each source's watermark after each event
     values        expressions over records; Spark evaluates the ones that Arrow cannot, once per input

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from engine.contract.scan import Rejected
 from engine.contract.source import Source
+from engine.local.read_parts import read_parts
 from engine.model.schema import Schema
 from engine.reading.typed.computed import computation_of
 
@@ -43,7 +43,7 @@ def parsed_rows(source: Source, schema: Schema, node: str, folder: Path, rows: i
     found: list[Sequence[Any]] = []
     rejected: list[Rejected] = []
     looked_at = 0
-    for part in chain.from_iterable(map(scan.read, scan.parts)):
+    for part in read_parts(scan, node):
         given = part if compute is None else compute(part)
         wanted = given.records.slice(0, rows - len(found)).select(list(names))
         found += zip(*(column.to_pylist() for column in wanted.columns), strict=True)

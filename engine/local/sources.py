@@ -6,7 +6,6 @@ Sources that workers read are read in this process. Spark reads the other source
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +14,7 @@ from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
 from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.local.arrivals import Events
+from engine.local.read_parts import read_parts
 from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote
 from engine.planner import NodePlan, Plan
@@ -69,7 +69,7 @@ def _here(node: NodePlan, source: Source, scan: Scan | None, folder: Path, rows:
     first = [(KIND, pa.int8()), (WATERMARK, pa.int64()), *([(NUMBER, pa.int64())] if scan.numbered else [])]
     schema = pa.schema([*first, *((each.name, arrow_type(each.type)) for each in node.schema)])
     batches: list[pa.RecordBatch] = []
-    for part in chain.from_iterable(map(scan.read, scan.parts)):
+    for part in read_parts(scan, node.id):
         batches.append(_typed(compute(part).records, schema))
         if rows is not None and sum(batch.num_rows for batch in batches) > rows:
             break

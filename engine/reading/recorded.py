@@ -22,10 +22,13 @@ import pyarrow.parquet as pq
 
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
 from engine.contract.scan import ReadPart, Rejected
+from engine.errors import SourceError
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import arrow_type
-from engine.reading.files.input_files import InputFile
-from engine.reading.files.parquet_scan import ParquetPart, parts_of
+from engine.reading.apart import Foreign, answer_of
+from engine.reading.apart.limits import limited_memory
+from engine.reading.files.input_files import InputFile, local_file
+from engine.reading.files.parquet_scan import ADVICE, ParquetPart, batches_of, parts_of
 from engine.reading.files.storage import open_file
 from engine.reading.typed.typed_rows import RowTypes, records_of
 
@@ -72,38 +75,59 @@ class About:
 
 
 def about(path: Path) -> About:
-    """The description of a recording. Raises OSError, and ValueError for any other file."""
-    try:
-        metadata = pq.read_metadata(path).metadata or {}
-    except pa.ArrowException as error:
-        message = f"{path.name} is no Parquet file"
-        raise ValueError(message) from error
-    if METADATA.encode() not in metadata:
+    """The description of a recording. Raises OSError, SourceError, and ValueError for any other file."""
+    file = local_file(path, path.name)
+    text = answer_of(Foreign(file.name, "", ADVICE), _metadata_in, file)
+    if text is None:
         message = f"{path.name} is no recording"
         raise ValueError(message)
-    return About.from_json(metadata[METADATA.encode()].decode())
+    try:
+        return About.from_json(text)
+    except (AttributeError, KeyError, TypeError) as error:
+        message = f"{path.name} is no recording: its description is not one"
+        raise ValueError(message) from error
+
+
+def _metadata_in(file: InputFile) -> str | None:
+    try:
+        with file.open() as stream:
+            metadata = pq.read_metadata(stream).metadata or {}
+        return str(metadata[METADATA.encode()], "utf-8")
+    except (pa.ArrowException, KeyError, UnicodeDecodeError):
+        return None
 
 
 def is_recording(path: Path) -> bool:
     """Whether a file is a recording."""
     try:
         about(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, SourceError):
         return False
     return True
+
+
+def write_head(rows: int, file: InputFile, target: Path) -> Iterator[None]:
+    """Copy the first records of a recording. Raises OSError, ArrowException."""
+    with file.open() as stored, pq.ParquetFile(stored) as whole:
+        batch = next(whole.iter_batches(batch_size=max(1, rows)), None)
+        table = whole.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
+        pq.write_table(table.slice(0, rows).replace_schema_metadata(whole.metadata.metadata), target)
+    yield
 
 
 class RejectedPart(NamedTuple):
     """The rows of a recording that could not be read."""
 
     path: str
+    name: str
 
 
-def parts_in(records: InputFile, rejected: InputFile | None) -> tuple[ParquetPart | RejectedPart, ...]:
+def parts_in(records: InputFile, rejected: InputFile | None, node: str) -> tuple[ParquetPart | RejectedPart, ...]:
     """The parts of a recording. Rejected rows have no position among the records, and come last."""
-    last = () if rejected is None else (RejectedPart(rejected.path),)
+    last = () if rejected is None else (RejectedPart(rejected.path, rejected.name),)
+    groups = answer_of(Foreign(records.name, node, ADVICE), parts_of, (records,))
     # A source without parts would have no output at all.
-    return (*(parts_of([records]) or (ParquetPart(records.path, records.name, (), 0),)), *last)
+    return (*(groups or (ParquetPart(records.path, records.name, (), 0),)), *last)
 
 
 @dataclass(frozen=True)
@@ -118,9 +142,8 @@ class RecordingReader:
         if isinstance(part, RejectedPart):
             yield from self._rejected(part)
             return
-        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
-            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
-                yield self._read(batch)
+        for batch in batches_of(part, _BATCH):
+            yield self._read(batch)
 
     def _read(self, batch: pa.RecordBatch) -> ReadPart:
         columns = {each.name: batch.column(each.name).cast(arrow_type(each.type)) for each in self.rows.columns}
@@ -142,7 +165,7 @@ class RecordingReader:
         fields = [pa.field(KIND, pa.int8()), pa.field(WATERMARK, pa.int64()), pa.field(NUMBER, pa.int64())]
         fields += [pa.field(column.name, arrow_type(column.type)) for column in self.rows.columns]
         nothing = pa.RecordBatch.from_pylist([], schema=pa.schema(fields))
-        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
+        with open_file(part.path) as stream, limited_memory(), pq.ParquetFile(stream) as file:
             for batch in file.iter_batches(batch_size=_BATCH):
                 columns = (batch.column(name).to_pylist() for name in (FILE, LINE, RAW, REASON))
                 yield ReadPart(nothing, self.called, [], [Rejected(*row) for row in zip(*columns, strict=True)])

@@ -17,6 +17,9 @@ from engine.spark.memory import HEAP_ENVIRONMENT
 TRACEBACKS: Final = "CHANGELOG_STUDIO_TRACEBACKS"
 """If set, the command line prints the traceback of unexpected errors."""
 
+_LOST_WORKER: Final = (
+    r"Python worker (exited unexpectedly|failed to connect back)|reading the port number from \w+'s stdout"
+)
 # Messages of Spark, Java and the system, with an explanation for the user.
 _KNOWN: Final = (
     (
@@ -33,7 +36,7 @@ _KNOWN: Final = (
         "to another.",
     ),
     (
-        r"Python worker (exited unexpectedly|failed to connect back)|reading the port number from \w+'s stdout",
+        _LOST_WORKER,
         "a Spark worker ended unexpectedly, usually because the machine ran out of memory. Run the pipeline in "
         "more epochs, or with fewer cores.",
     ),
@@ -56,6 +59,11 @@ def failing_node(error: Exception) -> str:
     """The node that an error of a job names; "" for none."""
     raised = _raised(error)
     return _told(*raised)[0] if raised else ""
+
+
+def lost_worker(error: Exception) -> bool:
+    """Whether a worker of Spark ended by itself, without an error of its own."""
+    return re.search(_LOST_WORKER, str(error)) is not None
 
 
 def reason_of(error: Exception) -> str:

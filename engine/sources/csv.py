@@ -24,6 +24,7 @@ from engine.reading.files.csv_sample import Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
+from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.typed.typed_rows import RowTypes
@@ -88,7 +89,7 @@ class Csv(TextFiles, RowFile):
             self.multi_line,
         )
         parts = parts_of(files, whole=self.multi_line)
-        return Scan(parts, reader)
+        return Scan(parts, reader, is_foreign=any(is_packed(file.path) for file in files))
 
     def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
         """The profiles of the columns and the proposed event times, from the first rows."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.reading.tables import duckdb_file
-from engine.reading.tables.apart import Apart
 from engine.reading.tables.database_file import Database, DatabaseFile
 
 
@@ -25,7 +24,6 @@ class DuckDb(DatabaseFile):
     endings: ClassVar[tuple[str, ...]] = (".duckdb", ".ddb")
     opens = endings
     database: ClassVar[Database] = duckdb_file
-    apart: ClassVar[Apart] = Apart(duckdb_file.__name__)
 
 
 SOURCE = DuckDb

@@ -9,19 +9,19 @@ row, if a value does not fit its type. Types are inferred from the first `sample
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 
 from engine.contract.parameters import parameter
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
+from engine.reading.apart import Foreign, answer_of
 from engine.reading.files.csv_sample import renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import SampleRows
-from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.kept_rows import TextRow, rows_apart
 from engine.reading.tables.table_file import OpenTable, TableFile
-from engine.reading.tables.workbook import header_in, rows_of_sheet, sheets_of
+from engine.reading.tables.workbook import ADVICE, header_in, rows_of_sheet, sheets_of
 from engine.reading.typed.columns import usable_names
 from engine.reading.typed.inference import infer_text
 
@@ -43,7 +43,7 @@ class Excel(TableFile):
 
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
         """The sheets."""
-        return sheets_of(file, node)
+        return answer_of(Foreign(file.name, node, ADVICE), sheets_of, file, node)
 
     def where_none_is_named(self, known: Sequence[str], node: str) -> str:
         """The first sheet."""
@@ -51,11 +51,12 @@ class Excel(TableFile):
 
     def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
         """A sheet, with types from its first rows."""
-        columns, notes = _columns(file, table, self.header, self.sample_rows, node)
+        about = Foreign(file.name, node, ADVICE)
+        columns, notes = answer_of(about, _columns, file, table, self.header, self.sample_rows, node)
         width = len(columns)
 
         def rows() -> Iterator[TextRow]:
-            return islice(rows_of_sheet(file, table, node), int(self.header), None)
+            return islice(rows_apart(about, rows_of_sheet, file, table, node), int(self.header), None)
 
         if not width:
             message = f"table: the sheet {table!r} of {file.name} is empty. Choose another one."
@@ -69,7 +70,6 @@ class Excel(TableFile):
         return f"-- Flink reads no workbooks: save the sheet as CSV for it.\n{table}"
 
 
-@lru_cache(maxsize=64)
 def _columns(
     file: InputFile, sheet: str, header: bool, sample: int, node: str
 ) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:

@@ -19,6 +19,7 @@ from engine.model.schema import Column, Schema
 from engine.reading.documents.json_sample import ENDINGS, columns_of, itself
 from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files.source import RowFile, SampleRows, TextFiles
+from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
@@ -56,7 +57,7 @@ class JsonLines(TextFiles, RowFile):
         kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]
         parts = parts_of(files)
         reader = JsonReader(RowTypes((*schema, *kind), self.kind_column))
-        return Scan(parts, reader)
+        return Scan(parts, reader, is_foreign=any(is_packed(file.path) for file in files))
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""

@@ -9,8 +9,9 @@ or if the kind is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
@@ -21,6 +22,7 @@ from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
+from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_uri
@@ -77,15 +79,15 @@ class Parquet(RowFile):
 
     def scan(self, node: str, folder: Path) -> Scan | None:
         """Row groups in workers; None if a column is converted or nested, or if there is a kind column."""
-        from engine.reading.files.parquet_scan import ParquetReader, parts_of
+        from engine.reading.files.parquet_scan import ADVICE, PART_BYTES, ParquetReader, parts_of
 
         if self.kind_column is not None or self.types:
             return None
         schema, files = self.derive(node, folder).schema, self.files(node, folder)
         if any(type_.num_fields for _, type_ in _fields(_arrow_schema(files[0], node))):
             return None
-        parts = parts_of(files)
-        return Scan(parts, ParquetReader(RowTypes(tuple(schema))))
+        parts = (answer_of(Foreign(file.name, node, ADVICE), parts_of, (file,), PART_BYTES) for file in files)
+        return Scan(tuple(chain.from_iterable(parts)), ParquetReader(RowTypes(tuple(schema))), is_foreign=True)
 
     def read(
         self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
@@ -108,24 +110,9 @@ class Parquet(RowFile):
 
     def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
         """Copy the first rows of a file. Raises SourceError."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        from engine.reading.files.parquet_scan import ADVICE
 
-        try:
-            with (
-                file.open() as stored,
-                pq.ParquetFile(stored) as whole,
-                pq.ParquetWriter(target, whole.schema_arrow) as head,
-            ):
-                left = rows
-                for batch in whole.iter_batches(batch_size=rows):
-                    head.write_batch(batch.slice(0, left))
-                    left -= min(left, batch.num_rows)
-                    if not left:
-                        break
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
-            raise SourceError(message, node, "path") from error
+        list(answers_of(Foreign(file.name, node, ADVICE), _write_head, rows, node, file, target, seconds=LOOK_S))
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""
@@ -174,7 +161,35 @@ def _field(value: SparkColumn, natural: str, column: Column) -> Field:
     return written(text, column.type)
 
 
+def _write_head(rows: int, node: str, file: InputFile, target: Path) -> Iterator[None]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with (
+            file.open() as stored,
+            pq.ParquetFile(stored) as whole,
+            pq.ParquetWriter(target, whole.schema_arrow) as head,
+        ):
+            left = rows
+            for batch in whole.iter_batches(batch_size=rows):
+                head.write_batch(batch.slice(0, left))
+                left -= min(left, batch.num_rows)
+                if not left:
+                    break
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
+        raise SourceError(message, node, "path") from error
+    yield
+
+
 def _arrow_schema(file: InputFile, node: str) -> pa.Schema:
+    from engine.reading.files.parquet_scan import ADVICE
+
+    return answer_of(Foreign(file.name, node, ADVICE), _schema_in, file, node)
+
+
+def _schema_in(file: InputFile, node: str) -> pa.Schema:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -12,9 +12,6 @@ import re
 from pathlib import Path
 from typing import ClassVar, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from engine.contract.derived import Derived
 from engine.contract.parameters import parameter
 from engine.contract.scan import Numbered, Scan
@@ -22,9 +19,11 @@ from engine.contract.source import PrimaryKey, Source
 from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
+from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.input_files import InputFile, find_files, local_file
+from engine.reading.files.parquet_scan import ADVICE
 from engine.reading.flink_table import create_table
-from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in
+from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in, write_head
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -71,8 +70,8 @@ class Recording(Source):
         records = self._file(node, folder)
         schema = self.derive(node, folder).schema
         reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
-        parts = parts_in(records, self._rejected(records))
-        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end, known.idle))
+        parts = parts_in(records, self._rejected(records), node)
+        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end, known.idle), is_foreign=True)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Its files."""
@@ -83,10 +82,8 @@ class Recording(Source):
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Recording:
         """The source over a copy of the first records."""
         target = into / f"{node}.parquet"
-        with pq.ParquetFile(self._file(node, folder).path) as whole:
-            batch = next(whole.iter_batches(batch_size=max(1, rows)), None)
-            table = whole.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
-            pq.write_table(table.slice(0, rows).replace_schema_metadata(whole.metadata.metadata), target)
+        file = self._file(node, folder)
+        list(answers_of(Foreign(file.name, node, ADVICE), write_head, rows, file, target, seconds=LOOK_S))
         return self.model_copy(update={"path": str(target)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:

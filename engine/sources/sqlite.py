@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.reading.tables import sqlite_file
-from engine.reading.tables.apart import Apart
 from engine.reading.tables.database_file import Database, DatabaseFile
 
 
@@ -25,7 +24,6 @@ class Sqlite(DatabaseFile):
     endings: ClassVar[tuple[str, ...]] = (".sqlite", ".sqlite3", ".db")
     opens = endings
     database: ClassVar[Database] = sqlite_file
-    apart: ClassVar[Apart] = Apart(sqlite_file.__name__)
 
 
 SOURCE = Sqlite

@@ -6,7 +6,6 @@ seconds, so that the app's frequent planning causes one request.
 
 from __future__ import annotations
 
-import io
 import json
 import threading
 import time
@@ -14,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from engine.errors import EngineUnavailable
-from engine.reading.files.storage import StoredFile, list_files, open_file
+from engine.reading.files.storage import FETCHED_BYTES, StoredFile, fetched_file, list_files, open_file
 from engine.spark.sending import sent
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from engine.spark.engines import Engine
 
-_PIECE: Final = 1 << 20
 _PIECES_KEPT: Final = 64
 _LISTING_S: Final = 10.0
 _ANSWER: Final = pa.schema([("answer", pa.binary()), ("error", pa.string())])
@@ -64,7 +62,12 @@ class EngineStorage:
 
     def open(self, file: StoredFile) -> IO[bytes]:
         """The file's bytes, fetched as they are read."""
-        return io.BufferedReader(cast(io.RawIOBase, _Fetched(self, file)), _PIECE)
+
+        def read(start: int, size: int) -> bytes:
+            number, inside = divmod(start, FETCHED_BYTES)
+            return self.piece(file, number)[inside : inside + size]
+
+        return fetched_file(file.size, read)
 
     def piece(self, file: StoredFile, number: int) -> bytes:
         """One piece of a megabyte. Raises OSError."""
@@ -73,7 +76,7 @@ class EngineStorage:
             if key in self._pieces:
                 self._pieces.move_to_end(key)
                 return self._pieces[key]
-        read = self._ask(partial(_read, file.path, number * _PIECE))
+        read = self._ask(partial(_read, file.path, number * FETCHED_BYTES))
         with self._lock:
             self._pieces[key] = read
             while len(self._pieces) > _PIECES_KEPT:
@@ -107,38 +110,6 @@ class EngineStorage:
         return bytes(row.answer)
 
 
-class _Fetched(io.RawIOBase):
-    """A file of an engine, read piece by piece."""
-
-    def __init__(self, storage: EngineStorage, file: StoredFile) -> None:
-        self._storage = storage
-        self._file = file
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        if self._at >= self._file.size:
-            return 0
-        number, inside = divmod(self._at, _PIECE)
-        read = self._storage.piece(self._file, number)[inside : inside + len(buffer)]
-        buffer[: len(read)] = read
-        self._at += len(read)
-        return len(read)
-
-
 def storage_of(engine: Engine, spark: Callable[[], SparkSession]) -> EngineStorage | None:
     """The storage of an engine; None if the engine sees the files of this machine."""
     return EngineStorage(engine.name, spark) if engine.workspace else None
@@ -151,4 +122,4 @@ def _listed(path: str, endings: Collection[str]) -> bytes:
 def _read(path: str, start: int) -> bytes:
     with open_file(path) as file:
         file.seek(start)
-        return file.read(_PIECE)
+        return file.read(FETCHED_BYTES)

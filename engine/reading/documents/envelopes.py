@@ -21,6 +21,7 @@ from engine.reading.documents.json_sample import ENDINGS, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
 from engine.reading.documents.nested import text_of
 from engine.reading.files.source import TextFiles
+from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_table import create_table
 from engine.reading.typed.columns import derive_source
@@ -81,7 +82,7 @@ class EnvelopeFile(TextFiles):
         """Byte ranges of the files, for the workers to read."""
         files = self.files(node, folder)
         reader = EnvelopeReader(RowTypes(self.derive(node, folder).schema.columns), self.changes_of)
-        return Scan(parts_of(files), reader)
+        return Scan(parts_of(files), reader, is_foreign=any(is_packed(file.path) for file in files))
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with Flink's format for these envelopes."""

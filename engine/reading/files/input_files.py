@@ -25,6 +25,7 @@ from engine.reading.files.storage import (
     StoredFile,
     elsewhere,
     ending_of,
+    is_packed,
     is_uri,
     list_files,
     open_file,
@@ -161,13 +162,27 @@ def _stored_files(path: str, node: str, endings: Collection[str], storage: Stora
 
 @contextmanager
 def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
-    """The file's bytes, decompressed as Spark would. Raises SourceError if it cannot be read."""
+    """The beginning of the file's bytes, decompressed as Spark would. Raises SourceError if it cannot be read."""
+    # Imported here: workers receive this module, but not what starts processes.
+    from engine.reading.apart import Foreign, stream_of
+
     try:
-        with file.open() as stored, unpacked(stored, file.path) as stream:
+        about = Foreign(file.name, node, "Unpack it, and read the unpacked file.")
+        with stream_of(about, _unpacked, file) if is_packed(file.path) else file.open() as stream:
             yield stream
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
         raise SourceError(message, node, "path") from error
+
+
+def _unpacked(file: InputFile) -> Iterator[bytes]:
+    try:
+        with file.open() as stored, unpacked(stored, file.path) as stream:
+            # Not more at once: what stands before a damaged place is a good sample.
+            while read := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+                yield read
+    except (EOFError, zlib.error) as error:
+        raise OSError(str(error)) from error
 
 
 def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:

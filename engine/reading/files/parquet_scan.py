@@ -21,11 +21,13 @@ import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
+from engine.reading.apart.limits import limited_memory, memory_bytes
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import open_file
 from engine.reading.typed.typed_rows import RowTypes, records_of
 
-_PART: Final = 16 << 20
+PART_BYTES: Final = 16 << 20
+"""The size of a part in memory."""
 _BATCH: Final = 65_536
 # The first and the last day of the years 1 to 9999, in days since 1970.
 _DAYS: Final = (-719_162, 2_932_896)
@@ -41,9 +43,12 @@ class ParquetPart(NamedTuple):
     rows_before: int
 
 
-def parts_of(files: Sequence[InputFile], size: int = _PART) -> tuple[ParquetPart, ...]:
+ADVICE: Final = "Choose another file, or write this one again, in smaller row groups."
+
+
+def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[ParquetPart, ...]:
     """The parts of some files, each of at most so many bytes in memory, or one larger row group."""
-    parts = []
+    parts: list[ParquetPart] = []
     for file in files:
         with file.open() as stream:
             metadata = pq.read_metadata(stream)
@@ -71,11 +76,25 @@ class ParquetReader:
     def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
         """Its records and rejected rows. Raises OSError for a damaged file."""
         first = 1
-        for batch in _batches(part):
-            columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
-            lines = range(first, first + batch.num_rows)
-            first += batch.num_rows
-            yield self._read(part, columns, lines)
+        for size, columns in self._columns(part):
+            yield self._read(part, columns, range(first, first + size))
+            first += size
+
+    def _columns(self, part: ParquetPart) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+        """The columns of a part with their size, batch by batch. Raises OSError with the file's name, unlike Arrow."""
+        rows = part.rows_before
+        try:
+            for batch in batches_of(part, _BATCH):
+                with limited_memory():
+                    columns = {each.name: _as(batch.column(each.name), each.type) for each in self.rows.columns}
+                yield batch.num_rows, columns
+                rows += batch.num_rows
+        except MemoryError as error:
+            message = f"{part.name} takes more than {memory_bytes() >> 20:,} MB of memory to be read. {ADVICE}"
+            raise OSError(message) from error
+        except (OSError, pa.ArrowException) as error:
+            message = f"{part.name} is damaged after record {rows}: {str(error).rstrip('.')}. Save or copy it again."
+            raise OSError(message) from error
 
     def _read(self, part: ParquetPart, columns: dict[str, pa.Array], lines: range) -> ReadPart:
         whole = self.rows.batch(columns)
@@ -88,17 +107,19 @@ class ParquetReader:
         return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before))
 
 
-def _batches(part: ParquetPart) -> Iterator[pa.RecordBatch]:
-    """The records of a part, unchanged. Raises OSError with the file's name, which Arrow's error lacks."""
-    rows = part.rows_before
-    try:
-        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
-            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
-                yield batch
-                rows += batch.num_rows
-    except (OSError, pa.ArrowException) as error:
-        message = f"{part.name} is damaged after record {rows}: {str(error).rstrip('.')}. Save or copy it again."
-        raise OSError(message) from error
+def batches_of(part: ParquetPart, size: int) -> Iterator[pa.RecordBatch]:
+    """The records of a part, from a file that may ask for too much. Raises MemoryError, OSError, ArrowException."""
+    with open_file(part.path) as stream:
+        with limited_memory():
+            file = pq.ParquetFile(stream)
+            batches = file.iter_batches(batch_size=size, row_groups=list(part.groups))
+        while True:
+            # Not around the `yield`: what its reader does meanwhile has no limit.
+            with limited_memory():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
 
 def _beyond_the_calendar(columns: dict[str, pa.Array]) -> dict[int, str]:

@@ -19,13 +19,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, NamedTuple, Protocol, cast
+from typing import IO, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 from urllib.parse import quote
 
 import pyarrow as pa
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _BUFFER: Final = 1 << 20
+FETCHED_BYTES: Final = 1 << 20
+"""Of a file elsewhere, what is fetched at once."""
 _UNPACK: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
@@ -37,6 +39,7 @@ class StoredFile(NamedTuple):
     modified_ns: int
 
 
+@runtime_checkable
 class Storage(Protocol):
     """Finds and opens files elsewhere. Raises OSError with a reason that users understand."""
 
@@ -79,6 +82,40 @@ def elsewhere() -> Storage | None:
 def is_uri(path: str) -> bool:
     """Whether a path is a URI of a remote file system."""
     return _URI.match(path) is not None
+
+
+def fetched_file(size: int, read: Callable[[int, int], bytes]) -> IO[bytes]:
+    """A file that is fetched as it is read. read: the bytes from a place on, at most so many."""
+    return io.BufferedReader(cast(io.RawIOBase, _Fetched(size, read)), FETCHED_BYTES)
+
+
+class _Fetched(io.RawIOBase):
+    def __init__(self, size: int, read: Callable[[int, int], bytes]) -> None:
+        self._size = size
+        self._read = read
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        if self._at >= self._size:
+            return 0
+        read = self._read(self._at, len(buffer))
+        buffer[: len(read)] = read
+        self._at += len(read)
+        return len(read)
 
 
 def open_file(path: str) -> IO[bytes]:

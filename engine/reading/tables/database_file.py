@@ -1,30 +1,28 @@
 """The base of the sources over one table of a database file: row order and Flink SQL.
 
-DatabaseFile.database  ->  Database: the queries on a file of this kind
-DatabaseFile.apart     ->  Apart: the same in a separate process, for tables that compute their values
+DatabaseFile.database  ->  Database: the queries on a file of this kind, which a separate process answers
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from engine.contract.parameters import Columns, parameter
 from engine.model.schema import Column, Schema
+from engine.reading.apart import Foreign, answer_of
 from engine.reading.files.input_files import InputFile
-from engine.reading.tables.apart import Apart
-from engine.reading.tables.kept_rows import TextRow
-from engine.reading.tables.table_file import OpenTable, TableFile
+from engine.reading.tables.kept_rows import TextRow, rows_apart
+from engine.reading.tables.table_file import OpenTable, TableFile, where_it_is
+
+_ADVICE: Final = "A view may ask for more than anybody waits for: save its result as a table, and read that."
 
 
 class Database(Protocol):
-    """The queries on a file. All raise SourceError if they cannot be answered."""
+    """The queries on a file, from any process. All raise SourceError if they cannot be answered."""
 
     def tables_in(self, file: InputFile, node: str) -> tuple[str, ...]:
         """The names of its tables and views."""
-
-    def computes(self, file: InputFile, table: str, node: str) -> bool:
-        """Whether a table computes values when it is read: a view, a generated column."""
 
     def columns_of(self, file: InputFile, table: str, node: str) -> tuple[Column, ...]:
         """The columns of a table."""
@@ -39,7 +37,6 @@ class DatabaseFile(TableFile):
     """A source over a table of a database in a file."""
 
     database: ClassVar[Database]
-    apart: ClassVar[Apart]
 
     order_by: Columns = parameter(
         "Order",
@@ -49,15 +46,17 @@ class DatabaseFile(TableFile):
 
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
         """Its tables and views."""
-        return self.database.tables_in(file, node)
+        where_it_is(file, node)
+        return answer_of(Foreign(file.name, node, _ADVICE), self.database.tables_in, file, node)
 
     def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
         """A table of the file."""
-        asked = self.apart if self.database.computes(file, table, node) else self.database
+        where_it_is(file, node)
+        about = Foreign(file.name, node, _ADVICE)
         return OpenTable(
             f"{file.name}, table {table}",
-            asked.columns_of(file, table, node),
-            lambda: asked.rows_of(file, table, self.order_by, self.event_time, node),
+            answer_of(about, self.database.columns_of, file, table, node),
+            lambda: rows_apart(about, self.database.rows_of, file, table, self.order_by, self.event_time, node),
         )
 
     def flink_sql(self, node: str, schema: Schema) -> str:

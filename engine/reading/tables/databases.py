@@ -7,22 +7,8 @@ are ordered by all columns, and rows that are equal in all of them cannot be dis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from engine.model.schema import Column, Schema
-
-LOOK_S: Final = 20.0
-"""The timeout for a table's columns and its first values: a user waits for them."""
-ROWS_S: Final = 300.0
-"""The timeout between batches of rows. Sorting a large table takes a while; a view may compute without end."""
-
-
-def in_vain(name: str, seconds: float) -> str:
-    """The message for a file from which no rows came in time."""
-    return (
-        f"path: {name} gives no rows for {seconds:.0f} s. A view may ask for more than anybody waits for: save its "
-        "result as a table, and read that."
-    )
 
 
 def identifier(name: str) -> str:

@@ -6,23 +6,18 @@ blob is a string of hexadecimal digits; any type unknown to Spark is a string as
 
 from __future__ import annotations
 
-import atexit
 import re
-import shutil
-import threading
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile
-from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
+from engine.reading.tables.databases import identifier, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
-from engine.scratch import hold, kept_scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,16 +56,9 @@ _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 
 
-@cache
-def _spilled(_place: str) -> Path:
-    """The folder for spilled sort data, which would otherwise be written beside the file.
-
-    One folder per file: every connection needs the same settings, and two files would use the same names.
-    """
-    folder = kept_scratch("sorting")
-    hold(folder)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+def load() -> None:
+    """Import DuckDB: once for all processes that are forked from this one."""
+    import duckdb  # noqa: F401
 
 
 @contextmanager
@@ -79,33 +67,18 @@ def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
     place = where_it_is(file, node)
     try:
-        config = _CONFINED | {"temp_directory": str(_spilled(place))}
+        # Data that is sorted on disk would otherwise be written beside the file.
+        config = _CONFINED | {"temp_directory": tempfile.gettempdir()}
         with closing(duckdb.connect(place, read_only=True, config=config)) as database:
             database.execute("SET TimeZone = 'UTC'")
             yield database
-    except duckdb.ConnectionException as error:
-        message = f"path: {file.name} is in use by this studio, perhaps as its store. Copy it, and read the copy."
-        raise SourceError(message, node, "path") from error
     except duckdb.Error as error:
+        if "Conflicting lock" in str(error):
+            message = f"path: {file.name} is in use, perhaps as the store of this studio. Copy it, and read the copy."
+            raise SourceError(message, node, "path") from error
         said = str(error).partition("\n")[0].rstrip(".")
         message = f"path: {file.name} cannot be read as a DuckDB file: {said}. Choose another file."
         raise SourceError(message, node, "path") from error
-
-
-@contextmanager
-def _in_time(database: duckdb.DuckDBPyConnection, seconds: float, file: InputFile, node: str) -> Iterator[None]:
-    """Inside this block, a query that exceeds the timeout is interrupted. Raises SourceError."""
-    import duckdb
-
-    ending = threading.Timer(seconds, database.interrupt)
-    ending.daemon = True
-    ending.start()
-    try:
-        yield
-    except duckdb.InterruptException as error:
-        raise SourceError(in_vain(file.name, seconds), node, "path") from error
-    finally:
-        ending.cancel()
 
 
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
@@ -114,18 +87,9 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
         return tuple(_listed(database))
 
 
-def computes(file: InputFile, table: str, node: str) -> bool:
-    """Whether a table computes values when it is read: a view, a generated column. Raises SourceError."""
-    asked = "SELECT sql FROM duckdb_tables() WHERE NOT internal AND schema_name = ? AND table_name = ?"
-    with _opened(file, node) as database:
-        made = database.execute(asked, _listed(database).get(table, (_MAIN, table))).fetchall()
-    # DuckDB prints keywords in capitals; a match inside a text costs only time.
-    return not made or " GENERATED ALWAYS AS" in made[0][0]
-
-
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table. Raises SourceError."""
-    with _opened(file, node) as database, _in_time(database, LOOK_S, file, node):
+    with _opened(file, node) as database:
         return tuple(Column(name, _type(declared)) for name, declared in _declared(database, table))
 
 
@@ -136,16 +100,14 @@ def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str |
         columns = [Column(name, _type(type_)) for name, type_ in declared]
         order = ", ".join(f"{identifier(name)} NULLS FIRST" for name in order_of(columns, named, event_time, node))
         wanted = ", ".join(_as_text(identifier(name), type_) for name, type_ in declared)
-        with _in_time(database, ROWS_S, file, node):
-            cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
-            rows = cursor.fetchmany(_FETCHED)
+        cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
+        rows = cursor.fetchmany(_FETCHED)
         number = 0
         while rows:
             for row in rows:
                 number += 1
                 yield TextRow(number, row)
-            with _in_time(database, ROWS_S, file, node):
-                rows = cursor.fetchmany(_FETCHED)
+            rows = cursor.fetchmany(_FETCHED)
 
 
 def _declared(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:

@@ -10,15 +10,16 @@ The owner of the table may change it at any time: a run reads the rows of its st
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
+from engine.reading.apart import Foreign, answers_of
 from engine.reading.files.input_files import local_file
 from engine.reading.files.parquet_scan import ParquetPart, parts_of
 from engine.reading.files.storage import open_file
@@ -28,6 +29,9 @@ _LINE: Final = "line"
 _BROKEN: Final = "broken"
 _ROWS: Final = 20_000
 _CHARS: Final = 16 << 20
+# Of a batch that one process sends to another.
+_SENT: Final = 1000
+_SENT_CHARS: Final = 1 << 20
 
 
 class TextRow(NamedTuple):
@@ -36,6 +40,25 @@ class TextRow(NamedTuple):
     line: int
     values: Sequence[str | None]
     broken: str | None = None
+
+
+def rows_apart(about: Foreign, ask: Callable[..., Iterator[TextRow]], *arguments: Any) -> Iterator[TextRow]:
+    """The rows that a function reads, in a process of its own (`engine.reading.apart`)."""
+    for batch in answers_of(about, _batches, ask, arguments):
+        yield from map(TextRow._make, batch)
+
+
+def _batches(ask: Callable[..., Iterator[TextRow]], arguments: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
+    batch: list[tuple[Any, ...]] = []
+    chars, most = 0, 1
+    for row in ask(*arguments):
+        batch.append((row.line, list(row.values), row.broken))
+        chars += sum(len(value) for value in row.values if value is not None)
+        if len(batch) >= most or chars >= _SENT_CHARS:
+            yield batch
+            # The first row alone: a preview need not wait for many.
+            batch, chars, most = [], 0, _SENT
+    yield batch
 
 
 def keep_rows(rows: Iterable[TextRow], width: int, path: Path, called: str) -> tuple[ParquetPart, ...]:

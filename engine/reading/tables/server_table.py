@@ -22,12 +22,12 @@ from engine.contract.scan import Scan
 from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.model.schema import Column, Schema, flink_type
+from engine.reading.apart import LOOK_S, ROWS_S
 from engine.reading.flink_table import create_table
 from engine.reading.servers.database_server import DatabaseServer, answering
 from engine.reading.servers.kept_messages import ForNow
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.reading.servers.served import ColumnsThere
-from engine.reading.tables.databases import LOOK_S, ROWS_S
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes

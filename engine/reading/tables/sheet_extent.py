@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import IO, Final, cast
 
 CELL_BYTES: Final = 32
-"""The memory of a cell, without its text; .ods needs it twice."""
+"""The memory of a cell, without its text; .ods needs both twice."""
 _READ: Final = 1 << 20
 # A row or a cell, its attributes, of which a value may hold a >, and whether there is nothing in it.
 _TAG: Final = re.compile(rb"""<(?:[^\s<>/:"'=]+:)?(row|c)((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>""")
@@ -25,8 +25,10 @@ _ODS_TAG: Final = re.compile(
     rb"""<(?:[^\s<>/:"'=]+:)?(table|table-row|table-cell|covered-table-cell)"""
     rb"""((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>"""
 )
-_REPEATED: Final = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["'](\d{1,9})["']""")
+_REPEATED: Final = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']\+?0*(\d{1,18})\d*["']""")
 _HAS_VALUE: Final = re.compile(rb"""\s(?:[^\s:]+:)?(?:value-type|formula)\s*=""")
+_TEXT: Final = re.compile(rb"""[\s:]string-value\s*=\s*("[^"]*"|'[^']*')""")
+_ANY_TAG: Final = re.compile(rb"<[^>]*>")
 # Records of an .xlsb: BrtBeginSheet, BrtRowHdr; BrtCellBlank has nothing in it, the others up to BrtFmlaError have.
 _SHEET, _ROW, _BLANK, _LAST_CELL = 129, 0, 1, 11
 _PLACE: Final = re.compile(rb"""\sr\s*=\s*["']\$?([A-Za-z]*)\$?(\d+)["']""")
@@ -56,24 +58,41 @@ def _bytes_of(archive: zipfile.ZipFile, name: str) -> int:
 
 
 def _ods_bytes(stream: IO[bytes]) -> int:
-    """The bytes of the largest table."""
+    """The bytes of the largest table: its cells from the first column on, and the texts that are repeated.
+
+    Other texts are in the file, whose size is limited.
+    """
     largest, extent = 0, _Extent()
     row = last_row = column = 0
+    texts, copies = 0, 0
     for block in _blocks(stream):
-        for kind, attributes in _ODS_TAG.findall(block):
+        end = 0
+        for tag in _ODS_TAG.finditer(block):
+            texts += copies * _text_size(block[end : tag.start()]) if copies > 1 else 0
+            kind, attributes = tag.groups()
+            end, copies = tag.end(), 0
             repeated = _REPEATED.search(attributes)
             times = max(1, int(repeated[1])) if repeated else 1
             match kind:
                 case b"table":
-                    largest, extent, last_row = max(largest, extent.size), _Extent(), 0
+                    largest, extent, last_row, texts = max(largest, extent.size + texts), _Extent(), 0, 0
                 case b"table-row":
                     row, last_row, column = last_row + 1, last_row + times, 0
                 case _:
                     if _HAS_VALUE.search(attributes):
-                        extent.see(row, column + 1)
+                        extent.see(row, 1)
                         extent.see(last_row, column + times)
+                        copies = times * (last_row - row + 1)
+                        if copies > 1 and (text := _TEXT.search(attributes)) is not None:
+                            texts += copies * len(text[1])
                     column += times
-    return 2 * max(largest, extent.size)
+        texts += copies * _text_size(block[end:]) if copies > 1 else 0
+    return 2 * max(largest, extent.size + texts)
+
+
+def _text_size(xml: bytes) -> int:
+    """The bytes outside of tags."""
+    return len(_ANY_TAG.sub(b"", xml))
 
 
 def _xlsb_bytes(stream: IO[bytes]) -> int:

@@ -12,10 +12,8 @@ SQLite accepts any value in any column, so the values determine a column's type:
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +22,7 @@ from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile
-from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
+from engine.reading.tables.databases import identifier, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
 from engine.reading.typed.inference import infer_text
@@ -34,8 +32,6 @@ _SAMPLE: Final = 1000
 _SAMPLE_CHARS: Final = 1000
 _WAIT_S: Final = 5.0
 _FETCHED: Final = 1000
-# The number of SQLite's virtual machine steps between checks of the timeout.
-_STEPS: Final = 100_000
 # A row that is too long is rejected; a much longer one stops the reading. A sort in SQLite holds each row twice.
 _LONGEST: Final = 16 * LINE_BYTES
 _HIDDEN: Final = 1
@@ -45,24 +41,8 @@ _VERSIONS: Final = slice(18, 20)
 _WITH_LOG: Final = b"\x02\x02"
 
 
-class _Patience:
-    """The timeout of SQLite, counted from its last answer."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.renew()
-
-    def renew(self) -> None:
-        """Restart the timeout after an answer."""
-        self._until = time.monotonic() + self.seconds
-
-    def is_over(self) -> bool:
-        """Whether the timeout has expired."""
-        return time.monotonic() > self._until
-
-
 @contextmanager
-def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3.Connection]:
+def _opened(file: InputFile, node: str) -> Iterator[sqlite3.Connection]:
     place = Path(where_it_is(file, node)).absolute()
     uri = f"{place.as_uri()}?mode=ro{'&immutable=1' if _has_a_log_that_nobody_writes(place) else ''}"
     try:
@@ -70,13 +50,10 @@ def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3
             # Invalid UTF-8 is read nevertheless. Views of an untrusted file cannot call functions with side effects.
             database.text_factory = lambda raw: raw.decode(errors="replace")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-            database.set_progress_handler(patience.is_over, _STEPS)
             database.execute("PRAGMA query_only = ON")
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
     except (sqlite3.Error, ValueError) as error:
-        if patience.is_over():
-            raise SourceError(in_vain(file.name, patience.seconds), node, "path") from error
         message = f"path: {file.name} cannot be read as a SQLite file: {error}. Choose another file."
         raise SourceError(message, node, "path") from error
 
@@ -94,23 +71,14 @@ def _has_a_log_that_nobody_writes(place: Path) -> bool:
 
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of its tables and views. Raises SourceError."""
-    with _opened(file, node, _Patience(LOOK_S)) as database:
+    with _opened(file, node) as database:
         found = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type, name")
         return tuple(name for (name,) in found if not name.startswith("sqlite_"))
 
 
-def computes(file: InputFile, table: str, node: str) -> bool:
-    """Whether a table computes values when it is read: a view, a generated column. Raises SourceError."""
-    with _opened(file, node, _Patience(LOOK_S)) as database:
-        kinds = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (table,)).fetchall()
-        columns = database.execute(f"PRAGMA table_xinfo({identifier(table)})").fetchall()
-    return kinds != [("table",)] or any(row[6] > _HIDDEN for row in columns)
-
-
-@lru_cache(maxsize=64)
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table, with the types of its first values. Raises SourceError."""
-    with _opened(file, node, _Patience(LOOK_S)) as database:
+    with _opened(file, node) as database:
         found = database.execute(f"PRAGMA table_xinfo({identifier(table)})")
         declared = [(row[1], str(row[2]).upper()) for row in found if row[6] != _HIDDEN]
         wanted = ", ".join(_beginning(identifier(name)) for name, _ in declared)
@@ -124,13 +92,11 @@ def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str |
     columns = columns_of(file, table, node)
     order = ", ".join(f"{identifier(name)} COLLATE BINARY" for name in order_of(columns, named, event_time, node))
     wanted = ", ".join(identifier(column.name) for column in columns)
-    patience = _Patience(ROWS_S)
-    with _opened(file, node, patience) as database:
+    with _opened(file, node) as database:
         cursor = database.execute(f"SELECT {wanted} FROM {identifier(table)} ORDER BY {order}")
         cursor.arraysize = _FETCHED
         for number, row in enumerate(cursor, start=1):
             yield TextRow(number, [_text(value) for value in row])
-            patience.renew()
 
 
 def _beginning(column: str) -> str:

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import SourceError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 1 << 30
 """The largest workbook that is opened, packed or unpacked: it is read into memory as a whole."""
+ADVICE: Final = "Save the sheet as CSV, and read that."
 _WHOLE: Final = 1 << 53
 
 
@@ -53,7 +53,6 @@ def opened_workbook(file: InputFile, node: str) -> Iterator[CalamineWorkbook]:
         raise SourceError(message, node, "path") from error
 
 
-@lru_cache(maxsize=64)
 def _check_extent(file: InputFile, node: str) -> None:
     """Raises SourceError if the cells of a sheet are so far apart that reading it would crash the process."""
     try:
@@ -67,9 +66,9 @@ def _check_extent(file: InputFile, node: str) -> None:
         raise SourceError(message, node, "path") from error
     if size > MOST_BYTES:
         message = (
-            f"path: {file.name} has a sheet whose cells lie so far apart that it would take {size >> 20:,} MB of "
-            f"memory, and at most {MOST_BYTES >> 20:,} are allowed. Delete what is far from the table, or save the "
-            "sheet as CSV."
+            f"path: {file.name} has a sheet whose cells lie so far apart, or are repeated so often, that it would "
+            f"take {size >> 20:,} MB of memory, and at most {MOST_BYTES >> 20:,} are allowed. Delete what is far from "
+            "the table, or save the sheet as CSV."
         )
         raise SourceError(message, node, "path")
 
@@ -85,7 +84,6 @@ def _unpacked(stream: Any) -> int:
         return 0
 
 
-@lru_cache(maxsize=64)
 def sheets_of(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of the sheets, in their order."""
     with opened_workbook(file, node) as workbook:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,17 +20,21 @@ from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
 from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
 from engine.planner import NodePlan
+from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
-from engine.runtime.failures import NodeFailed, failing_node, reason_of
+from engine.runtime.failures import NodeFailed, failing_node, lost_worker, reason_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_ADVICE: Final = "Choose another file, or write this one again."
 
 
 class Read(NamedTuple):
@@ -100,10 +104,42 @@ def take_in(
         reports += run_each(spark, [partial(_read_part, *each) for each in scanned], heard)
     except PySparkException as error:
         if not (node_id := failing_node(error)):
+            if lost_worker(error) and (read_error := _foreign_among(scanned)) is not None:
+                raise read_error from error
             raise
         message = f"it cannot be read: {reason_of(error)}"
         raise SourceError(message, node_id) from error
     return {name: Read(files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
+
+
+def _foreign_among(scanned: Sequence[tuple[_Scanned, int]]) -> SourceError | None:
+    """The error of a run that lost a worker, if one of its files may be the reason.
+
+    The worker had no time to tell which. Each file is tried once more, in a process of its own.
+    """
+    names: dict[str, str] = {}
+    for source, number in scanned:
+        if not source.scan.is_foreign:
+            continue
+        node, part = source.files.node, source.scan.parts[number]
+        names.setdefault(part.name, node)
+        try:
+            for _ in answers_of(Foreign(part.name, node, _ADVICE), _tried, source.scan.read, part, seconds=LOOK_S):
+                pass
+        except SourceError as error:
+            return error
+        except OSError as error:
+            return SourceError(f"it cannot be read: {error}", node)
+    if not names:
+        return None
+    which = ", ".join(list(names)[:5])
+    message = f"path: a Spark worker ended unexpectedly while it read one of: {which}. {_ADVICE}"
+    return SourceError(message, next(iter(names.values())), "path")
+
+
+def _tried(read: Callable[[Any], Iterator[ReadPart]], part: Any) -> Iterator[int]:
+    for found in read(part):
+        yield found.records.num_rows
 
 
 def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, scan: Scan | None) -> UnitFiles:

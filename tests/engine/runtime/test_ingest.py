@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,10 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
 from engine.model.pipeline import Pipeline
 from engine.runtime import run
+from engine.sources.parquet import Parquet
 from engine.spark.run_files import LocalFiles
+from tests.engine.reading.large import large_values
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 
 FOLDER = Path(__file__).parent
@@ -147,3 +151,29 @@ def test_a_damaged_page_of_parquet_is_told_with_its_node_and_file(spark: SparkSe
         SourceError, match=r"^a: it cannot be read: t\.parquet is damaged after record 0: .*[^.]\. Save or"
     ):
         run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))
+
+
+PARQUET = pipeline({"id": "in", "operator": "parquet", "parameters": {"path": "in.parquet"}})
+
+
+def test_parquet_that_asks_a_worker_for_too_much_memory_is_told_with_its_node_and_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    large_values(tmp_path / "in.parquet")
+    plan = plan_of(PARQUET, spark, tmp_path)
+    with pytest.raises(SourceError, match=r"in: it cannot be read: in.parquet takes more than [0-9,]+ MB of memory"):
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))
+    assert spark.range(3).count() == 3
+
+
+def test_a_file_that_ends_its_worker_is_told_with_its_node(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a library does that meets what it never expected: the process that reads it is gone."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "in.parquet")
+    fatal = Scan((signal.SIGABRT,), signal.raise_signal, is_foreign=True)
+    monkeypatch.setattr(Parquet, "scan", lambda *_: fatal)
+    plan = plan_of(PARQUET, spark, tmp_path)
+    with pytest.raises(SourceError, match=r"in: path: the process that reads SIGABRT ended by itself \(status -6\)"):
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))
+    assert spark.range(3).count() == 3

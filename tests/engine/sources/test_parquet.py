@@ -113,7 +113,7 @@ EVERY_TYPE = {
 def test_workers_read_what_spark_reads(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_group_size: int
 ) -> None:
-    monkeypatch.setattr(parquet_scan.parts_of, "__defaults__", (1,))
+    monkeypatch.setattr(parquet_scan, "PART_BYTES", 1)
     write(tmp_path, EVERY_TYPE, "a.parquet", row_group_size=row_group_size)
     write(tmp_path, {**EVERY_TYPE, "more": pa.array([1] * 6)}, "b.parquet", row_group_size=row_group_size)
     source = Parquet(path=".", event_time="t")

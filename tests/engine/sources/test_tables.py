@@ -198,8 +198,9 @@ def test_what_cannot_be_read_is_said_in_a_sentence(folder: Path, source: RowFile
 
 def test_a_workbook_that_unpacks_to_too_much_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbook, "MOST_BYTES", 1000)
+    file = Excel(path="book.xlsx").file("n", folder)
     with pytest.raises(StudioError, match=r"book.xlsx would take .* Save the sheet as CSV"):
-        Excel(path="book.xlsx", table="More").derive("n", folder)
+        workbook.sheets_of(file, "n")
 
 
 def test_rows_are_kept_in_batches_and_one_that_is_too_long_is_rejected(
