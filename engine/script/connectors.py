@@ -3,6 +3,7 @@
     filesystem   csv, json, parquet, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
     jdbc         a table of a database (`engine.script.jdbc_tables`)
     datagen      generated rows
+    faker        made-up rows (`engine.script.faker_tables`)
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
     print, blackhole, kafka, jdbc, ...   as sinks: nothing is sent; only the changelog that a sink accepts matters
@@ -31,6 +32,8 @@ from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNME
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
+from engine.script.faker_tables import CONNECTOR as FAKER
+from engine.script.faker_tables import faked
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
@@ -67,6 +70,7 @@ _CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg
 _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str, Any]]]]] = {
     **dict.fromkeys(TOPICS, topics),
     CONNECTOR: changes,
+    FAKER: faked,
 }
 _ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
 
@@ -153,7 +157,7 @@ def source_table(
             raise ddl.rejected(message)
     elif operator == "generator":
         parameters["event_time"] = None
-    if ddl.primary_key and operator != "datagen":
+    if ddl.primary_key and operator not in ("datagen", FAKER):
         parameters["primary_key"] = ddl.primary_key
     node = Node(id=node_id, operator=operator, parameters=parameters)
     _check(node, ddl, folder)

@@ -1,0 +1,148 @@
+"""Made-up rows as from the connector flink-faker: names, numbers, options and times by expressions, but reproducible.
+
+Every value is chosen by (seed, column, record number), so it does not depend on the process that makes it. Times such
+as `#{date.past '5','SECONDS'}` are relative to the time of the record: `start_ms` plus 1000 / rate ms per record; in
+flink-faker it is the current time.
+Source: knaufk/flink-faker, FlinkFakerTableSourceFactory and FlinkFakerGenerator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from engine.contract.derived import Derived
+from engine.contract.parameters import Parameters, parameter
+from engine.contract.scan import Scan
+from engine.errors import PipelineError
+from engine.model.row_types import fields_of, is_row
+from engine.model.schema import Column, Schema, map_types
+from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
+from engine.reading.faker.values import prepared, unknown_in
+from engine.reading.flink_table import create_table
+from engine.reading.paced import MadeUp, Seed
+from engine.reading.typed.columns import check_names, declared_type, derive_source
+
+
+class FakedElement(Parameters):
+    """A field of a ROW, or the key or the value of a MAP."""
+
+    name: str = parameter("Name", "A field of a ROW; key or value of a MAP.", min_length=1)
+    expression: str = parameter("Expression", "As for a column.")
+
+
+class FakerColumn(Parameters):
+    """One column, and the expression of its values."""
+
+    name: str = parameter("Name", min_length=1)
+    type: str = parameter("Type", "A type of Flink, such as BIGINT, STRING or TIMESTAMP(3).", default="STRING")
+    expression: str = parameter(
+        "Expression",
+        "Text with calls: #{Name.fullName}, #{number.numberBetween '1','100'}, #{Options.option 'a','b'}, "
+        "#{regexify '[A-Z]{3}'}, #{date.past '5','SECONDS'}.",
+        default="",
+    )
+    elements: tuple[FakedElement, ...] = parameter(
+        "Parts", "Of a ROW, the expression of each field; of a MAP, those of key and value.", default=()
+    )
+    length: int = parameter("Length", "The number of elements of an ARRAY or a MAP.", default=1, ge=1, le=1000)
+    null_rate: float = parameter("Share of NULL", default=0.0, ge=0, le=1)
+
+
+class Faker(MadeUp):
+    """Made-up rows."""
+
+    operator: ClassVar[str] = "faker"
+    title: ClassVar[str] = "Faker"
+    summary: ClassVar[str] = "Made-up names, places, orders and times, by the expressions of flink-faker."
+
+    columns: tuple[FakerColumn, ...] = parameter("Columns", "Names, types and expressions of the columns.", default=())
+    seed: Seed = 1
+    start_ms: int = parameter(
+        "Start",
+        "The time of the first record, in ms since 1970; 2024-01-01 by default.",
+        default=1_704_067_200_000,
+    )
+
+    @property
+    def size(self) -> int | None:
+        """The number of records."""
+        return self.rows
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The functions that nobody knows here; their values are numbered names. Raises ValueError."""
+        texts = [text for column in self.columns for text in _expressions(column)]
+        return tuple(dict.fromkeys(name for text in texts for name in unknown_in(text)))
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        check_names([column.name for column in self.columns], node, "columns")
+        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        for each, column in zip(self.columns, columns, strict=True):
+            _faked(each, column.type, node)
+        return derive_source(self, node, columns)
+
+    def scan(self, node: str, folder: Path) -> Scan:
+        """All records, in parts."""
+        schema = self.derive(node, folder).schema
+        columns = tuple(_faked(each, schema.column(each.name, node).type, node) for each in self.columns)
+        recipe = Recipe(columns, self.seed, self.start_ms, 1000.0 / self.rate)
+        first, end = self.range
+        starts = range(first, end, PART_RECORDS) if end > first else [first]
+        parts = tuple(FakedPart(recipe, schema, node, at, min(at + PART_RECORDS, end)) for at in starts)
+        return Scan(parts, read)
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Faker:
+        """The first records, which do not depend on the number of records."""
+        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of the same name, which chooses other values."""
+        number = {} if self.rows is None else {"number-of-rows": str(self.rows)}
+        options = {"connector": "faker", **number, "rows-per-second": str(max(1, round(self.rate)))}
+        for each in self.columns:
+            field = f"fields.{each.name}"
+            if each.expression:
+                options[f"{field}.expression"] = each.expression
+            options |= {f"{field}.{part.name}.expression": part.expression for part in each.elements}
+            if each.length != 1:
+                options[f"{field}.length"] = str(each.length)
+            if each.null_rate:
+                options[f"{field}.null-rate"] = f"{each.null_rate:g}"
+        return create_table(node, schema, self, options)
+
+
+def _expressions(column: FakerColumn) -> Iterator[str]:
+    yield column.expression
+    yield from (part.expression for part in column.elements)
+
+
+def _faked(column: FakerColumn, type_: str, node: str) -> FakedColumn:
+    """A column that is ready to be made. Raises PipelineError for an expression that is missing or wrong."""
+    if is_row(type_):
+        shape, wanted = "row", list(fields_of(type_))
+    elif type_.startswith("map<"):
+        key, value = map_types(type_[4:-1])
+        shape, wanted = "map", [("key", key), ("value", value)]
+    elif type_.startswith("array<"):
+        shape, wanted = "array", [("", type_[6:-1])]
+    else:
+        shape, wanted = "scalar", [("", type_)]
+    given = {"": column.expression} | {part.name: part.expression for part in column.elements}
+    elements = []
+    for name, inner in wanted:
+        where = f"{column.name}.{name}" if name else column.name
+        if not given.get(name):
+            message = f"columns: {where} has no expression. Write one, such as #{{Name.fullName}}."
+            raise PipelineError(message, node, "columns")
+        try:
+            elements.append(Element(name, inner, prepared(given[name])))
+        except ValueError as error:
+            message = f"columns: {where}: {error}."
+            raise PipelineError(message, node, "columns") from error
+    return FakedColumn(column.name, shape, tuple(elements), column.length, column.null_rate)
+
+
+SOURCE = Faker
