@@ -13,6 +13,7 @@ takes some 10 ms. The Python workers of Spark are such processes themselves, and
 from __future__ import annotations
 
 import atexit
+import hashlib
 import io
 import os
 import pickle
@@ -119,6 +120,7 @@ class _Bytes(io.RawIOBase):
 class _Asking:
     """A request. key: equal for equal requests. storages: those of its files that only this process can read."""
 
+    message: bytes
     key: bytes
     storages: tuple[Storage, ...]
 
@@ -135,7 +137,9 @@ class _Asking:
 
         written = io.BytesIO()
         Pickler(written, pickle.HIGHEST_PROTOCOL).dump((ask, arguments))
-        return cls(written.getvalue(), tuple(storages))
+        message = written.getvalue()
+        # Not the request itself, which may have secrets and is not needed any more.
+        return cls(message, hashlib.sha256(message).digest(), tuple(storages))
 
 
 def _answers(about: Foreign, request: _Asking, seconds: float, *, in_all: bool = False) -> Iterator[Any]:
@@ -147,7 +151,7 @@ def _answers(about: Foreign, request: _Asking, seconds: float, *, in_all: bool =
             head = pickle.dumps((dict(os.environ), str(temporary)), pickle.HIGHEST_PROTOCOL)
             process.settimeout(seconds)
             process.sendall(framed(head))
-            process.sendall(framed(request.key))
+            process.sendall(framed(request.message))
             while True:
                 match _next(process, until):
                     case ("answer", answer):

@@ -24,9 +24,11 @@ from typing import IO, Any, Final
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
+import confluent_kafka  # noqa: F401
 import pyarrow.parquet  # noqa: F401
 import python_calamine  # noqa: F401
 
+import engine.reading.kafka.client
 import engine.reading.recorded
 import engine.reading.tables.sqlite_file
 import engine.sources.excel

@@ -12,12 +12,15 @@ import os
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import PipelineError, SourceError, unknown_name
+from engine.reading.apart import Foreign, answer_of
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
+from engine.reading.kafka.client_options import check_settings
 from engine.reading.servers.secrets import NotSet, hidden, is_named, resolved
 
 if TYPE_CHECKING:
@@ -52,7 +55,11 @@ _RENAMED: Final = {
     "ssl.keystore.key": "ssl.key.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.truststore.location": "ssl.ca.location",
 }
+_HOST_CHECK: Final = "ssl.endpoint.identification.algorithm"
+BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
+"""The options with the addresses of the brokers."""
 # Options of the Java client alone, and options that the studio decides.
 _WITHOUT_EFFECT: Final = frozenset(
     [
@@ -113,8 +120,13 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
                 "name the .pem file."
             )
             raise PipelineError(message, node, "properties")
+        if name in BROKERS:
+            message = f"properties: {name} is the field Brokers. Name them there."
+            raise PipelineError(message, node, "properties")
     # Values from environment variables are checked when a client connects.
-    _check_places({name: value for name, value in properties.items() if not is_named(value)}, node)
+    written = {name: value for name, value in properties.items() if not (value and is_named(value))}
+    _check_places(written, node)
+    check_settings(_renamed(written), node)
 
 
 def _check_places(settings: Mapping[str, Any], node: str) -> None:
@@ -158,13 +170,25 @@ def _settings(servers: str, properties: Mapping[str, str]) -> tuple[dict[str, An
         value = resolved(text, name)
         if value != text:
             secrets.append(value)
-        if name == "ssl.truststore.location":
-            settings["ssl.ca.location"] = value
-        elif name == "ssl.endpoint.identification.algorithm":
-            settings[name] = value or "none"
-        else:
-            settings[_RENAMED.get(name, name)] = value
+        settings |= _renamed({name: value})
     return settings, secrets
+
+
+def _renamed(properties: Mapping[str, str]) -> dict[str, str]:
+    """Options under the names of librdkafka, without those that have no effect there."""
+    names = [name for name in properties if name not in _WITHOUT_EFFECT and name != _JAAS]
+    # In Java an empty value switches this one off.
+    return {_RENAMED.get(name, name): properties[name] or ("none" if name == _HOST_CHECK else "") for name in names}
+
+
+def try_client(settings: Mapping[str, Any]) -> None:
+    """Make a client with these settings, and close it: if it cannot be made, the caller will see why."""
+    from confluent_kafka import Consumer, KafkaException
+
+    # A refused connection to this machine, and no request for a token.
+    alone = {"bootstrap.servers": "127.0.0.1:1", "sasl.oauthbearer.method": "default"}
+    with suppress(KafkaException, ValueError, TypeError):
+        Consumer({**settings, **alone}).close()
 
 
 @dataclass
@@ -207,6 +231,7 @@ class Client:
             message = f"{error}."
             raise SourceError(message, node, "properties") from error
         _check_places(settings, node)
+        check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
         self.heard = Heard(secrets)
         fixed = {
             "group.id": settings.get("group.id", "changelog-studio"),
@@ -217,13 +242,18 @@ class Client:
             "auto.offset.reset": "error",
             # Errors are reported as sentences instead.
             "log_level": 0,
-            "error_cb": self.heard,
         }
         # The first as in the Java client, and so in Flink. The second keeps requests from waiting long behind a fetch
         # that returns no messages.
         usual = {"isolation.level": "read_uncommitted", "fetch.wait.max.ms": 100}
+        together = {**usual, **settings, **fixed}
         try:
-            self.consumer = Consumer({**usual, **settings, **fixed})
+            answer_of(Foreign(servers, node, ""), try_client, together)
+        except SourceError as error:
+            message = "properties: with these options the client of Kafka ends its process. Leave one of them out."
+            raise SourceError(message, node, "properties") from error
+        try:
+            self.consumer = Consumer({**together, "error_cb": self.heard})
         except (KafkaException, ValueError, TypeError) as error:
             message = f"properties: {self._said(error)}."
             raise SourceError(message, node, "properties") from error

@@ -25,7 +25,7 @@ from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
-from engine.reading.kafka.client import Client, check_options
+from engine.reading.kafka.client import BROKERS, Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.kafka.stream import KafkaStream
@@ -44,7 +44,6 @@ DISCOVERY_MS: Final = 300_000
 # The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
 # Options that would replace the brokers.
-_BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 KeyFormat = Literal["json", "csv", "raw"]
 FORMAT: Final = parameter("Format", "The format of message values.", default="json")
 END: Final = parameter(
@@ -218,7 +217,7 @@ class KafkaTopics(ReceivedSource):
     @property
     def server(self) -> str:
         """The brokers, and any other addresses in the client's options."""
-        addresses = (value for name, value in self.options.items() if name in _BROKERS or "://" in value)
+        addresses = (value for name, value in self.options.items() if name in BROKERS or "://" in value)
         return ", ".join(part for part in (self.servers.strip(), *sorted(addresses)) if part)
 
     @property

@@ -13,9 +13,11 @@ import pytest
 from engine.contract.frames import KIND
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
-from engine.errors import PipelineError, SourceError
+from engine.errors import PipelineError, SourceError, StudioError
 from engine.model.changelog import SYMBOLS
-from engine.reading.kafka.client import Client, check_options
+from engine.reading.apart import Foreign, answer_of
+from engine.reading.kafka.client import Client, check_options, try_client
+from engine.reading.kafka.client_options import OPTIONS, Option, check_settings
 from engine.reading.kafka.stream import KafkaStream
 from engine.reading.servers.kept_messages import forget
 from engine.sources.kafka import Kafka
@@ -360,6 +362,50 @@ def test_secrets_have_a_name_and_never_stand_in_a_message(
         served.setenv("CHANGELOG_STUDIO_FOLDERS", "")
         with pytest.raises(SourceError, match="names KAFKA_PASSWORD, which CHANGELOG_STUDIO_SECRETS does not list"):
             named.scan("n", tmp_path)
-    with pytest.raises(SourceError, match="properties: .*such.option") as refused:
+    with pytest.raises(PipelineError, match="properties: .*such.option") as refused:
         source(brokers, "t", properties=[{"name": "such.option", "value": "${env:KAFKA_PASSWORD}"}]).scan("n", tmp_path)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("group.id", "", r"group.id has no value. Give one, or leave the option out"),
+        ("client.id", "a\0b", r"client.id has more than .* characters, or some that no text has"),
+        ("internal.termination.signal", "9", r"unknown option 'internal.termination.signal'"),
+        ("default.topic.config", "x", r"unknown option 'default.topic.config'. The most similar of \d+:"),
+        ("test.mock.num.brokers", "3", r"unknown option 'test.mock.num.brokers'"),
+        ("debug", "all", r"unknown option 'debug'"),
+        ("bootstrap.servers", "b:1", r"bootstrap.servers is the field Brokers"),
+        ("socket.timeout.ms", "9", r"socket.timeout.ms is a number from 10 to 300000, not '9'"),
+        ("request.timeout.ms", "1e3", r"socket.timeout.ms is a number from 10 to 300000, not '1e3'"),
+        ("isolation.level", "any", r"isolation.level is one of read_uncommitted, read_committed, not 'any'"),
+    ],
+)
+def test_an_option_is_checked_before_it_reaches_the_client(
+    name: str, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PipelineError, match=f"n: properties: {sentence}"):
+        check_options({name: value}, "n")
+    if "\0" not in value and name != "bootstrap.servers":
+        monkeypatch.setenv("GIVEN", value)
+        with pytest.raises(StudioError, match=sentence.partition(", not")[0]) as raised:
+            Client("localhost:1", {name: "${env:GIVEN}"}, "n")
+        assert not value or f"'{value}'" not in str(raised.value)
+
+
+def test_no_option_that_passes_ends_the_client(brokers: Cluster) -> None:
+    """Each at the ends of its range, or with each of its words; a text need not be what the client can use."""
+    for name, option in OPTIONS.items():
+        edges = option.words or ((str(option.least), str(option.most)) if option.least is not None else ("x",))
+        for value in edges:
+            check_settings({name: value}, "n")
+            settings = {"group.id": "g", "log_level": 0, name: value}
+            answer_of(Foreign("kafka", "n", ""), try_client, settings)
+
+
+def test_options_that_end_the_client_all_the_same_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an empty group did: what is not known yet ends a process that only tries the options."""
+    monkeypatch.setitem(OPTIONS, "internal.termination.signal", Option(0, 128))  # type: ignore[misc]
+    with pytest.raises(SourceError, match="properties: with these options the client of Kafka ends its process"):
+        Client("localhost:1", {"internal.termination.signal": "9"}, "n")
