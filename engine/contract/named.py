@@ -10,6 +10,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
+from engine.errors import unknown_name
+
 
 @dataclass(frozen=True)
 class Named:
@@ -26,8 +28,7 @@ class Named:
                 return known[value]
             if isinstance(value, source):
                 return value
-            *most, last = map(repr, known)
-            message = f"Input should be {', '.join(most)} or {last}" if most else f"Input should be {last}"
+            message = unknown_name("name", str(value), known)
             raise ValueError(message)
 
         return core_schema.no_info_plain_validator_function(

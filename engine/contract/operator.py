@@ -8,6 +8,7 @@ step           the work for Spark: a native projection, or a kernel per key
 late_rule      when a record is too late for it, and the consequences
 meaning        why it emitted a record, in words
 alternatives   operators with the same result for inputs that it does not accept
+preparations   operators that make such an input acceptable
 flink_sql      the same in Flink SQL
 """
 
@@ -94,7 +95,7 @@ class StepContext(WithSchema):
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another operator with the same result, and its parameters. label: of the button."""
+    """Another operator that helps, and its parameters. label: of the button."""
 
     label: str
     operator: str
@@ -190,6 +191,10 @@ class Operator(Parameters):
 
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
         """Operators with the same result over these inputs, which this one may reject."""
+        return ()
+
+    def preparations(self, port: str) -> Sequence[Alternative]:
+        """Operators that can be put before an input, if this one rejects it as it is."""
         return ()
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:

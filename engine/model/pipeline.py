@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.errors import PipelineError, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
+from engine.model.wrong_values import in_plain_words
 
 VERSION: Final = 1
 LONGEST_IDENTITY: Final = 100
@@ -200,7 +201,7 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
     if first["type"] == "missing":
         return PipelineError(f"the field {field!r} is missing.", node, field)
     got = json.dumps(first["input"], default=str, ensure_ascii=False)
-    reason = first["msg"].removeprefix("Value error, ").removesuffix(".")
+    reason = in_plain_words(first)
     if not field:
         return PipelineError(f"{reason}.", node)
     return PipelineError(f"{field}: {reason} (got {got[:200]}).", node, field)

@@ -26,8 +26,8 @@ then adds a second output, to which the runtime routes late records. An operator
 - code of the pipeline's author: `foreign_code` returns it. The node does not run until a user has allowed it
 - mini-batch: `needs_each_watermark`, if Flink passes watermarks on with each record instead of in steps
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it comes from)
-- problems in the builder: `alternatives` with the same result if this operator is refused; `without_variables` if
-expressions use several rows
+- problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be
+put before an input; `without_variables` if expressions use several rows
 
 A step can also have a columnar kernel: the same rule on sorted Arrow batches (`engine.contract.columnar_kernel` is the
 contract). The plain kernel remains the specification; `tests/engine/columnar/equality.py` compares the two.

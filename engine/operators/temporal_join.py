@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.kernel import Kernel, Key, Output
-from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.operator import Alternative, Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed
@@ -202,6 +202,13 @@ class TemporalJoin(KeyedJoin):
 
     def late_rule(self) -> None:
         """No record is ever too late."""
+
+    def preparations(self, port: str) -> Sequence[Alternative]:
+        """The last row per key makes a versioned table of rows without a primary key."""
+        if port != "right" or not self.right_keys:
+            return ()
+        keys = list(self.right_keys)
+        return (Alternative(f"Keep the last row per {', '.join(keys)} before it", "deduplicate", {"keys": keys}),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... FOR SYSTEM_TIME AS OF the left event time."""

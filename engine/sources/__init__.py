@@ -15,6 +15,7 @@ base class has event time, watermark delay and computed columns
 Only `poll` accesses the outside world; `read` must return the same records for the same offsets, since epochs are
 repeated after a failure. `let_go`: external clean-up when such a run is deleted. Growing files use
 `engine.reading.files.growing`, servers `engine.reading.servers.served`
+- `goes_on`: whether a live run reads it until somebody stops the run. `endless`: how to make it go on, if it ends
 - `server` and `variables`: the address that it contacts and the secrets that it sends. Without consent, only runs
 contact it
 - `head`: the source with only its first rows, for a preview

@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.errors import EngineUnavailable, ExpressionError, StudioError
+from engine.errors import EngineUnavailable, ExpressionError, StudioError, shortened
 from engine.expressions import Expression
 from engine.model.schema import Schema, quote
 from engine.spark.session import loss_of
 from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -67,7 +68,7 @@ class SparkAnalyzer:
                 self._frames[ddl] = _without_rows(spark, schema)
             judged = self._typed(expression, ddl)
             if not parsed.is_read:
-                return ("it cannot be parsed here. Simplify it, or quote names with backticks.",)
+                return ("it cannot be read. Complete it, simplify it, or quote names with backticks.",)
             # If the studio and Spark could tokenise the text differently, Spark must plan the checked text equally.
             same = parsed.same_words
             if same is not None and not (same and judged.sameSemantics(self._typed(same, ddl))):
@@ -75,7 +76,7 @@ class SparkAnalyzer:
         except PySparkException as error:
             if self._asked is not None and loss_of(self._asked, error) is not None:
                 raise
-            return (sentence_of(error),)
+            return (_unreadable(expression, error) or sentence_of(error),)
         return type_name(judged.schema.fields[-1].dataType)
 
     def _typed(self, expression: str, ddl: str) -> DataFrame:
@@ -93,6 +94,20 @@ def _without_rows(spark: SparkSession, schema: Schema) -> DataFrame:
 
     columns = (functions.lit(None).cast(column.type).alias(column.name) for column in schema)
     return spark.range(0).select(*columns)
+
+
+def _unreadable(expression: str, error: PySparkException) -> str | None:
+    """What to do about an expression that Spark cannot parse, instead of its parser's message; None if it can."""
+    if error.getCondition() != "PARSE_SYNTAX_ERROR":
+        return None
+    found = dict(error.getMessageParameters() or {})
+    place = found.get("error", "").strip("'")
+    if place != "end of input":
+        return f"it cannot be read from {place!r} on. Leave that out, or write what is missing before it."
+    if (missing := expression.count("(") - expression.count(")")) > 0:
+        closed = "its parenthesis is closed" if missing == 1 else f"its {missing} parentheses are closed"
+        return f"it ends before {closed}. Complete it."
+    return f"it ends too early: something is missing after {shortened(expression.split()[-1], 40)!r}. Complete it."
 
 
 def sentence_of(error: Exception) -> str:

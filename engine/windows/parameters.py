@@ -92,7 +92,8 @@ class MadeWindows(RoutesLate):
             is_set = getattr(self, name) is not None
             if is_set != (name in needed):
                 verb = "is not used" if is_set else "is needed"
-                message = f"{name} {verb} with {self.kind.value} windows, which take {' and '.join(needed)}."
+                taken = "" if needed == (name,) else f", which take {' and '.join(needed)}"
+                message = f"{name} {verb} with {self.kind.value} windows{taken}."
                 raise ValueError(message)
         if self.kind is WindowKind.SESSION and self.offset_ms:
             message = "offset_ms is not used with session windows, which start with their first record."

@@ -59,3 +59,23 @@ def test_two_names_that_differ_in_case_are_ambiguous_to_spark(spark: SparkSessio
 
 def test_without_columns_there_are_still_constants(spark: SparkSession) -> None:
     assert typed(Schema(()), "1 + 1", analyzer_of(spark)) == "int"
+
+
+INCOMPLETE = [
+    ("a +", "it ends too early: something is missing after '+'. Complete it."),
+    ("a b c", "it cannot be read from 'c' on. Leave that out, or write what is missing before it."),
+    ("(", "it ends before its parenthesis is closed. Complete it."),
+    ("upper((a", "it ends before its 2 parentheses are closed. Complete it."),
+    ("a and", "it cannot be read. Complete it, simplify it, or quote names with backticks."),
+    ("", "it is empty. Write a Spark SQL expression over the columns."),
+    ("'a", "it cannot be split into words. Look for a quote or a comment that is not closed."),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), INCOMPLETE)
+def test_an_expression_that_is_not_complete_yet_says_what_is_missing(
+    expression: str, said: str, spark: SparkSession
+) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        typed(NAMES, expression, analyzer_of(spark))
+    assert refused.value.reason == said

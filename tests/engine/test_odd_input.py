@@ -36,14 +36,14 @@ def column(name: str, type_: str = "BIGINT", *rows: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.json", document(column("a"), source="x" * 300), "id: String should have at most 100 characters"),
+        ("a.json", document(column("a"), source="x" * 300), "id: it must be no longer than 100 characters"),
         ("a.json", document(column("\ud800")), "the pipeline has '\\ud800', which is half of a character"),
         ("a.json", document({**TIMED, "watermark_delay_ms": 2**80}), "watermark_delay_ms is too large"),
         ("a.json", document(column("a"), "rows", ("filter", {"condition": f"a > {NINES}"})), "999 ... 999"),
         ("a.json", document({"path": "/dev/zero"}, "csv"), "zero is not a regular file"),
         ("a.json", document({"path": "~nobody-of-that-name/x.csv"}, "csv"), "the home of a user that does not exist"),
         ("a.json", document({"path": "in.jsonl"}, "jsonl"), "has half of a character in its name"),
-        ("a.json", json.dumps({"nodes": [{"id": 5, "operator": "rows"}], "edges": []}), "id: Input should be a valid"),
+        ("a.json", json.dumps({"nodes": [{"id": 5, "operator": "rows"}], "edges": []}), "id: it must be a text"),
         ("a.json", "[" * 100_000, "the pipeline cannot be read as JSON: it is nested too deeply."),
         (
             "a.sql",

@@ -8,6 +8,7 @@ from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
+from tests.engine.planning import pipeline_of
 from ui.builder.checking import checked, errors
 from ui.builder.editing import add_node
 from ui.builder.fixes import fixes, suggested_for
@@ -90,3 +91,39 @@ def test_the_windows_of_an_input_are_taken_over_and_offered() -> None:
     [problem] = [each for each in errors(verdict) if each.node == top]
     labels = [fix.label for fix in fixes(document, problem, verdict)]
     assert "Use the windows of its input" in labels
+
+
+VERSIONS = {"columns": [{"name": "k", "type": "string"}, {"name": "ts", "type": "timestamp"}], "event_time": "ts"}
+
+
+AT_THEIR_TIME = pipeline_of(
+    "clicks -> joined:left\nversions -> joined:right\njoined -> out",
+    clicks=("rows", {**VERSIONS, "rows": []}),
+    versions=("rows", {**VERSIONS, "rows": []}),
+    joined=("temporal_join", {"left_keys": ["k"], "right_keys": ["k"]}),
+    out=("sink", {}),
+)
+UPSERTS = pipeline_of(
+    "versions -> out",
+    versions=("rows", {**VERSIONS, "rows": [], "changelog": True, "updates_by_key": True}),
+    out=("sink", {}),
+)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "node", "labels"),
+    [
+        (AT_THEIR_TIME, "joined", ("Use k as primary key of versions", "Keep the last row per k before it")),
+        (UPSERTS, "versions", ("Use k as primary key of versions",)),
+    ],
+    ids=["a temporal join of rows without a key", "an upsert source"],
+)
+def test_a_primary_key_that_is_missing_is_declared_by_a_click(
+    pipeline: Pipeline, node: str, labels: tuple[str, ...]
+) -> None:
+    verdict = checked(pipeline)
+    [problem] = errors(verdict)
+    assert problem.node == node
+    offered = fixes(pipeline, problem, verdict)
+    assert tuple(fix.label for fix in offered) == labels
+    assert [errors(checked(fix.document)) for fix in offered] == [()] * len(labels)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,13 @@ from engine.contract.source import Source
 from engine.errors import PipelineError, UnknownColumn
 from engine.examples import examples
 from engine.model.guesses import group_column, key_column, measure_column
+from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
-from ui.builder.editing import operator_class
+from ui.builder.checking import checked, errors
+from ui.builder.editing import add_node, operator_class, set_parameter
+from ui.builder.fixes import suggested_for
+from ui.builder.problems import explained
 from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
 from ui.forms.grid import edited_rows, parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
@@ -71,7 +77,7 @@ def test_a_length_of_time_that_cannot_be_read_is_said_at_its_field() -> None:
 def test_everything_that_is_missing_is_said_at_once() -> None:
     complaints = complaints_of(EVERYTHING["interval_join"], {}, ())
     # Keys are not required: an interval is enough for a join.
-    assert [complaints.take((name,)) for name in ("lower_ms", "upper_ms")] == [("this is required.",)] * 2
+    assert [complaints.take((name,)) for name in ("lower_ms", "upper_ms")] == [("enter a duration, such as 10 s.",)] * 2
     assert complaints.rest() == ()
 
 
@@ -182,3 +188,39 @@ def test_cells_that_were_not_edited_keep_their_values() -> None:
     columns = {"word": "string", "other": "string", "amount": "decimal(10,2)"}
     edits = {"edited_rows": {"0": {"amount": "2.5"}}, "added_rows": [{"word": "x"}], "deleted_rows": []}
     assert edited_rows(rows, edits, columns) == [["", 5, 2.5], [None, "7", True], ["x", None, None]]
+
+
+class NoSpark:
+    """An analyzer that has not started yet."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        raise EngineStarting(node, field)
+
+
+def fresh(name: str) -> Iterator[tuple[str, Pipeline]]:
+    """A node of an operator as it is after its drop, and as it is with a new row in one of its lists."""
+    dropped, node_id = add_node(Pipeline(), name)
+    yield "dropped", suggested_for(dropped, node_id)
+    yield "without values", dropped
+    for field in fields_of(EVERYTHING[name]):
+        if field.kind is FieldKind.ITEMS and field.model is not None:
+            empty = dict.fromkeys(each.name for each in fields_of(field.model))
+            for row in ({}, empty):
+                yield f"a row of {field.title}", set_parameter(dropped, node_id, field.name, [row])
+    for name_, kind in ((field.name, field.kind) for field in fields_of(EVERYTHING[name])):
+        for value in (None, "", [], 0.5, "x") if kind is not FieldKind.TOGGLE else ():
+            yield f"{value!r} as {name_}", set_parameter(dropped, node_id, name_, value)
+
+
+QUOTED = re.compile(r"'[^']*'")
+RAW = re.compile(r"Input should|valid|\bnull\b|the field '|\b[a-z]+_[a-z_]+\b|extra input|Value error|required|{}")
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_a_new_node_says_in_plain_words_what_to_choose(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.builder.checking.gate", NoSpark)
+    for when, pipeline in fresh(name):
+        for problem in errors(checked(pipeline)):
+            sentence = explained(pipeline, problem)
+            assert not RAW.search(QUOTED.sub("", sentence)), f"{when}: {sentence}"
+            assert sentence.endswith("."), f"{when}: {sentence}"

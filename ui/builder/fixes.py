@@ -6,6 +6,8 @@ choose        take another choice of one of the node's own parameters
 replace       take an equivalent operator that the node's own operator offers
 take over     use the attached windows of the input
 declare time  give the source the event time that its columns suggest
+declare key   give a source the primary key that it, or a join below it, needs
+prepare       put an operator before an input that the node's own operator offers
 fill in       give required parameters their usual values
 connect       connect an open input to an unused output
 unite         put a union before an input with several edges
@@ -25,7 +27,7 @@ from pydantic import ValidationError
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError, UnknownColumn
-from engine.model.guesses import time_column
+from engine.model.guesses import key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from engine.registry import configured, operators
@@ -37,6 +39,7 @@ from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested, windows_of
 
 _MOST: Final = 3
+_KEY: Final = "primary_key"
 _UNRESOLVED: Final = re.compile(r"with name `((?:[^`]|``)+)` cannot be resolved")
 
 
@@ -54,7 +57,7 @@ def fixes(pipeline: Pipeline, problem: StudioError, verdict: Check) -> tuple[Fix
     if node is None or operator_class(node.operator) is None:
         return ()
     working: list[Fix] = []
-    for fix in (*_rename(pipeline, problem, verdict), *_candidates(pipeline, node, verdict)):
+    for fix in (*_rename(pipeline, problem, verdict), *_candidates(pipeline, node, problem, verdict)):
         if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, verdict):
             working.append(fix)
     return tuple(working)
@@ -108,7 +111,7 @@ def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
     return "" not in wrong and node_id not in wrong and not any(name in wrong for name in verdict.derived)
 
 
-def _candidates(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
+def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
     yield from _unite(pipeline, node)
     yield from _connect(pipeline, node)
     whole = filled(pipeline, node.id)
@@ -117,6 +120,8 @@ def _candidates(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]
     yield from _reorder(pipeline, node, verdict)
     yield from _take_over_windows(pipeline, node, verdict)
     yield from _declare_time(pipeline, node, verdict)
+    yield from _declare_key(pipeline, node, problem, verdict)
+    yield from _prepare(pipeline, node, problem)
     yield from _replace(pipeline, node, verdict)
     yield from _choose(pipeline, node)
 
@@ -207,15 +212,59 @@ def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fi
             yield Fix(label, set_parameter(pipeline, each.id, "event_time", column))
 
 
-def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
-    """Replace the operator by the alternatives that it offers for its inputs."""
+def _declare_key(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
+    """Declare a missing primary key: of the node itself, or of the source of an input whose rows need one."""
+    if problem.field == _KEY:
+        if (column := key_column(output_schema(node, verdict))) is not None:
+            yield _with_key(pipeline, node, (column,))
+        return
+    below = next((edge for edge in pipeline.inputs(node.id) if edge.target_port == problem.field), None)
+    keys = tuple(node.parameters.get(f"{problem.field}_keys", ()))
+    if below is None or not keys or "primary key" not in problem.sentence:
+        return
+    above = below.source
+    while (before := _only_input(pipeline, above)) is not None:
+        above = before
+    source = pipeline.node(above)
+    cls = operator_class(source.operator)
+    if cls is not None and issubclass(cls, Source) and _KEY in cls.model_fields:
+        yield _with_key(pipeline, source, keys)
+
+
+def _prepare(pipeline: Pipeline, node: Node, problem: StudioError) -> Iterator[Fix]:
+    """Put an operator before the input with the problem, of those that the node's operator offers."""
+    below = next((edge for edge in pipeline.inputs(node.id) if edge.target_port == problem.field), None)
+    operator = _configured(node)
+    if below is None or operator is None:
+        return
+    kept = pipeline.model_copy(update={"edges": tuple(edge for edge in pipeline.edges if edge != below)})
+    for step in operator.preparations(problem.field):
+        grown, added = add_node(kept, step.operator)
+        for name, value in step.parameters.items():
+            grown = set_parameter(grown, added, name, value)
+        grown = connect(grown, below.source, added, "in", below.source_port)
+        yield Fix(step.label, connect(grown, added, node.id, problem.field))
+
+
+def _configured(node: Node) -> Operator | None:
     try:
         operator = configured(node)
     except StudioError:
-        return
+        return None
+    return operator if isinstance(operator, Operator) else None
+
+
+def _with_key(pipeline: Pipeline, source: Node, columns: tuple[str, ...]) -> Fix:
+    label = f"Use {', '.join(columns)} as primary key of {source.id}"
+    return Fix(label, set_parameter(pipeline, source.id, _KEY, list(columns)))
+
+
+def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
+    """Replace the operator by the alternatives that it offers for its inputs."""
+    operator = _configured(node)
     inputs = [verdict.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
     known = [derived for derived in inputs if derived is not None]
-    if not isinstance(operator, Operator) or len(known) < max(len(inputs), 1):
+    if operator is None or len(known) < max(len(inputs), 1):
         return
     for other in operator.alternatives(known):
         replaced = node.model_copy(update={"operator": other.operator}).with_parameters(other.parameters)

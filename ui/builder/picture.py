@@ -16,7 +16,7 @@ from engine.windows.parameters import BOUNDS
 from ui.builder.checking import checked, edge_reason, errors, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
-from ui.forms.complaints import in_words
+from ui.builder.problems import explained
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
@@ -105,12 +105,13 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         if wrong:
             shape["problems"] = [
                 {
-                    "sentence": _sentence(_in_words(node, problem)),
-                    "brief": _brief(node, problem, len(wrong)),
+                    "sentence": sentence,
+                    "brief": _brief(node, problem, sentence, len(wrong)),
                     "field": problem.field,
                     "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
                 }
                 for problem in wrong
+                for sentence in (_sentence(explained(pipeline, problem)),)
             ]
         if run is not None:
             if node.id in run.lines:
@@ -122,14 +123,9 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
     return facts
 
 
-def _in_words(node: Node, problem: StudioError) -> str:
-    cls = operator_class(node.operator)
-    return problem.sentence if cls is None else in_words(cls, node.parameters, problem)
-
-
-def _brief(node: Node, problem: StudioError, number: int) -> str:
+def _brief(node: Node, problem: StudioError, sentence: str, number: int) -> str:
     """A problem in the few words that fit on a node; its form has the whole sentences."""
-    first = _sentence(_in_words(node, problem)).split(". ")[0].rstrip(".")
+    first = sentence.split(". ")[0].rstrip(".")
     if len(first) <= _BRIEF_CHARS:
         return first
     cls = operator_class(node.operator)

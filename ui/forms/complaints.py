@@ -10,12 +10,26 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import ExpressionError, StudioError, unknown_name
+from engine.model.wrong_values import in_plain_words
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.shell.engine_gate import EngineStarting
 
 Path = tuple[str | int, ...]
 # A field of an item of a list, or the item: `aggregates.0.column`.
 _BELOW: Final = re.compile(r"\b[a-z_]+\.\d+(?:\.[a-z_]+)*\b")
+_TO_FILL_IN: Final = {
+    FieldKind.COLUMN: "choose a column.",
+    FieldKind.COLUMNS: "choose at least one column.",
+    FieldKind.EXPRESSION: "write an expression over the columns, such as amount > 10.",
+    FieldKind.ITEMS: "add at least one row.",
+    FieldKind.GRID: "add at least one row.",
+    FieldKind.CHOICE: "choose one.",
+    FieldKind.OFFERED: "choose one.",
+    FieldKind.NUMBER: "enter a number.",
+    FieldKind.DURATION: "enter a duration, such as 10 s.",
+    FieldKind.CODE: "write a function in Python.",
+    FieldKind.FILE: "choose a file.",
+}
 
 
 class Complaints:
@@ -95,20 +109,28 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
     field = _field_at(model, path)
     got = json.dumps(error["input"], default=str, ensure_ascii=False)[:120]
     match error["type"]:
-        case "missing":
-            text = "this is required."
-        case "too_short" | "string_too_short":
-            text = "choose at least one column." if field and field.kind is FieldKind.COLUMNS else "this is required."
         case "extra_forbidden":
             return path, f"{unknown_name('field', str(path[-1]), (each.name for each in fields_of(model)))}."
+        case "missing" | "too_short" | "string_too_short":
+            text = _to_fill_in(field)
+        case _ if path and error["input"] in (None, "", []):
+            text = _to_fill_in(field)
         case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
             text = f"{error['input']!r} is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
         case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:
             # An error in several fields together is shown at the field that the sentence begins with.
             return (named,), with_titles(model, error["msg"].removeprefix("Value error, "))
         case _:
-            text = f"{error['msg'].removeprefix('Value error, ')} (got {got})."
+            text = f"{in_plain_words(error)} (got {got})." if path else f"{in_plain_words(error)}."
     return path, with_titles(model, text)
+
+
+def _to_fill_in(field: Field | None) -> str:
+    """What to do about an empty field."""
+    if field is None:
+        return "fill this in."
+    what = _TO_FILL_IN.get(field.kind)
+    return what or f"fill in the {field.title[:1].lower()}{field.title[1:]}."
 
 
 def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: StudioError) -> str:
@@ -118,7 +140,8 @@ def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: Stu
     if not complaints:
         return with_titles(model, problem.sentence)
     at, text = complaints[0]
-    return f"{place_of(model, at)}: {text}"
+    # An input is no field: its sentence names it.
+    return f"{place_of(model, at)}: {text}" if at[0] in model.model_fields else text
 
 
 def place_of(model: type[BaseModel], path: Path) -> str:

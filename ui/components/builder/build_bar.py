@@ -7,6 +7,7 @@ import streamlit as st
 from engine.planner import Check
 from ui.builder.checking import errors
 from ui.builder.drafting import Drafting
+from ui.builder.problems import explained_with_node
 from ui.components.builder.bench import bench
 from ui.components.builder.canvas_run import run_line
 from ui.components.builder.live_start import live_questions, run_live
@@ -69,7 +70,7 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         key="run",
         shortcut="Alt+Enter",
         disabled=bool(wrong),
-        help=None if not wrong else f"Cannot run yet: {wrong[0]}",
+        help=None if not wrong else f"Cannot run yet: {explained_with_node(drafting.pipeline, wrong[0])}",
         on_click=guarded(start_run),
         args=(drafting,),
     )

@@ -11,7 +11,8 @@ from engine.planner import Check
 from storage.model import Run
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
-from ui.builder.editing import edge_at, operator_class
+from ui.builder.editing import edge_at
+from ui.builder.problems import explained
 from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
@@ -22,7 +23,6 @@ from ui.components.event_time.late_records import late_records, rejected_rows
 from ui.components.event_time.late_table import summary_sentence
 from ui.components.grip import drawer_grip
 from ui.components.time_travel.event_player import event_player
-from ui.forms.complaints import in_words
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guard, guarded, guarded_fragment, take_fields
@@ -204,17 +204,14 @@ def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Draw all problems, each with a button that selects its node."""
-    known = {node.id: node for node in drafting.pipeline.nodes}
+    known = {node.id for node in drafting.pipeline.nodes}
     wrong = errors(verdict)
     if not wrong:
         st.success("Nothing is wrong: the pipeline can run.", icon=":material/check_circle:")
     for at, problem in enumerate(wrong):
         sentence, button = st.columns([6, 1], vertical_alignment="center")
         where = f"**{problem.node}**: " if problem.node else ""
-        node = known.get(problem.node)
-        cls = operator_class(node.operator) if node else None
-        explained = in_words(cls, node.parameters, problem) if node and cls else problem.sentence
-        sentence.markdown(f":red[:material/error: {where}{as_sentence(explained)}]")
+        sentence.markdown(f":red[:material/error: {where}{as_sentence(explained(drafting.pipeline, problem))}]")
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))

@@ -12,6 +12,7 @@ from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from ui.builder.previewing import preview_of
+from ui.builder.problems import explained_with_node
 from ui.builder.server_consent import NotAsked, agree
 from ui.components.beat import beat
 from ui.components.grid import Cell, Row, Table, grid, number_columns
@@ -41,7 +42,7 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
             args=(preview.source,),
         )
     elif isinstance(preview, StudioError):
-        st.caption(f"Records appear as soon as this is fixed: {as_sentence(preview)}")
+        st.caption(f"Records appear as soon as this is fixed: {as_sentence(explained_with_node(pipeline, preview))}")
     else:
         wait([preview], _AT_ONCE_S)
         _arriving(preview, node_id)
