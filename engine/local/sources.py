@@ -18,6 +18,7 @@ from engine.local.read_parts import read_parts
 from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote
 from engine.planner import NodePlan, Plan
+from engine.reading.files.named_folders import copies_in
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.scratch import scratch
 
@@ -30,7 +31,7 @@ _SOURCE: Final = "__source"
 
 def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Mapping[str, Events]:
     """The events of all sources, by source. rows: the limit for each source. Raises SourceError."""
-    with scratch("sources") as place:
+    with scratch("sources") as place, copies_in(place):
         heads = {node.id: _head(node, folder, place, rows) for node in plan.sources}
         scans = {name: head.scan(name, folder) for name, head in heads.items()}
         here = {node.id: _here(node, heads[node.id], scans[node.id], folder, rows) for node in plan.sources}

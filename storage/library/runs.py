@@ -17,6 +17,7 @@ from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
+from storage.library.run_folders import recordings_folder, state_folder
 from storage.library.run_title import RunTitle
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, Epoch, NodeCounters, Run, RunStatus
@@ -225,13 +226,11 @@ class Runs:
 
     def state_folder(self, run_id: int) -> Path:
         """The folder with a live run's state, beside the store. It exists as long as the run can resume."""
-        path = self._database.path
-        return path.absolute().parent / f"{path.stem}.live" / f"run_{run_id}"
+        return state_folder(self._database.path, run_id)
 
     def recordings_folder(self) -> Path:
         """The folder with the recordings of all runs."""
-        path = self._database.path
-        return path.absolute().parent / f"{path.stem}.recordings"
+        return recordings_folder(self._database.path)
 
     def _name(self, run_id: int) -> str:
         """A name that no other run has, in this store or another."""

@@ -47,7 +47,7 @@ def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch, save
 def computed(pipeline: Pipeline, folder: Path) -> tuple[RunPlan, Epoch]:
     """What a recorder is told of a pipeline's run, and its only epoch."""
     planned = plan(pipeline, KnownTypes(), folder)
-    run = LocalRun(planned, read(planned, _no_spark, folder), _no_spark)
+    run = LocalRun(planned, read(planned, no_spark, folder), no_spark)
     epoch = Epoch(
         records=_records(planned, run),
         watermarks=sorted((event for node in planned.sources for event in _events(node, run)), key=_seq),
@@ -58,7 +58,7 @@ def computed(pipeline: Pipeline, folder: Path) -> tuple[RunPlan, Epoch]:
     return described(planned, 1, views_of(planned)), epoch
 
 
-def _no_spark() -> NoReturn:
+def no_spark() -> NoReturn:
     message = "this pipeline needs Spark"
     raise AssertionError(message)
 

@@ -121,7 +121,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         if not files and not may_be_read(place):
             raise SourceError(refused(path), node, "path")
         if not files and (there := elsewhere()) is not None and Path(path).is_absolute():
-            return _stored_files(path, node, endings, there)
+            return _stored_files(str(place), node, endings, there)
         if not files:
             message = (
                 f"no file matches {path} in {folder.absolute()}; check the pattern."

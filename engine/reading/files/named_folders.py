@@ -1,17 +1,38 @@
 """The folders that sources of a shared studio may read: CHANGELOG_STUDIO_FOLDERS.
 
 The variable is a comma-separated list of folders on this machine and URI prefixes. If it is not set, a source reads
-all that the studio's own user may read. Paths are resolved before they are compared.
+all that the studio's own user may read. Paths are resolved before they are compared. A URI is decoded first, as often
+as it has something to decode, because a server may do so too; one that then leads out of a folder, or that servers
+read in more than one way, is in no folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_FOLDERS"
+# Of a segment servers may leave out what follows a semicolon, and spaces at its ends.
+_LEADS_UP: Final = re.compile(r"\s*\.{1,2}\s*(;.*)?")
+_WEB: Final = ("http", "https")
+_COPIES: Final[ContextVar[tuple[Path, ...]]] = ContextVar("folders with the studio's own copies of files", default=())
+
+
+@contextmanager
+def copies_in(folder: Path) -> Iterator[None]:
+    """Inside this block, a folder may be read too: it has copies that the studio made of files that may be read."""
+    token = _COPIES.set((*_COPIES.get(), folder.resolve()))
+    try:
+        yield
+    finally:
+        _COPIES.reset(token)
 
 
 def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bool:
@@ -21,11 +42,11 @@ def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bo
         return True
     places = [place.strip() for place in named.split(",") if place.strip()]
     if isinstance(path, str):
-        beginnings = [f"{place.rstrip('/')}/" for place in places if "://" in place]
-        return ".." not in path.split("/") and path.startswith(tuple(beginnings))
+        return _is_plain(path) and any(_is_below(path, place) for place in places if "://" in place)
     try:
         real = path.resolve()
-        return any(real.is_relative_to(Path(place).resolve()) for place in places if "://" not in place)
+        folders = [*_COPIES.get(), *(Path(place).resolve() for place in places if "://" not in place)]
+        return any(map(real.is_relative_to, folders))
     except (OSError, RuntimeError, ValueError):
         # A loop of links, the home of an unknown user, or a character that file names cannot have.
         return False
@@ -37,3 +58,41 @@ def refused(path: str) -> str:
         f"path: {path[:200]} is in none of the folders that this studio reads. Drop the file on the form, or ask "
         f"whoever runs the studio to name its folder in {ENVIRONMENT}."
     )
+
+
+def _is_plain(uri: str) -> bool:
+    """Whether every server reads the path of a URI in the same way, and none finds a way up in it."""
+    scheme, _, rest = uri.partition("://")
+    # Outside of the web, options of the file system, such as another server, would follow.
+    if scheme.lower() not in _WEB and re.search(r"[?#]", rest):
+        return False
+    try:
+        return all(
+            text.isprintable() and "\\" not in text and not any(map(_LEADS_UP.fullmatch, text.split("/")[1:]))
+            for decoded in _decoded(rest)
+            for text in (decoded, unicodedata.normalize("NFKC", decoded))
+        )
+    except UnicodeDecodeError:
+        return False
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """A text, then what it is once decoded, and so on. Raises UnicodeDecodeError."""
+    yield text
+    while (decoded := unquote(text, errors="strict")) != text:
+        yield (text := decoded)
+
+
+def _is_below(uri: str, place: str) -> bool:
+    """Whether a plain URI is a place, or below it. A place without a host names all hosts."""
+    (server, inside), (named, folder) = map(_parts, (uri, place.rstrip("/") if not place.endswith("://") else place))
+    is_there = server == named or (named.endswith("://") and server.startswith(named))
+    return is_there and (not folder or inside == folder or inside.startswith(f"{folder}/"))
+
+
+def _parts(uri: str) -> tuple[str, str]:
+    """The scheme with the server, which is never decoded, and the decoded path."""
+    scheme, _, rest = uri.partition("://")
+    server, _, inside = rest.partition("/")
+    *_, decoded = _decoded(inside)
+    return f"{scheme}://{server}".lower(), decoded

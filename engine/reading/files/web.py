@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import ipaddress
-import os
 import re
 import socket
 import ssl
@@ -28,6 +26,8 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from engine.errors import SourceError, SourceMissing
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read, refused
+from engine.reading.files.web_hosts import addresses_of, is_public, is_served, may_be_private
+from engine.reading.servers.named_servers import is_host
 
 LARGEST: Final = 2 << 30
 """The most bytes to fetch, counted as received."""
@@ -39,8 +39,6 @@ _REDIRECTS: Final = 5
 _MOVED: Final = (301, 302, 303, 307, 308)
 _CHUNK: Final = 1 << 20
 _HTTPS: Final = 443
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_COMPATIBLE: Final = ipaddress.IPv6Network("::/96")
 _IN_ADDRESS: Final = "/%:@!$&'()*+,;=~?"
 
 
@@ -208,21 +206,15 @@ class _Fetch:
     def _addresses(self, host: str, port: int) -> list[str]:
         """The IP addresses of a host to which connections are allowed."""
         try:
-            found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+            found = addresses_of(host, port)
         except (OSError, UnicodeError) as error:
             self._fail(f"the name {host} is not known; check the address", error)
         for address in found:
-            if not _is_public(address) and not self._may_be_private(host):
+            if not is_public(address) and not may_be_private(host, self._first_host):
                 message = f"{host} leads to {address}, which is not a public address"
-                advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if _is_served() else "name it itself"
+                advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if is_served() else "name it itself"
                 self._fail(f"{message}; {advice}")
         return found
-
-    def _may_be_private(self, host: str) -> bool:
-        if not _is_served():
-            return host == self._first_host
-        named = [urlsplit(place.strip()).hostname for place in os.environ[ENVIRONMENT].split(",")]
-        return host in named
 
     def _check_time(self, cause: Exception | None = None) -> None:
         if time.monotonic() > self._until:
@@ -236,11 +228,29 @@ class _Fetch:
         raise SourceError(message, self._node, "path") from cause
 
 
+def is_open_to_all(address: str) -> bool:
+    """Whether anybody who uses a shared studio may have this address asked: as a file there, where it leads now."""
+    try:
+        parts = _parts(address, "")
+        found = addresses_of(str(parts.hostname), parts.port or _HTTPS)
+    except (SourceError, OSError, UnicodeError):
+        return False
+    return may_be_private(str(parts.hostname), None) or all(map(is_public, found))
+
+
+def may_be_asked(address: str) -> bool:
+    """Whether it could be the address of a file, as far as it tells itself; nothing is resolved."""
+    with contextlib.suppress(SourceError):
+        return bool(_parts(address, ""))
+    return False
+
+
 def _parts(address: str, node: str) -> SplitResult:
     """The parts of an address that may be fetched. Raises SourceError."""
     try:
         parts = urlsplit(address)
-        is_right = bool(parts.hostname) and parts.port != 0 and address.isprintable() and " " not in address
+        is_right = bool(parts.hostname) and is_host(str(parts.hostname)) and parts.port != 0
+        is_right = is_right and address.isprintable() and " " not in address
     except ValueError:
         is_right = False
     if not is_right:
@@ -255,22 +265,3 @@ def _parts(address: str, node: str) -> SplitResult:
     if not may_be_read(address):
         raise SourceError(refused(address), node, "path")
     return parts
-
-
-def _is_served() -> bool:
-    return ENVIRONMENT in os.environ
-
-
-def _is_public(address: str) -> bool:
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if mapped := getattr(found, "ipv4_mapped", None):
-        found = mapped
-    return all(each.is_global and not each.is_multicast for each in (found, *_carried(found)))
-
-
-def _carried(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address may lead to, through a tunnel or NAT64."""
-    if isinstance(found, ipaddress.IPv6Address):
-        if found in _NAT64 or found in _COMPATIBLE:
-            yield ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        yield from filter(None, (found.sixtofour, *(found.teredo or ())))

@@ -24,7 +24,7 @@ import pytest
 
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
-from engine.reading.files import web
+from engine.reading.files import web, web_hosts
 from engine.reading.files.named_folders import ENVIRONMENT
 from engine.reading.files.source import FileSource
 from engine.reading.files.web import NotFetched, fetching
@@ -210,7 +210,7 @@ def test_where_others_use_the_studio_its_network_is_closed_but_for_what_is_named
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, folders.format(port=site.port))
     # One address of localhost is enough, and the same one everywhere.
-    monkeypatch.setattr(web.socket, "getaddrinfo", _only_v4)
+    monkeypatch.setattr(web_hosts.socket, "getaddrinfo", _only_v4)
     site.answers["/d/rows.csv"] = (200, {}, ROWS)
     with fetching(tmp_path / "web"):
         if sentence:
@@ -282,6 +282,8 @@ def test_a_parquet_file_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path, 
 PRIVATE = """
 127.0.0.1 10.1.2.3 172.16.0.1 192.168.0.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 255.255.255.255 2002:7f00:1::
 ::1 :: fe80::1 fd00::1 ff02::1 ::ffff:127.0.0.1 ::ffff:10.1.2.3 ::127.0.0.1 64:ff9b::a9fe:a9fe 2001:0:a01:203::1
+::ffff:0:127.0.0.1 64:ff9b:1::7f00:1 64:ff9b:1:7f00:0:100:: 2001:470::5efe:a00:1 2001:470::200:5efe:7f00:1 fec0::1
+5f00::1 3fff::1
 """
 
 
@@ -292,7 +294,7 @@ def test_no_name_leads_those_who_are_served_into_the_network(
     """Any notation of the address, even if only the last address of the name is in the private network."""
     monkeypatch.setenv(ENVIRONMENT, "https://")
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 443)) for each in ("8.8.8.8", address)]
-    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(web_hosts.socket, "getaddrinfo", lambda *_, **__: found)
     with fetching(tmp_path / "web"), pytest.raises(SourceError) as caught:
         Csv(path="https://data.example/x.csv").derive("n", tmp_path)
     assert f"data.example leads to {address}, which is not a public address" in caught.value.sentence
