@@ -15,11 +15,11 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from storage import default_path  # noqa: E402
 from ui.access import oidc, posted_rows  # noqa: E402
 from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 from ui.access.login import Door  # noqa: E402
 from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
-from ui.shell import workspace  # noqa: E402
 from ui.shell.overtaken import ignore_pages_that_were_left  # noqa: E402
 
 
@@ -34,7 +34,7 @@ try:
     _how = serving_of(os.environ, _address, config.get_option("server.allowedHosts"))
     if _how.is_oidc:
         oidc.require_provider()
-    start_serving(_how, workspace.folder())
+    start_serving(_how, default_path())
 except CannotServe as refusal:
     sys.stderr.write(f"\nThe studio does not start: {refusal}\n")
     sys.stderr.flush()

@@ -18,6 +18,7 @@ from engine.model.pipeline import Node, Pipeline
 from engine.python_functions import consent
 from engine.reading.files.input_files import find_files
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
+from engine.reading.servers import named_servers
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.held_jobs import HeldJob
@@ -224,7 +225,7 @@ def test_sources_read_uploads_and_named_folders(tmp_path: Path, monkeypatch: pyt
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("k\n1\n")
     (named / "link.csv").symlink_to(tmp_path / "secret.csv")
-    monkeypatch.setenv(ENVIRONMENT, folders_of({ENVIRONMENT: f"{named}, s3://bucket/in"}, beside))
+    monkeypatch.setenv(ENVIRONMENT, folders_of({ENVIRONMENT: f"{named}, s3://bucket/in"}, beside / "s.duckdb"))
     for path in (str(named / "a.csv"), "files/b.csv", str(named / "a*.csv")):
         assert find_files(path, beside, "s", [".csv"])
     elsewhere = ["studio.csv", "../secret.csv", str(tmp_path / "secret.csv"), str(named / "link.csv"), str(tmp_path)]
@@ -242,12 +243,13 @@ def test_code_in_python_is_allowed_by_whoever_has_the_studio_alone(
 ) -> None:
     monkeypatch.setattr(serving_module, "_started", [])
     monkeypatch.setenv(ENVIRONMENT, "")
+    monkeypatch.setenv(named_servers.ENVIRONMENT, "")
     for how, expected in ((HELD, None), (Serving(), str(tmp_path / "allowed-code.txt"))):
         monkeypatch.delenv(consent.ENVIRONMENT, raising=False)
-        serving_module.start_serving(how, tmp_path)
+        serving_module.start_serving(how, tmp_path / "s.duckdb")
         assert os.environ.get(consent.ENVIRONMENT) == expected
     monkeypatch.setenv(consent.ENVIRONMENT, "")
-    serving_module.start_serving(Serving(), tmp_path)
+    serving_module.start_serving(Serving(), tmp_path / "s.duckdb")
     assert not consent.can_allow()
     monkeypatch.undo()
     serving_module.serving.cache_clear()

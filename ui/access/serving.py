@@ -5,6 +5,7 @@
     CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine names the user
     CHANGELOG_STUDIO_ACCESS         everybody: no login, as an explicit choice
     CHANGELOG_STUDIO_FOLDERS        folders that sources may read besides uploads (engine.reading.files.named_folders)
+    CHANGELOG_STUDIO_ADDRESSES      servers that sources may connect to (engine.reading.servers.named_servers)
     CHANGELOG_STUDIO_PYTHON         which Python code may run (engine.python_functions.consent); not set: none
     CHANGELOG_STUDIO_MOST_RUNS      the maximum number of running and waiting runs
     CHANGELOG_STUDIO_MOST_GB        the size of the store above which no run starts
@@ -26,6 +27,8 @@ from typing import Final
 from engine.python_functions import consent
 from engine.reading.files import named_folders
 from engine.reading.files.received import FOLDER as RECEIVED
+from engine.reading.servers import named_servers
+from storage.library.run_folders import recordings_folder
 from ui.access.front_door import LOOPBACK, is_loopback
 from ui.shell.uploads import FOLDER as UPLOADS
 
@@ -109,9 +112,12 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
     )
 
 
-def folders_of(environ: Mapping[str, str], beside: Path) -> str:
-    """The folders that sources may read in a shared studio: uploads, posted rows and the configured folders."""
-    own = [str(beside / UPLOADS), str(beside / RECEIVED)]
+def folders_of(environ: Mapping[str, str], store: Path) -> str:
+    """The folders that sources may read in a shared studio: its own, beside its store, and the configured ones.
+
+    Its own hold uploads, posted rows, and recordings of runs, which everybody may see.
+    """
+    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), str(recordings_folder(store))]
     return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
 
 
@@ -121,14 +127,15 @@ def serving() -> Serving:
     return _started[-1] if _started else Serving()
 
 
-def start_serving(how: Serving, beside: Path) -> None:
+def start_serving(how: Serving, store: Path) -> None:
     """Set the settings of this process, and restrict the files that sources read and the code that runs."""
     _started.append(how)
     serving.cache_clear()
     if how.is_shared:
-        os.environ[named_folders.ENVIRONMENT] = folders_of(os.environ, beside)
+        os.environ[named_folders.ENVIRONMENT] = folders_of(os.environ, store)
+        os.environ.setdefault(named_servers.ENVIRONMENT, "")
     elif consent.ENVIRONMENT not in os.environ:
-        os.environ[consent.ENVIRONMENT] = str(beside / ALLOWED_CODE)
+        os.environ[consent.ENVIRONMENT] = str(store.with_name(ALLOWED_CODE))
 
 
 _started: Final[list[Serving]] = []

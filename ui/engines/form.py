@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from engine.errors import EngineUnavailable
+from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
+from engine.reading.files.named_folders import may_be_read
+from engine.reading.servers.named_servers import not_listed, unlisted
 from engine.spark.engines import Engine, engine_at
 from ui.shell.words import escaped
 
 NAME_LENGTH: Final = 60
+# Of Spark Connect, if an address has none.
+_CONNECT_PORT: Final = 15002
 # In backticks, because Markdown would parse the brackets.
 _FORMS: Final = "Write `local[2]`, `spark://host:port` or `sc://host:port`."
 
@@ -52,6 +58,8 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
         complaints["name"] = "This name looks like an address. Choose another one."
     if workspace and not workspace.startswith("/") and "://" not in workspace:
         complaints["workspace"] = "Write an absolute path, `/mnt/shared/studio`, or a URI, `s3a://bucket/studio`."
+    elif workspace and not may_be_read(workspace if "://" in workspace else Path(workspace)):
+        complaints["workspace"] = f"This studio reads and writes only where {FOLDERS} allows it."
     if engine is None or complaints:
         return None, complaints
     engine = replace(engine, name=name, workspace=workspace)
@@ -82,6 +90,8 @@ def _at(address: str) -> tuple[Engine | None, str]:
         return None, f"This is not the address of an engine. {_FORMS}"
     if engine.address.startswith("spark://") and not _has_port(engine.address):
         return None, "Add the port: `spark://host:7077`."
+    if "://" in engine.address and (other := unlisted(engine.address, _CONNECT_PORT)) is not None:
+        return None, escaped(not_listed(other))
     return engine, ""
 
 

@@ -20,11 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.reading.apart import Foreign, answer_of
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
+from engine.reading.files.web import is_open_to_all, may_be_asked
+from engine.reading.files.web_hosts import is_served
+from engine.reading.kafka.brokers import check_brokers, check_named
 from engine.reading.kafka.client_options import check_settings
+from engine.reading.servers import named_servers
 from engine.reading.servers.secrets import NotSet, hidden, is_named, resolved
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+    from confluent_kafka.admin._metadata import ClusterMetadata
 
 ANSWER_S: Final = 10.0
 _MOMENT_S: Final = 0.5
@@ -129,19 +134,19 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
     check_settings(_renamed(written), node)
 
 
-def _check_places(settings: Mapping[str, Any], node: str) -> None:
+def _check_places(settings: Mapping[str, Any], node: str, *, is_connecting: bool = False) -> None:
     """Raise PipelineError for a file or address that a pipeline may not name. Values are those for librdkafka.
 
-    "probe" looks for certificates in the system's own places.
+    "probe" looks for certificates in the system's own places. is_connecting: whether hosts may be resolved.
     """
     for name, value in settings.items():
         text = str(value)
         if _FILE.search(name):
             is_fine = text in ("", "probe") or may_be_read(Path(text))
         elif _ADDRESS.search(name):
-            is_fine = may_be_read(text)
+            is_fine = not is_served() or (is_open_to_all(text) if is_connecting else may_be_asked(text))
         else:
-            is_fine = name != _CLOUD or text == "none" or ENVIRONMENT not in os.environ
+            is_fine = name != _CLOUD or text == "none" or not is_served()
         if not is_fine:
             message = (
                 f"properties: {name} leads to none of the folders and addresses that this studio reads. Ask whoever "
@@ -230,8 +235,9 @@ class Client:
         except NotSet as error:
             message = f"{error}."
             raise SourceError(message, node, "properties") from error
-        _check_places(settings, node)
+        _check_places(settings, node, is_connecting=True)
         check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
+        check_brokers(servers, node)
         self.heard = Heard(secrets)
         fixed = {
             "group.id": settings.get("group.id", "changelog-studio"),
@@ -258,19 +264,22 @@ class Client:
             message = f"properties: {self._said(error)}."
             raise SourceError(message, node, "properties") from error
         self.close = weakref.finalize(self, self.consumer.close)
+        if named_servers.ENVIRONMENT in os.environ:
+            # Before the client connects to brokers that the first one names.
+            self._metadata()
 
     def topics_like(self, pattern: str) -> list[str]:
         """The topics whose full names match a pattern, sorted, without Kafka's internal topics."""
-        known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
+        known = sorted(self._metadata().topics)
         return [name for name in known if not name.startswith("__") and re.fullmatch(pattern, name)]
 
     def partitions(self, topics: Iterable[str]) -> list[Place]:
         """The partitions of some topics."""
         found: list[Place] = []
         for topic in topics:
-            metadata = self._asked(lambda topic=topic: self.consumer.list_topics(topic, ANSWER_S)).topics[topic]
+            metadata = self._metadata(topic).topics[topic]
             if metadata.error is not None or not metadata.partitions:
-                known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
+                known = sorted(self._metadata().topics)
                 listed = [name for name in known if not name.startswith("__") and name != topic]
                 why = "" if metadata.error is None else f" ({metadata.error.str()})"
                 message = f"topic: {unknown_name('topic', topic, listed)}{why}."
@@ -321,6 +330,18 @@ class Client:
         except KafkaException:
             return False
         return True
+
+    def _metadata(self, topic: str | None = None) -> ClusterMetadata:
+        """What the brokers know of a topic, or of all. Raises SourceError if they name one that must not be asked."""
+        found: ClusterMetadata = self._asked(
+            lambda: self.consumer.list_topics(**({"topic": topic} if topic else {}), timeout=ANSWER_S)
+        )
+        try:
+            check_named(found.brokers.values(), self._node)
+        except SourceError:
+            self.close()
+            raise
+        return found
 
     def _offsets(self, places: Sequence[Place], ms: int) -> list[int]:
         from confluent_kafka import KafkaException, TopicPartition

@@ -25,6 +25,7 @@ from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
+from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client import BROKERS, Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
@@ -43,7 +44,6 @@ DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 DISCOVERY_MS: Final = 300_000
 # The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
-# Options that would replace the brokers.
 KeyFormat = Literal["json", "csv", "raw"]
 FORMAT: Final = parameter("Format", "The format of message values.", default="json")
 END: Final = parameter(
@@ -165,6 +165,7 @@ class KafkaTopics(ReceivedSource):
         if not self.servers.strip():
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
             raise PipelineError(message, node, "servers")
+        check_brokers(self.servers, node)
         if bool(self.topics) == bool(self.topic_pattern):
             both = "there are names and a pattern; give only one of the two." if self.topics else ""
             message = f"topic: {both or 'there is none. Give its name, or a pattern of names.'}"

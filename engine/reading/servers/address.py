@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.errors import SourceError
+from engine.errors import SourceError, shortened
+from engine.reading.servers.named_servers import is_host, may_be_contacted, not_listed
 from engine.reading.servers.secrets import NotSet, resolved
 
 
@@ -25,8 +26,18 @@ class Address:
         """The server's name for users."""
         return f"{self.host}:{self.port}/{self.database}"
 
+    def check(self, node: str) -> None:
+        """Raise SourceError for a host that is no host name, or that a shared studio may not contact."""
+        if not is_host(self.host):
+            message = f"host: {shortened(self.host, 80)!r} is not a host name. Correct it."
+            raise SourceError(message, node, "host")
+        if not may_be_contacted(self.host, self.port):
+            message = f"host: {not_listed(f'{self.host}:{self.port}')}"
+            raise SourceError(message, node, "host")
+
     def secret(self, node: str) -> str:
-        """The password itself. Raises SourceError."""
+        """The password itself, for a server that may be contacted. Raises SourceError."""
+        self.check(node)
         try:
             return resolved(self.password, "password")
         except NotSet as error:

@@ -52,7 +52,7 @@ class DatabaseServer(ServedSource):
     def address(self) -> Address:
         """The address of the table."""
         return Address(
-            self.host, self.port, self.database, self.user, self.password, self.table_name, self.schema_there
+            self.host.strip(), self.port, self.database, self.user, self.password, self.table_name, self.schema_there
         )
 
     @property
@@ -61,11 +61,15 @@ class DatabaseServer(ServedSource):
         return named_in([self.password])
 
     def check_server(self, node: str) -> None:
-        """Raise PipelineError if the server, user or table is missing, or a secret would be stored."""
+        """Raise PipelineError if the server, user or table is missing, or a secret would be stored.
+
+        Raises SourceError if the host is no host name, or if this studio may not contact it.
+        """
         for name in ("host", "database", "table_name", "user"):
             if not getattr(self, name).strip():
                 message = f"{name}: there is none. Give its name."
                 raise PipelineError(message, node, name)
+        self.address.check(node)
         if not is_named(self.password):
             message = (
                 "password: it would be kept and exported with the pipeline. Put it into an environment variable, and "
