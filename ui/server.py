@@ -61,7 +61,12 @@ app = App(
     lifespan=_while_it_serves,
     routes=[posted_rows.ROUTE],
     middleware=[
-        Middleware(FrontDoor, hosts=_hosts(), origins=config.get_option("server.corsAllowedOrigins")),
+        Middleware(
+            FrontDoor,
+            hosts=_hosts(),
+            origins=config.get_option("server.corsAllowedOrigins"),
+            changing=[oidc.log_out_path()],
+        ),
         Middleware(Door, serving=serving()),
     ],
 )

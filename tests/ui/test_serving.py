@@ -86,8 +86,7 @@ def test_only_who_has_a_token_gets_in() -> None:
     assert sent(HELD, "/_stcore/health", kind="websocket") != {}
 
 
-def test_a_token_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.access.login._WRONG_S", 0)
+def test_a_token_is_typed_once() -> None:
     assert sent(HELD, method="POST", body=b"token=wrong")["status"] == 401
     answer = sent(HELD, "//evil.example", method="POST", body=f"token={TOKEN}".encode())
     headers = dict(answer["headers"])
@@ -182,6 +181,7 @@ def test_rows_are_posted_with_a_token(serving: Serving, headers: dict[str, str],
         ({PEOPLE: "open"}, "localhost", [], "run chmod 600"),
         ({PEOPLE: "nobody"}, "localhost", [], "has no line `name token`"),
         ({PEOPLE: "missing"}, "localhost", [], "cannot be read"),
+        ({PEOPLE: "shared"}, "localhost", [], "line 2 of .* gives Grace the token of Ada"),
     ],
 )
 def test_it_does_not_start_without_a_login_where_others_reach_it(
@@ -190,6 +190,7 @@ def test_it_does_not_start_without_a_login_where_others_reach_it(
     written(tmp_path / "short", "# people\nada 123\n")
     written(tmp_path / "open", f"ada {TOKEN}\n", 0o644)
     written(tmp_path / "nobody", "\n")
+    written(tmp_path / "shared", f"Ada {TOKEN}\nGrace {TOKEN}\n")
     given = {name: str(tmp_path / value) if name == PEOPLE else value for name, value in environ.items()}
     with pytest.raises(CannotServe, match=sentence):
         serving_of(given, address, hosts)

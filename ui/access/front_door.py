@@ -4,11 +4,14 @@ DNS rebinding lets another site request pages from localhost: a host name of tha
 Therefore the host names are fixed: those of the loopback interface, or `--server.allowedHosts` if it is set. If
 `--server.address` opens the app to other machines, its host names are unknown here. Then any host name is accepted,
 but the origin has to be the same host.
+
+What changes something is done for the app's own pages only, also if a browser is led there by a link: logging out. A
+request whose length is told in two ways is read differently by proxies and servers, and is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,15 +33,23 @@ _HEADERS: Final = (
     (b"referrer-policy", b"same-origin"),
 )
 _REFUSED: Final = (
-    b"This address is not one of the app's. Open it as http://localhost, or start it with --server.allowedHosts NAME.\n"
+    "This address is not one of the app's. Open it as http://localhost, or start it with --server.allowedHosts NAME.\n"
 )
+_FROM_ELSEWHERE: Final = "Another site has led you here. To log out, open the studio and choose Log out.\n"
+_TWO_LENGTHS: Final = "The length of the body is unclear: send Content-Length, or Transfer-Encoding with HTTP/1.1.\n"
 
 
 class FrontDoor:
-    """ASGI middleware. hosts: the accepted host names; None: any. origins: other origins that may send requests."""
+    """ASGI middleware. hosts: the accepted host names; None: any. origins: other origins that may send requests.
 
-    def __init__(self, app: Asgi, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
+    changing: paths at which a GET changes something.
+    """
+
+    def __init__(
+        self, app: Asgi, hosts: Collection[str] | None, origins: Collection[str] = (), changing: Collection[str] = ()
+    ) -> None:
         self._app = app
+        self._changing = frozenset(changing)
         self._hosts = None if hosts is None else {host.strip().lower() for host in hosts}
         self._origins = {origin.strip().lower().rstrip("/") for origin in origins}
 
@@ -46,8 +57,8 @@ class FrontDoor:
         """Pass a request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif not self._is_welcome(scope):
-            await _refuse(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is not None:
+            await _refuse(scope, receive, send, *refusal)
         else:
 
             async def framed(message: Message) -> None:
@@ -57,14 +68,35 @@ class FrontDoor:
 
             await self._app(scope, receive, framed)
 
-    def _is_welcome(self, scope: Message) -> bool:
+    def _refusal(self, scope: Message) -> tuple[int, str] | None:
+        """The status and the sentence of a request that is refused."""
         headers = {name.lower(): value.decode("latin-1").lower() for name, value in scope["headers"]}
         host = headers.get(b"host", "")
+        if b"transfer-encoding" in headers and (b"content-length" in headers or scope.get("http_version") == "1.0"):
+            return 400, _TWO_LENGTHS
         if self._hosts is not None and not any(_fits(_name(host), allowed) for allowed in self._hosts):
-            return False
+            return 403, _REFUSED
         origin = headers.get(b"origin")
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
-        return is_read or origin is None or urlsplit(origin).netloc == host or origin in self._origins
+        if not (is_read or origin is None or self._is_own(origin, host)):
+            return 403, _REFUSED
+        if is_read and scope["path"] in self._changing and not self._is_from_here(headers, host):
+            return 403, _FROM_ELSEWHERE
+        return None
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        return bool(host) and urlsplit(origin).netloc == host or origin in self._origins
+
+    def _is_from_here(self, headers: Mapping[bytes, str], host: str) -> bool:
+        """Whether a page of the app led a browser here, or its user typed the address.
+
+        Without TLS, browsers tell only the page that led here.
+        """
+        site = headers.get(b"sec-fetch-site")
+        if site is not None:
+            return site in ("same-origin", "none")
+        page = urlsplit(headers.get(b"referer", ""))
+        return self._is_own(f"{page.scheme}://{page.netloc}", host)
 
 
 def is_loopback(address: str | None) -> bool:
@@ -107,10 +139,12 @@ def _fits(name: str, allowed: str) -> bool:
     return allowed == "*" or (bool(name) and name == allowed)
 
 
-async def _refuse(scope: Message, receive: Receive, send: Send) -> None:
+async def _refuse(scope: Message, receive: Receive, send: Send, status: int, sentence: str) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": _REFUSED})
+    # What follows on the connection may be the rest of a body.
+    headers = [(b"content-type", b"text/plain"), *([(b"connection", b"close")] if status == 400 else [])]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": sentence.encode()})

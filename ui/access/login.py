@@ -5,13 +5,14 @@ A person types the token once; a cookie keeps it. Programs that post rows send i
 
 from __future__ import annotations
 
-import asyncio
+import json
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs, quote, unquote
 
 from ui.access import oidc
 from ui.access.front_door import Asgi, Message, Receive, Send
+from ui.access.guessing import Guessing, TooManyGuesses
 from ui.access.serving import Serving
 
 COOKIE: Final = "changelog-studio"
@@ -22,8 +23,7 @@ _POSTED: Final = "/rows/"
 _HEALTH: Final = "/_stcore/health"
 _MOST_BYTES: Final = 4096
 _KEPT_S: Final = 30 * 24 * 3600
-# The delay after a wrong token, which slows down guessing.
-_WRONG_S: Final = 1.0
+_TOO_MANY: Final = "Too many wrong tokens were sent from your address. Wait ten seconds, then try again."
 _HEAD: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Changelog Studio</title>
 <style>body{font:16px system-ui;display:grid;place-items:center;height:90vh;margin:0;color-scheme:light dark}
 form{display:grid;gap:.8rem;width:20rem}input,button{font:inherit;padding:.5rem}</style>
@@ -40,6 +40,7 @@ class Door:
     def __init__(self, app: Asgi, serving: Serving) -> None:
         self._app = app
         self._serving = serving
+        self._guessing = Guessing(serving.person_of)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, or ask for a login."""
@@ -47,16 +48,22 @@ class Door:
             send = _over_tls(scope, send)
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif self._is_token_log_out(scope):
+            return
+        try:
+            await self._pass_on(scope, receive, send)
+        except TooManyGuesses:
+            await _refuse_guess(scope, receive, send)
+
+    async def _pass_on(self, scope: Message, receive: Receive, send: Send) -> None:
+        if self._is_token_log_out(scope):
             await _lead(send, oidc.first_page(), f"{COOKIE}=; Path=/; Max-Age=0")
-        elif self._may_pass(scope):
+        elif await self._may_pass(scope):
             if self._serving.is_oidc and (place := _asked_before(scope)):
                 await _lead(send, place, f"{PLACE}=; Path=/; Max-Age=0")
             else:
                 await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
+            await _close(receive, send)
         elif scope["path"].startswith(_POSTED):
             await _answer(send, 401, b'{"error": "Send your token: Authorization: Bearer TOKEN."}', b"application/json")
         elif self._serving.header:
@@ -68,7 +75,7 @@ class Door:
         else:
             await _answer(send, 401, _PAGE.replace("WRONG", "").encode(), b"text/html; charset=utf-8")
 
-    def _may_pass(self, scope: Message) -> bool:
+    async def _may_pass(self, scope: Message) -> bool:
         how = self._serving
         if scope["type"] == "http" and scope["path"] == _HEALTH:
             return True
@@ -84,8 +91,8 @@ class Door:
             return not how.is_oidc
         if posts:
             kind, _, token = headers.get("authorization", "").partition(" ")
-            return kind.lower() == "bearer" and how.person_of(token.strip()) is not None
-        return how.person_of(token_in(headers.get("cookie", ""))) is not None
+            return kind.lower() == "bearer" and await self._guessing.is_right(token.strip(), _address(scope))
+        return await self._guessing.is_right(token_in(headers.get("cookie", "")), _address(scope))
 
     async def _log_in(self, scope: Message, receive: Receive, send: Send) -> None:
         body = b""
@@ -95,8 +102,7 @@ class Door:
             if not message.get("more_body"):
                 break
         token = parse_qs(body[:_MOST_BYTES].decode("latin-1")).get("token", [""])[0].strip()
-        if self._serving.person_of(token) is None:
-            await asyncio.sleep(_WRONG_S)
+        if not await self._guessing.is_right(token, _address(scope)):
             sentence = "This token is not valid. Check it, or ask whoever runs the studio for yours."
             page = _PAGE.replace("WRONG", sentence).encode()
             await _answer(send, 401, page, b"text/html; charset=utf-8")
@@ -108,7 +114,7 @@ class Door:
     def _is_token_log_out(self, scope: Message) -> bool:
         how = self._serving
         by_token = bool(how.people) and not how.is_oidc and not how.header
-        return by_token and scope["type"] == "http" and oidc.is_log_out(scope["path"])
+        return by_token and scope["type"] == "http" and scope["path"] == oidc.log_out_path()
 
 
 def token_in(cookies: str) -> str:
@@ -165,6 +171,26 @@ def _over_tls(scope: Message, send: Send) -> Send:
 
 def _headers(scope: Message) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _address(scope: Message) -> str:
+    """Where a request comes from: as the proxy on this machine says, if there is one."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+async def _close(receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": 1008})
+
+
+async def _refuse_guess(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await _close(receive, send)
+    elif scope["path"].startswith(_POSTED):
+        await _answer(send, 429, json.dumps({"error": _TOO_MANY}).encode(), b"application/json")
+    else:
+        await _answer(send, 429, _PAGE.replace("WRONG", _TOO_MANY).encode(), b"text/html; charset=utf-8")
 
 
 async def _ask_provider(scope: Message, send: Send) -> None:

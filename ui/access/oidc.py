@@ -57,9 +57,9 @@ def is_login_itself(path: str) -> bool:
     return any(path == make_url_path(base, place) for place in _LOGIN_ITSELF)
 
 
-def is_log_out(path: str) -> bool:
-    """Whether a path is the one of the logout."""
-    return path == make_url_path(config.get_option("server.baseUrlPath"), LOG_OUT)
+def log_out_path() -> str:
+    """The path of the logout."""
+    return make_url_path(config.get_option("server.baseUrlPath"), LOG_OUT)
 
 
 def first_page() -> str:

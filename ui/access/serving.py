@@ -161,6 +161,12 @@ def _people(file: Path) -> dict[str, str]:
                 "letters and digits. Make one with: openssl rand -hex 24."
             )
             raise CannotServe(message)
+        if token in people:
+            message = (
+                f"{PEOPLE}: line {number} of {file} gives {name.strip()} the token of {people[token]}; nobody "
+                "could tell who of them is logged in. Give everybody a token of their own."
+            )
+            raise CannotServe(message)
         people[token] = name.strip()
     if not people:
         message = f"{PEOPLE}: {file} has no line `name token`. Add one for each person."
