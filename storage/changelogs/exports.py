@@ -136,7 +136,13 @@ def _columns(edge: Edge, format_: Format, safe: bool) -> str:
     columns = []
     for column in edge.columns:
         value = f"c.{identifier(column.stored_as)}"
-        shown = harmless_sql(value) if column.duckdb_type == "VARCHAR" else value
+        match column.duckdb_type:
+            case "VARCHAR":
+                shown = harmless_sql(value)
+            case "BLOB":
+                shown = harmless_sql(f"{value}::VARCHAR")
+            case _:
+                shown = value
         columns.append(f", {shown} AS {identifier(str(harmless(column.stored_as)))}")
     return "".join(columns)
 

@@ -22,6 +22,6 @@ def for_spreadsheets(place: str) -> bool:
         key=key,
         on_change=_keep,
         args=(key,),
-        help="In CSV, texts that begin with = + - @ get an apostrophe, so that no spreadsheet takes them for formulas. "
-        "Numbers stay as they are.",
+        help="In CSV, texts that begin with = + - @, even after blanks, get an apostrophe, so that no spreadsheet "
+        "takes them for formulas. Numbers stay as they are.",
     )
