@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from engine.errors import PipelineError, unknown_name
 from engine.model.options import has_effect
+from engine.model.schema import quote
 from engine.script.like import with_base
 from engine.script.python_functions import FunctionDdl, create_function, is_create_function
 from engine.script.statements import Cursor, Statement, parsed, place_of_token, raw, statements
@@ -48,7 +49,7 @@ class Insert:
 
 @dataclass
 class Parts:
-    """The parts of a script, in the order of its statements."""
+    """The parts of a script, in the order of its statements. filled: the views that are CREATE TABLE ... AS SELECT."""
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
     views: dict[str, Statement] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Parts:
     options: dict[str, str] = field(default_factory=dict)
     directives: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    filled: list[str] = field(default_factory=list)
 
 
 def taken_apart(text: str) -> Parts:
@@ -67,7 +69,23 @@ def taken_apart(text: str) -> Parts:
     for statement in statements(text):
         parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
         _statement(_bare(statement), parts)
+    if parts.filled and not parts.inserts:
+        # The rows of the last table are the result: nothing else asks for any.
+        text = f"SELECT * FROM {quote(parts.filled[-1])}"
+        statement = statements(text)[0]
+        parts.inserts.append(Insert(None, (), parsed(statement.tokens, text), statement))
     return parts
+
+
+def _as_select(statement: Statement) -> Statement | None:
+    """The query of CREATE TABLE ... AS SELECT, from AS on, as of a view; None for any other CREATE TABLE."""
+    depth = 0
+    for at, token in enumerate(statement.tokens):
+        depth += token.text.count("(") - token.text.count(")")
+        after = statement.tokens[at + 1 :]
+        if depth == 0 and token.text.upper() == "AS" and after and after[0].text.upper() in (*_QUERY, "VALUES"):
+            return statement.after(at)
+    return None
 
 
 def _bare(statement: Statement) -> Statement:
@@ -82,13 +100,18 @@ def _statement(statement: Statement, parts: Parts) -> None:
     if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
         return
     word = statement.tokens[0].text.upper()
-    if statement.begins("CREATE", "TABLE") or statement.begins("CREATE", "TEMPORARY", "TABLE"):
+    if statement.creates("TABLE") and (query := _as_select(statement)) is not None:
+        name = Cursor(statement).created("TABLE")
+        _new_name(name, statement, parts)
+        parts.views[name] = query
+        parts.filled.append(name)
+    elif statement.creates("TABLE"):
         table, rest = create_table(statement)
         if not rest.is_done:
             table = with_base(table, rest, parts.tables)
         _new_name(table.name, statement, parts)
         parts.tables[table.name] = table
-    elif statement.begins("CREATE", "VIEW") or statement.begins("CREATE", "TEMPORARY", "VIEW"):
+    elif statement.creates("VIEW"):
         cursor = Cursor(statement)
         name = cursor.created("VIEW")
         _new_name(name, statement, parts)
@@ -114,6 +137,10 @@ def _statement(statement: Statement, parts: Parts) -> None:
 
 
 def _new_name(name: str, statement: Statement, parts: Parts) -> None:
+    if statement.begins("CREATE", "OR", "REPLACE"):
+        for known in (parts.tables, parts.views, parts.rows):
+            known.pop(name, None)
+        parts.order = [each for each in parts.order if each != name]
     if name in parts.tables or name in parts.views:
         message = f"there is already a table or view {name!r}. Give this one another name."
         raise SqlRejected(message, place=statement.place)

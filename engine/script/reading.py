@@ -251,6 +251,10 @@ def _view(statement: Statement) -> Expr:
     query = cursor.query()
     if not names:
         return query
+    if isinstance(query, exp.Values):
+        identifiers = [exp.to_identifier(name, quoted=True) for name in names]
+        query.set("alias", exp.TableAlias(this=exp.to_identifier("v"), columns=identifiers))
+        return exp.select("*").from_(query)
     items = query.expressions if isinstance(query, exp.Select) else []
     if len(items) != len(names) or any(item.find(exp.Star) and not isinstance(item, exp.Anonymous) for item in items):
         message = "the columns after a view's name need a SELECT with as many columns. Name them there with AS."

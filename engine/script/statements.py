@@ -35,6 +35,12 @@ _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
+# What people copy along: a byte order mark, and the prompts of Flink's client.
+_NOT_SQL: Final = re.compile(r"^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )", re.IGNORECASE | re.MULTILINE)
+_BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
+_LEAD_TO_ANOTHER: Final = ("BEGIN", "SET", "PLAN", "FOR", "EXECUTE", "EXPLAIN")
+
+
 @dataclass(frozen=True)
 class Statement:
     """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token."""
@@ -53,19 +59,34 @@ class Statement:
         """Whether it begins with these words."""
         return _count(self.tokens, words) > 0
 
+    def creates(self, what: str) -> bool:
+        """Whether it is CREATE [OR REPLACE] [TEMPORARY] and this kind of object."""
+        cursor = Cursor(self)
+        if not cursor.skip("CREATE"):
+            return False
+        cursor.skip("OR", "REPLACE")
+        cursor.skip("TEMPORARY")
+        return cursor.sees(what)
+
     def after(self, count: int) -> Statement:
         """The statement without its first tokens."""
         return replace(self, tokens=self.tokens[count:])
 
 
 def statements(text: str) -> list[Statement]:
-    """The statements of a script. Raises SqlRejected for text that cannot be tokenized."""
+    """The statements of a script.
+
+    Raises SqlRejected for text that cannot be tokenized, and for a semicolon that is missing.
+    """
+    text = _NOT_SQL.sub(lambda match: " " * len(match[0]), text)
     tokens = tokens_of(text)
     all_statements: list[Statement] = []
     current: list[Token] = []
     end = 0
     for token in tokens:
         if token.token_type is not TokenType.SEMICOLON:
+            if current:
+                _check_semicolon(current, token)
             current.append(token)
             continue
         if current:
@@ -74,6 +95,19 @@ def statements(text: str) -> list[Statement]:
     if current:
         all_statements.append(_statement(current, text, end))
     return all_statements
+
+
+def _check_semicolon(before: Sequence[Token], token: Token) -> None:
+    """Raise SqlRejected if a token begins another statement, in a line of its own, and the one before did not end."""
+    last = before[-1]
+    if token.text.upper() not in _BEGIN or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        return
+    if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
+        return
+    depth = sum((each.token_type in _OPENING) - (each.token_type in _CLOSING) for each in before)
+    if depth == 0 and before[0].text.upper() not in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE"):
+        message = f"a semicolon is missing at the end of line {last.line}: {token.text.upper()} begins a new statement."
+        raise SqlRejected(message, place=(last.line, last.col + 1))
 
 
 def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:
@@ -186,6 +220,7 @@ class Cursor:
     def created(self, what: str) -> str:
         """The name after CREATE [TEMPORARY] and the kind of object. Raises SqlRejected."""
         self.expect("CREATE")
+        self.skip("OR", "REPLACE")
         self.skip("TEMPORARY")
         self.expect(what)
         self.skip("IF", "NOT", "EXISTS")

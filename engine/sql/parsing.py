@@ -27,8 +27,33 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     try:
         return tuple(Flink().tokenize(text))
     except TokenError as error:
-        message = f"this is not Flink SQL: {error}. Look for a quote that is not closed."
+        if (opened := _left_open(text)) is not None:
+            what, place = opened
+            message = f"the {what} that opens here is never closed."
+            raise SqlRejected(message, place=place) from error
+        message = f"this is not Flink SQL: {error}."
         raise SqlRejected(message) from error
+
+
+_QUOTED: Final = re.compile(r"--[^\n]*|/\*(?:.*?\*/)?|'(?:[^']*')?|`(?:[^`]*`)?|\"(?:[^\"]*\")?", re.DOTALL)
+_OPENS: Final = {"'": "quote", "`": "backtick", '"': "double quote", "/*": "comment"}
+
+
+def _left_open(text: str) -> tuple[str, tuple[int, int]] | None:
+    """What opens a quote or a comment that nothing closes, and where; None if all are closed."""
+    found = next((match for match in _QUOTED.finditer(text) if match[0] in _OPENS), None)
+    return None if found is None else (_OPENS[found[0]], _place(text, found.start()))
+
+
+def _first_double_quote(text: str) -> tuple[int, int]:
+    """The place of the first double quote outside of comments and other quotes."""
+    starts = (match.start() for match in _QUOTED.finditer(text) if match[0].startswith('"'))
+    return _place(text, next(starts, 0))
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Line and column of an offset, from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
@@ -40,6 +65,9 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
         highlight = str(first.get("highlight") or " ")
         description = str(first.get("description", error)).rstrip(".")
         column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
+        if highlight.startswith('"'):
+            message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
+            raise SqlRejected(message, place=_first_double_quote(text)) from error
         message = f"this is not Flink SQL: {description} (at {highlight!r})."
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
     return [tree.transform(_settled, copy=False) for tree in trees if isinstance(tree, exp.Expr)]

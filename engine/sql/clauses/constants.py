@@ -1,7 +1,8 @@
 """Rows of VALUES as the rows of a source (`engine.reading.flink_table.row_sql` is the way back).
 
 Strings, numbers, booleans and NULL stay as they are. A time is epoch ms, from TO_TIMESTAMP_LTZ(ms, 3), or a string,
-from TIMESTAMP '2024-01-01 10:00:00'. CAST declares a type and does not change the value.
+from TIMESTAMP '2024-01-01 10:00:00'. CAST declares a type and does not change the value. Constant expressions have the
+value that they compute (`engine.sql.clauses.folded`).
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from typing import Any
 from sqlglot import exp
 
 from engine.sql.algebra import Expr
+from engine.sql.clauses.folded import Unfolded, folded
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 
 
 def values_of(row: Expr) -> list[Any]:
-    """One row of VALUES. Raises SqlRejected if an item is not a literal."""
+    """One row of VALUES. Raises SqlRejected if an item is no constant."""
     items = row.expressions if isinstance(row, exp.Tuple) else [row]
     return [value_of(item) for item in items]
 
 
 def value_of(item: Expr) -> Any:
-    """The value of a literal. Raises SqlRejected for any other expression."""
+    """The value of a literal or of a constant expression. Raises SqlRejected for any other expression."""
     match item:
         case exp.Paren():
             return value_of(item.this)
@@ -56,8 +58,11 @@ def value_of(item: Expr) -> Any:
             return [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
         case exp.Bracket() if item.this.name.upper() in ("ARRAY", "MAP"):
             return value_of(exp.Anonymous(this=item.this.name, expressions=item.expressions))
-    message = f"VALUES takes literals here, not {item.sql(dialect=Flink)}. Write the value itself."
-    raise SqlRejected(message, item)
+    try:
+        return folded(item, value_of)
+    except Unfolded:
+        message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
+        raise SqlRejected(message, item) from None
 
 
 def _number(text: str) -> int | float | str:

@@ -1,0 +1,102 @@
+"""Scripts in the way in which people publish them: prompts, constants in VALUES, tables made of queries, and slips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engine.sql import SqlRejected
+from tests.engine.script.scripts import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def operators(text: str, spark: SparkSession) -> list[str]:
+    return [node.operator for node in read(text, spark).pipeline.nodes]
+
+
+ROW = "CREATE TABLE t (c {type});\nINSERT INTO t VALUES ({value});\nSELECT * FROM t;"
+
+
+@pytest.mark.parametrize(
+    ("type_", "constant", "value"),
+    [
+        ("TIMESTAMP(3)", "TO_TIMESTAMP('2024-01-01 10:00:00')", "2024-01-01 10:00:00"),
+        ("TIMESTAMP(3)", "TO_TIMESTAMP('2024-01-01 10:00:00.123456')", "2024-01-01 10:00:00.123"),
+        ("TIMESTAMP(3)", "TO_TIMESTAMP('2024-01-01')", "2024-01-01 00:00:00"),
+        ("TIMESTAMP(3)", "TO_TIMESTAMP('soon')", None),
+        ("TIMESTAMP(3)", "TIMESTAMP '2024-01-01 23:59:00' + INTERVAL '90' SECOND", "2024-01-02 00:00:30"),
+        ("TIMESTAMP(3)", "TIMESTAMP '2024-01-01 00:00:00.5' - INTERVAL '0.25' SECOND", "2024-01-01 00:00:00.250"),
+        ("DATE", "TO_DATE('2024-01-02')", "2024-01-02"),
+        ("INT", "1 + 2 * 3", 7),
+        ("DOUBLE", "10.5 * 2", 21.0),
+        ("DECIMAL(38, 20)", "0.12345678901234567891 + 1", "1.12345678901234567891"),
+        ("DOUBLE", "-(0.1 + 0.2)", -0.3),
+        ("STRING", "UPPER('x') || LOWER('Y')", "Xy"),
+        ("STRING", "CONCAT('a', CAST(NULL AS STRING))", None),
+        ("BOOLEAN", "1 > 2", False),
+        ("BOOLEAN", "NOT ('a' = 'a')", False),
+    ],
+)
+def test_constants_in_values_are_expressions(spark: SparkSession, type_: str, constant: str, value: Any) -> None:
+    [rows, _] = read(ROW.format(type=type_, value=constant), spark).pipeline.nodes
+    assert rows.parameters["rows"] == [[value]]
+
+
+def test_what_people_copy_along_is_skipped(spark: SparkSession) -> None:
+    script = "\ufeffFlink SQL> CREATE TABLE t\n> (c INT);;\n  Flink SQL> INSERT INTO t VALUES (1);\n;SELECT * FROM t;;"
+    assert operators(script, spark) == ["rows", "sink"]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("CREATE TABLE u AS SELECT c, SUM(d) AS s FROM t GROUP BY c;", ["rows", "aggregate", "sink"]),
+        (
+            "CREATE TABLE u WITH ('connector' = 'kafka') AS SELECT c FROM t WHERE d > 1;",
+            ["rows", "filter", "project", "sink"],
+        ),
+        ("CREATE TABLE u AS SELECT c FROM t; SELECT COUNT(*) AS n FROM u;", ["rows", "aggregate", "sink"]),
+        ("CREATE OR REPLACE TABLE t (e INT); INSERT INTO t VALUES (7); SELECT e FROM t;", ["rows", "sink"]),
+        ("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT c FROM t; SELECT * FROM v;", ["rows", "project", "sink"]),
+        ("CREATE VIEW v (a, b) AS VALUES (1, 'x'), (2, 'y'); SELECT a FROM v;", ["rows", "project", "sink"]),
+    ],
+)
+def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: str, expected: list[str]) -> None:
+    start = "CREATE TABLE t (c INT, d INT); INSERT INTO t VALUES (1, 2); "
+    assert operators(start + script, spark) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        (
+            "CREATE TABLE t (c INT)\nINSERT INTO t VALUES (1);",
+            "line 1, column 23: a semicolon is missing at the end of line 1",
+        ),
+        ("SELECT 1\n\nCREATE VIEW v AS SELECT 1;", "a semicolon is missing at the end of line 1: CREATE begins"),
+        ('SELECT "c" FROM t;', "line 1, column 8: names take backticks, texts single quotes"),
+        ("SELECT 'a' FROM t;\nSELECT 'it FROM t;\n", "line 2, column 8: the quote that opens here is never closed."),
+        ("SELECT 1 -- it's\n, `c FROM t", "line 2, column 3: the backtick that opens here is never closed."),
+        ("SELECT 1 /* it", "line 1, column 10: the comment that opens here is never closed."),
+        (
+            "CREATE TABLE t (c INT) WITH ('connector' = 'kafka', 'topic' = 't', 'bootstrap.servers' = 'k:1', "
+            "'format' = 'json'); SELECT * FROM t;",
+            "t: the option 'bootstrap.servers' is called 'properties.bootstrap.servers'.",
+        ),
+    ],
+)
+def test_a_slip_is_named_where_it_is(spark: SparkSession, script: str, sentence: str) -> None:
+    with pytest.raises(SqlRejected) as raised:
+        read(script, spark)
+    assert sentence in str(raised.value)
+
+
+def test_a_statement_that_leads_to_another_needs_no_semicolon(spark: SparkSession) -> None:
+    script = (
+        "CREATE TABLE t (c INT);\nINSERT INTO t VALUES (1);\nCREATE TABLE u (c INT) WITH ('connector' = 'print');\n"
+        "EXECUTE STATEMENT SET\nBEGIN\nINSERT INTO u SELECT c FROM t;\nINSERT INTO u SELECT c FROM t;\nEND;"
+    )
+    assert operators(script, spark).count("sink") == 2
