@@ -14,11 +14,11 @@ from engine.contract.parameters import parameter
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Schema
 from engine.reading.files.input_files import InputFile, local_file
-from engine.reading.files.received import FOLDER, is_address, received_files
+from engine.reading.files.received import FOLDER, PostedSource, is_address, received_files
 from engine.sources.jsonl import JsonLines
 
 
-class HttpRows(JsonLines):
+class HttpRows(PostedSource, JsonLines):
     """Posted rows."""
 
     operator: ClassVar[str] = "http_rows"

@@ -190,7 +190,7 @@ def test_an_input_is_disconnected_and_the_missing_one_is_said(store: Store, open
     app = open_draft(examples()["05-window-join"], "joined")
     labelled(app.selectbox, "Input: right").set_value("").run()
     assert [edge.target_port for edge in kept(store).inputs("joined")] == ["left"]
-    assert any("'right' is not connected" in text.value for text in app.markdown)
+    assert any("'right' is not connected" in text.value for text in app.caption)
 
 
 def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:

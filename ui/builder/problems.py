@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from ui.builder.editing import operator_class
 from ui.forms.complaints import in_words
+
+
+def is_to_do(pipeline: Pipeline, problem: StudioError) -> bool:
+    """Whether nothing is wrong, but something is still missing: any node, an input, or the value of a field."""
+    node = next((each for each in pipeline.nodes if each.id == problem.node), None)
+    cls = operator_class(node.operator) if node is not None else None
+    if node is None or cls is None:
+        return not pipeline.nodes
+    if problem.field in cls.ports:
+        return all(edge.target_port != problem.field for edge in pipeline.inputs(node.id))
+    value: object = node.parameters
+    for part in problem.field.split(".") if problem.field else ():
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and part.isdecimal():
+            value = value[int(part)] if int(part) < len(value) else None
+    return value in (None, "", [], (), {})
 
 
 def explained(pipeline: Pipeline, problem: StudioError) -> str:

@@ -68,15 +68,19 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             _text(field, form, look)
     for refused in form.complaints.refused((*form.path, field.name)):
         st.html(marked_html(refused.expression, refused.reason))
-    show_complaints(form.complaints.take((*form.path, field.name)), form.complaints.notes((*form.path, field.name)))
-
-
-def show_complaints(complaints: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
-    """Draw the complaints in the colour of problems, and the notes as captions."""
-    for sentence in complaints:
-        st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
-    for sentence in notes:
+    sentences = form.complaints.take((*form.path, field.name))
+    show_complaints(sentences, is_to_do=form.value(field) in (None, "", [], {}))
+    for sentence in form.complaints.notes((*form.path, field.name)):
         st.caption(f":material/hourglass_top: {as_sentence(sentence)}")
+
+
+def show_complaints(sentences: tuple[str, ...], *, is_to_do: bool) -> None:
+    """Draw sentences about what is wrong in the colour of problems, or about what is still to do as captions."""
+    for sentence in sentences:
+        if is_to_do:
+            st.caption(f":material/radio_button_unchecked: {as_sentence(sentence)}")
+        else:
+            st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
 
 
 def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:

@@ -73,12 +73,14 @@ WORKBENCH: Final = """
 .st-key-story { margin: .4rem .8rem; width: auto !important; }
 .st-key-workbench {
   height: 100%; display: grid !important; gap: 0 !important;
-  grid-template: auto auto minmax(0, 1fr) auto / minmax(0, 1fr) auto;
-  grid-template-areas: "bar bar" "notes notes" "canvas panel" "drawer panel";
+  grid-template: auto minmax(0, 1fr) auto / minmax(0, 1fr) auto;
+  grid-template-areas: "bar bar" "canvas panel" "drawer panel";
 }
 .st-key-workbench > * { min-width: 0; min-height: 0; align-self: stretch; justify-self: stretch; }
 .st-key-workbench > :has(> .st-key-bench-bar) { grid-area: bar; }
-.st-key-workbench > :has(> .st-key-bench-notes) { grid-area: notes; }
+/* Over the canvas, so that nothing moves when a note comes or goes. */
+.st-key-workbench > :has(> .st-key-bench-notes) { grid-area: canvas; place-self: end center; z-index: 6;
+  width: auto; max-width: 70%; margin-bottom: 1.6rem; }
 .st-key-workbench > :has(> .st-key-bench-canvas) { grid-area: canvas; }
 .st-key-workbench > :has(> .st-key-bench-panel) { grid-area: panel; }
 .st-key-workbench > :has(> .st-key-bench-drawer) { grid-area: drawer; }
@@ -90,7 +92,8 @@ WORKBENCH: Final = """
 .st-key-bench-run { min-width: 0; overflow: hidden; justify-content: center; }
 .st-key-bench-run > :has([data-testid="stCaptionContainer"]) { flex: 0 1 auto; min-width: 0; }
 .st-key-bench-run p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.st-key-bench-notes { padding: .4rem .6rem; max-height: 30dvh; overflow: auto; gap: .4rem; }
+.st-key-bench-notes { padding: .4rem .9rem; max-height: 30dvh; overflow: auto; gap: .4rem; width: auto !important;
+  border: 1px solid var(--hair); border-radius: .5rem; background: var(--paper); }
 .st-key-bench-notes:empty { display: none; }
 
 /* What they hold does not make them larger. */
@@ -122,6 +125,9 @@ WORKBENCH: Final = """
 .st-key-bench-drawer { border-top: 1px solid var(--hair); background: var(--paper); gap: 0; }
 [data-testid="stElementContainer"]:has(> .st-key-drawer-grip), .st-key-drawer-grip {
   position: absolute !important; inset: 0 0 auto 0; width: 100% !important; height: .5rem; z-index: 6; }
+/* The same below a fragment, which has a block of its own. */
+.st-key-bench-drawer [data-testid="stVerticalBlock"]:has(> [data-testid="stLayoutWrapper"] > .st-key-drawer-head)
+  { gap: 0; }
 .st-key-drawer-head { position: relative; padding: .2rem .6rem; flex-wrap: nowrap; min-height: 2.5rem; }
 .st-key-drawer-head button { min-height: 1.9rem; padding: 0 .55rem; white-space: nowrap; }
 .st-key-drawer-half, .st-key-drawer-full { flex: none !important; overflow: auto; padding: 0 .8rem 1rem; gap: .4rem; }

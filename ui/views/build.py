@@ -40,8 +40,8 @@ def build(drafting: Drafting) -> None:
                 st.info(as_sentence(notice), icon=":material/info:")
             nodes = {node.id for node in pipeline.nodes}
             for problem in errors(verdict):
-                # The form of a node shows the node's problems.
-                if problem.node not in nodes:
+                # The form of a node shows the node's problems, and an empty canvas says how to begin.
+                if problem.node not in nodes and nodes:
                     st.markdown(f":red[:material/error: {as_sentence(problem)}]")
             if shown is not None:
                 run_failure(shown)

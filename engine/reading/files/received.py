@@ -14,7 +14,7 @@ import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -34,6 +34,10 @@ class NotReceived(ValueError):
     """A post that was refused; the message is the reason."""
 
 
+class PostedSource:
+    """Marks a source of rows that are posted to the app; its parameter `path` is their address."""
+
+
 def is_address(name: str) -> bool:
     """Whether rows can be posted under this name."""
     return _ADDRESS.fullmatch(name) is not None
@@ -49,6 +53,16 @@ def received_files(folder: Path, address: str) -> list[Path]:
     first = received_file(folder, address)
     parts = sorted(first.parent.glob(f"{address}.part*.jsonl"))
     return [first, *parts] if first.is_file() else parts
+
+
+def newest_rows(files: Sequence[Path], most: int) -> list[str]:
+    """The last complete rows in the last of an address's files, in order."""
+    with files[-1].open("rb") as file:
+        end = _end_of_lines(file)
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        lines = file.read(end - start).splitlines()
+    return [line.decode(errors="replace") for line in lines[-most:]]
 
 
 def forget_read(folder: Path, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:

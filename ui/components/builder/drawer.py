@@ -7,12 +7,13 @@ from typing import Final
 import streamlit as st
 
 from engine.contract.operator import OUT
+from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from storage.model import Run
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
-from ui.builder.problems import explained
+from ui.builder.problems import explained, is_to_do
 from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
@@ -50,7 +51,7 @@ def _whole(drafting: Drafting, verdict: Check, shown: Overlay | None, drawn: tup
         with st.container(key="drawer-head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             if size == "half":
                 drawer_grip()
-            tab = _head(verdict, size)
+            tab = _head(drafting.pipeline, verdict, size)
         if size != "closed":
             with st.container(key=f"drawer-{size}"):
                 _body(tab, drafting, verdict, shown)
@@ -64,7 +65,7 @@ def signature(drafting: Drafting) -> tuple[object, ...]:
     return drafting.pipeline, drafting.selection, state.run, state.edge, state.event, bench().tab == SQL
 
 
-def _head(verdict: Check, size: Size) -> str:
+def _head(pipeline: Pipeline, verdict: Check, size: Size) -> str:
     """Draw the tabs and the height buttons; return the chosen tab."""
     chosen = None if size == "closed" else bench().tab
     if st.session_state.get(TAB) != chosen:
@@ -77,9 +78,11 @@ def _head(verdict: Check, size: Size) -> str:
         label_visibility="collapsed",
         wrap=False,
     )
-    wrong = len(errors(verdict))
-    if wrong:
+    to_do = sum(is_to_do(pipeline, problem) for problem in errors(verdict))
+    if wrong := len(errors(verdict)) - to_do:
         st.badge(words.count(wrong, "problem"), color="red")
+    if to_do and pipeline.nodes:
+        st.badge(f"{to_do} to do", color="gray")
     st.space("stretch")
     if size != "closed":
         _height("Half height" if size == "full" else "Full height", "half" if size == "full" else "full")
@@ -211,7 +214,11 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
     for at, problem in enumerate(wrong):
         sentence, button = st.columns([6, 1], vertical_alignment="center")
         where = f"**{problem.node}**: " if problem.node else ""
-        sentence.markdown(f":red[:material/error: {where}{as_sentence(explained(drafting.pipeline, problem))}]")
+        text = f"{where}{as_sentence(explained(drafting.pipeline, problem))}"
+        if is_to_do(drafting.pipeline, problem):
+            sentence.markdown(f":gray[:material/radio_button_unchecked:] {text}")
+        else:
+            sentence.markdown(f":red[:material/error: {text}]")
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))

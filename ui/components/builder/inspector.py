@@ -12,6 +12,7 @@ from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
+from engine.reading.files.received import PostedSource
 from engine.reading.files.source import FileSource
 from engine.reading.files.web import is_web
 from engine.reading.servers.served import ServedSource
@@ -29,11 +30,13 @@ from ui.builder.editing import (
     rename_node,
     takes_many,
 )
+from ui.builder.problems import is_to_do
 from ui.components.builder.schema_table import schema_table
 from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
+from ui.forms.posting import posting
 from ui.forms.served_columns import served_columns
 from ui.forms.spec import Field, fields_of
 from ui.forms.suggest import has_windows
@@ -74,11 +77,15 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         if field.name == "types" and issubclass(cls, FileSource) and is_web(str(node.parameters.get("path", ""))):
             served_columns(form, "Take the columns of the file")
         draw_field(field, form)
+        if field.name == "path" and issubclass(cls, PostedSource):
+            posting(form, str(node.parameters.get("path", "")))
     _more(form, [field for field in applicable if field not in shown], key)
     if issubclass(cls, Source):
         _time(form, cls)
     with above:
-        show_complaints(complaints.rest())
+        # About the whole node, such as an open input.
+        left = [problem for problem in verdict.of(node.id) if not is_to_do(drafting.pipeline, problem)]
+        show_complaints(complaints.rest(), is_to_do=not left)
     if form.expressions:
         completion(form.expressions, key=f"completion|{key}")
 

@@ -1,0 +1,70 @@
+"""The first steps on a canvas: it invites, names what is to do, and stands still; a row is posted by a copied line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import urllib.request
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.canvas_page import add, box, open_draft, settled, tab
+from tests.browser.canvas_page import (
+    app as app,
+)
+from tests.browser.conftest import OpenPage
+
+TABS = ("Records", "Table as of", "Late", "Plan", "SQL", "Problems")
+
+
+def canvas_box(page: Page) -> dict[str, float]:
+    area = page.locator(".st-key-bench-canvas").bounding_box()
+    assert area is not None
+    return dict(area)
+
+
+def test_a_new_canvas_invites_and_a_new_node_says_what_is_to_do(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty")
+    before = canvas_box(page)
+    expect(page.get_by_text("Drag a source from the palette")).to_be_visible()
+    expect(page.get_by_text(re.compile("pipeline is empty|problem"))).to_have_count(0)
+    add(page, "aggregate")
+    expect(page.get_by_text("1 to do", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d problem"))).to_have_count(0)
+    assert canvas_box(page) == before
+
+
+def test_the_canvas_keeps_its_place_in_every_tab_of_the_drawer(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain8")
+    places = {}
+    for name in TABS:
+        tab(page, name)
+        places[name] = canvas_box(page)
+    assert all(place == places[TABS[0]] for place in places.values()), places
+
+
+def test_a_copied_line_posts_a_row_that_the_form_shows_by_itself(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty1")
+    add(page, "http")
+    box(page, "Address").fill("orders")
+    expect(page.get_by_text("Nothing was posted yet")).to_be_visible()
+    settled(page)
+    post(page.get_by_test_id("stCode").first.inner_text())
+    # Without a click: the row, its columns, and no complaint.
+    expect(page.get_by_text("The newest rows, posted just now")).to_be_visible()
+    expect(page.get_by_test_id("stCode").nth(1)).to_contain_text('{"id": 1, "amount": 9.5')
+    expect(page.get_by_text("its columns are not known")).to_have_count(0)
+    expect(page.get_by_text("to do")).to_have_count(0)
+    settled(page)
+    post(page.get_by_test_id("stCode").first.inner_text().replace('"id": 1', '"id": 7'))
+    expect(page.get_by_test_id("stCode").nth(1)).to_contain_text('{"id": 7')
+
+
+def post(line: str) -> None:
+    """Do what curl would do with this line."""
+    words = shlex.split(line.replace("\\\n", " "))
+    assert words[0] == "curl"
+    options = dict(zip(words[2::2], words[3::2], strict=True))
+    header = tuple(options["-H"].split(": ", 1))
+    request = urllib.request.Request(words[1], options["-d"].encode(), dict([header]))
+    urllib.request.urlopen(request, timeout=30).close()
