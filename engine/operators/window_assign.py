@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import NO_KEYS, Derived, Keys
 from engine.contract.frames import EACH
 from engine.contract.late_rule import LateRule
@@ -94,9 +95,12 @@ class WindowAssign(MadeWindows):
         assert time is not None
         names = tuple(map(quote, input_.schema.names))
         if self.kind is WindowKind.SESSION:
-            kernel = partial(SessionRowsKernel, self.windowing)
+            kernel = Columnar(
+                partial(SessionRowsKernel, self.windowing),
+                "columnar: the rows of sessions, which are compiled if there are many records",
+            )
             keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds, *names))
-            return Keyed((keyed,), kernel, uses_time=True)
+            return Keyed((keyed,), None, uses_time=True, columnar=kernel)
         start, end, each = self._bounds(time)
         bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", f"timestamp_millis({end} - 1)")
         return Native((Projection((*names, *bounds), each=each),))

@@ -15,11 +15,11 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.caches import cache_folders
 from engine.errors import EngineUnavailable
 
 _MODULE = "--add-modules=jdk.incubator.vector"
@@ -133,10 +133,3 @@ exec {shlex.quote(str(java))} "$@"
         with contextlib.suppress(FileExistsError):
             release.symlink_to(java.parent.parent / "release")
     return home
-
-
-def cache_folders(environ: Mapping[str, str]) -> list[Path]:
-    """Return the user's cache folder, and the Python environment itself for a home that cannot be written."""
-    home = Path(environ.get("HOME") or Path.home())
-    user = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
-    return [Path(environ.get("XDG_CACHE_HOME") or user), Path(sys.prefix) / "var" / "cache"]

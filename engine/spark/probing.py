@@ -3,6 +3,7 @@
 reach      a session opens, and the latency of an answer
 spark      the server's version compared with the client's: a client must not be newer than its server
 python     Python, pyarrow and numpy of the workers compared with ours: functions travel as bytecode
+compiler   whether the workers compile rules, or interpret them
 cores      the number of tasks that run at once
 workspace  a worker writes a file, which is returned unchanged, and removed
 """
@@ -20,6 +21,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from engine.columnar.rules import compiler
 from engine.errors import EngineUnavailable
 from engine.reading.files.storage import open_file
 from engine.scratch import scratch
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ROUNDS: Final = 5
+_ANSWER: Final = "python STRING, pyarrow STRING, numpy STRING, compiler STRING"
 
 
 class Fit(Enum):
@@ -111,15 +114,17 @@ def _workers(spark: SparkSession) -> Iterator[Finding]:
         for _ in batches:
             pass
         python = ".".join(map(str, sys.version_info[:3]))
-        yield pa.RecordBatch.from_pydict({"python": [python], "pyarrow": [pa.__version__], "numpy": [np.__version__]})
+        answer = {"python": [python], "pyarrow": [pa.__version__], "numpy": [np.__version__], "compiler": [compiler()]}
+        yield pa.RecordBatch.from_pydict(answer, schema=pa.schema([(name, pa.string()) for name in answer]))
 
     try:
-        rows = spark.range(0, 1 << 10).mapInArrow(ask, "python STRING, pyarrow STRING, numpy STRING").collect()
+        rows = spark.range(0, 1 << 10).mapInArrow(ask, _ANSWER).collect()
     except PySparkException as error:
         advice = f"Give the workers Python {_ours()['python'].rpartition('.')[0]} with pyarrow and numpy."
         yield Finding("python", Fit.BROKEN, f"The workers cannot run Python functions: {reason_of(error)}", advice)
         return
     yield from _versions(rows[0].asDict())
+    yield _compiler(rows[0]["compiler"])
     cores = len(rows)
     yield Finding("cores", Fit.GOOD, f"{cores} task{'s' * (cores > 1)} at once.")
 
@@ -136,6 +141,13 @@ def _versions(theirs: dict[str, Any]) -> Iterator[Finding]:
     yield Finding(
         "python", Fit.DOUBTFUL, f"The workers have {told}; results may differ from the embedded engine's.", advice
     )
+
+
+def _compiler(theirs: str | None) -> Finding:
+    if theirs is not None:
+        return Finding("compiler", Fit.GOOD, f"The workers compile rules for many records with {theirs}.")
+    sentence = "The workers have no Numba that works: rules such as sessions are interpreted, with the same results."
+    return Finding("compiler", Fit.DOUBTFUL, sentence, "Install numba where the workers run, to make them faster.")
 
 
 def _workspace(engine: Engine, spark: SparkSession) -> Finding:

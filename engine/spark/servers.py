@@ -35,10 +35,11 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
+from engine.caches import cache_folders
 from engine.errors import EngineUnavailable
 from engine.scratch import hold, kept_scratch
 from engine.spark.class_archive import QUIET, ClassArchive, class_archive
-from engine.spark.java import cache_folders, environment
+from engine.spark.java import environment
 from engine.spark.memory import heap, worker_mb
 from engine.spark.processes import is_running, let_go
 

@@ -1,8 +1,7 @@
-"""Window aggregation on whole batches: windows that fire once, over slices or attached to the rows.
+"""Window aggregation on whole batches: windows that fire once, over slices, attached to the rows, or sessions.
 
-Its specification: `engine.windows.sliced_kernel` and `engine.windows.attached_kernel`, for tumbling,
-hopping and cumulating windows without allowed lateness and early firing. The calls are COUNT, SUM, AVG, MIN and MAX
-of integers.
+Its specification: `engine.windows.sliced_kernel`, `engine.windows.attached_kernel` and `engine.windows.session_kernel`,
+without allowed lateness and early firing. The calls are COUNT, SUM, AVG, MIN and MAX of integers.
 
     records -> runs of one window -> cells, with the state's -> windows that the watermark reaches -> output
                                           |                                                     |
@@ -44,11 +43,13 @@ from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order
 from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.columnar_parts import WindowParts
+from engine.windows.sessions import in_sessions
 
 _WORDS: Final = {
     WindowKind.TUMBLE: "tumbling windows",
     WindowKind.HOP: "hopping windows",
     WindowKind.CUMULATE: "cumulating windows",
+    WindowKind.SESSION: "sessions, compiled if there are many records",
 }
 
 
@@ -72,8 +73,9 @@ class WindowColumns:
         self._window_time = window_time
         self._ends = WindowEnds(windowing)
         self._kind, self._slide = self._ends.kind, self._ends.slide
-        bounds = {None: ("start_ms", "end_ms"), WindowKind.TUMBLE: ("end_ms",)}
-        self._bounds = bounds.get(self._kind, ("first_end_ms", "last_end_ms"))
+        self._has_starts = self._kind in (None, WindowKind.SESSION)
+        bounds = ("end_ms",) if self._kind is WindowKind.TUMBLE else ("first_end_ms", "last_end_ms")
+        self._bounds = ("start_ms", "end_ms") if self._has_starts else bounds
 
     @property
     def state_schema(self) -> pa.Schema:
@@ -97,7 +99,10 @@ class WindowColumns:
         """Assign the records to their windows and fire the windows that the watermark reaches."""
         records = chunk.records
         kept, seqs, steps = self._kept(chunk.state)
-        added, lates = self._added(records, len(kept))
+        if self._kind is WindowKind.SESSION:
+            kept, added, lates = self._in_sessions(records, kept)
+        else:
+            added, lates = self._added(records, len(kept))
         cells = added.below(kept).merged(self._parts, self._slide)
         origin_seqs = np.concatenate((seqs, records.seqs)) if len(kept) else records.seqs
         origin_steps = pa.concat_arrays([steps, records.steps]) if len(kept) else records.steps
@@ -113,7 +118,7 @@ class WindowColumns:
 
     def _kept(self, state: pa.RecordBatch) -> tuple[Cells, Longs, pa.Array]:
         """The cells of the state, and the positions of their origins, in order of position."""
-        if self._kind in (WindowKind.HOP, WindowKind.CUMULATE) and state.num_rows > 1:
+        if self._kind not in (None, WindowKind.TUMBLE) and state.num_rows > 1:
             # Two cells can contribute to one window: its origin is the earlier one.
             state = state.sort_by([(GROUP, "ascending"), ("origin_seq", "ascending"), ("origin_step", "ascending")])
         group, *columns = state.columns
@@ -121,9 +126,9 @@ class WindowColumns:
         seqs, steps, *parts = columns[len(self._bounds) :]
         cells = Cells(
             group.to_numpy(),
-            bounds[-1] if self._kind is None else bounds[0],
+            bounds[-1] if self._has_starts else bounds[0],
             bounds[-1],
-            bounds[0] if self._kind is None else None,
+            bounds[0] if self._has_starts else None,
             np.arange(state.num_rows, dtype=np.int64),
             tuple(part.to_numpy() for part in parts),
         )
@@ -131,29 +136,41 @@ class WindowColumns:
 
     def _added(self, records: Records, before: int) -> tuple[Cells, Lates | None]:
         """One cell per run of records with the same windows, and the entries of late records."""
-        groups, kinds, row = records.groups, records.kinds, records.values[0]
-        places, firsts, lasts, starts, lates = self._ends.open_windows(records, row)
+        places, firsts, lasts, starts, lates = self._ends.open_windows(records, records.values[0])
+        return self._cells(records, places, firsts, lasts, starts, before), lates
+
+    def _in_sessions(self, records: Records, kept: Cells) -> tuple[Cells, Cells, Lates | None]:
+        """The cells of the state and of the records, all with the bounds of their final sessions."""
+        assert kept.starts is not None
+        given = kept.groups, kept.starts, kept.lasts
+        times = records.values[0][0].to_numpy()
+        starts, ends, places, lates = in_sessions(records, times, given, self._ends.size)
+        before = len(kept)
+        kept = replace(kept, firsts=ends[:before], lasts=ends[:before], starts=starts[:before])
+        starts, ends = starts[before:], ends[before:]
+        return kept, self._cells(records, places, ends, ends, starts, before), lates
+
+    def _cells(
+        self, records: Records, places: Longs | None, firsts: Longs, lasts: Longs, starts: Longs | None, before: int
+    ) -> Cells:
+        """One cell per run of these records with the same windows."""
+        groups, kinds = records.groups, records.kinds
         if places is not None:
             groups, kinds = groups[places], kinds[places]
-        runs = runs_of(groups, firsts, None if self._kind in (None, WindowKind.TUMBLE) else lasts, starts)
-        parts = self._parts.of_runs(runs, kinds, row, places)
-        origins = runs.starts if places is None else places[runs.starts]
+        runs = runs_of(groups, firsts, None if firsts is lasts else lasts, starts)
         at = runs.starts
-        return (
-            Cells(
-                groups[at],
-                firsts[at],
-                lasts[at],
-                None if starts is None else starts[at],
-                origins + before,
-                parts,
-            ),
-            lates,
+        return Cells(
+            groups[at],
+            firsts[at],
+            lasts[at],
+            None if starts is None else starts[at],
+            (at if places is None else places[at]) + before,
+            self._parts.of_runs(runs, kinds, records.values[0], places),
         )
 
     def _windows(self, cells: Cells, fires: Longs) -> Cells:
         """The windows that fire, each as a cell of its own. fires: their number per cell."""
-        if self._kind in (None, WindowKind.TUMBLE):
+        if self._has_starts or self._kind is WindowKind.TUMBLE:
             return cells if bool(fires.all()) else cells.at(fires > 0)
         if self._kind is WindowKind.CUMULATE:
             # A window merges all cells up to its end: its accumulator is the same until the next cell begins.
@@ -229,8 +246,6 @@ def columnar_windows(
         reason = "allowed lateness keeps windows open after they fired"
     elif not fires_once:
         reason = "windows that fire early replace what was emitted before"
-    elif windowing is not None and windowing.kind is WindowKind.SESSION:
-        reason = "sessions merge with each record"
     if reason is not None:
         return Columnar(None, f"record by record: {reason}")
     make = partial(_windows, windowing, tuple(calls), retracting=retracting, window_time=window_time)

@@ -36,8 +36,9 @@ class WindowEnds:
         self.kind = windowing.kind if windowing is not None else None
         self.size = windowing.size_ms if windowing is not None else 0
         self.offset = windowing.offset_ms if windowing is not None else 0
-        # An attached window stands alone: any slide works.
-        self.slide = (windowing.slide_ms or windowing.size_ms) if windowing is not None else 1
+        # An attached window and a session stand alone: any slide works.
+        is_alone = self.kind in (None, WindowKind.SESSION)
+        self.slide = 1 if windowing is None or is_alone else windowing.slide_ms or windowing.size_ms
 
     @property
     def values(self) -> int:

@@ -1,4 +1,4 @@
-"""Rows that wait for the end of their windows: what the kernels of window rankings and of window joins share.
+"""Rows that wait for the end of their windows: what the kernels of window rankings, window joins and sessions share.
 
     the state's rows, then the records -> an entry per row and open window -> windows: they fire, or their rows wait
 
@@ -26,11 +26,12 @@ from engine.contract.frames import GROUP
 from engine.model.row import Row
 from engine.model.row_types import to_pylist
 from engine.model.timeline import Timeline
-from engine.windows.assigners import Windowing
+from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import in_order
 from engine.windows.columnar_ends import WindowEnds, due, horizon
+from engine.windows.sessions import in_sessions
 
-_FIXED: Final = ("start_ms", "end_ms", "origin_seq", "origin_step", "port")
+_FIXED: Final = ("start_ms", "end_ms", "origin_seq", "origin_step", "port", "kind")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class WaitingRows:
         steps = pc.binary_slice(records.steps, 0, -1) if many else records.steps
         self._steps = pa.concat_arrays([state.column("origin_step"), steps])
         self.ports = np.concatenate((state.column("port").to_numpy(), records.ports))
+        self._kinds = np.concatenate((state.column("kind").to_numpy(), records.kinds))
         self.columns: list[Columns] = []
         at = 1 + len(_FIXED)
         for values in records.values:
@@ -79,25 +81,27 @@ class WaitingRows:
     def _all(
         self, ends: WindowEnds, chunk: Chunk, records: Records, times: Sequence[pa.Array]
     ) -> tuple[Entries, Lates | None]:
-        places, firsts, lasts, starts, lates = ends.open_windows(records, times)
-        places = np.arange(len(records)) if places is None else places
-        if starts is None:
-            counts = (lasts - firsts) // ends.slide + 1
-            windows = Runs(np.cumsum(counts) - counts, int(counts.sum()))
-            places, lasts = windows.spread(places), windows.spread(lasts)
-            lasts, firsts = lasts, windows.spread(firsts) + windows.ordinals * ends.slide
-            starts = ends.starts(firsts, lasts)
         state = chunk.state
-        groups = np.concatenate((state.column(GROUP).to_numpy(), records.groups[places]))
-        all_ends = np.concatenate((state.column("end_ms").to_numpy(), firsts))
-        entries = Entries(
-            groups,
-            np.concatenate((state.column("start_ms").to_numpy(), starts)),
-            all_ends,
-            np.concatenate((np.arange(state.num_rows), places + state.num_rows)),
-            all_ends - 1 <= horizon(chunk, self._timeline, groups),
-        )
-        return entries, lates
+        groups, starts, all_ends = (state.column(name).to_numpy() for name in (GROUP, "start_ms", "end_ms"))
+        if ends.kind is WindowKind.SESSION:
+            # The waiting rows of a session are told by its start.
+            order = np.lexsort((starts, groups))
+            runs = runs_of(groups[order], starts[order])
+            firsts = order[runs.starts]
+            kept = groups[firsts], starts[firsts], all_ends[firsts]
+            found = in_sessions(records, times[0].to_numpy(), kept, ends.size)
+            number = np.empty(len(order), np.int64)
+            number[order] = runs.numbers
+            number = np.concatenate((number, np.arange(len(found.places)) + len(firsts)))
+            places, starts, all_ends, lates = found.places, found.starts[number], found.ends[number], found.lates
+        else:
+            places, of_records, ends_of_records, lates = _assigned(ends, records, times)
+            starts = np.concatenate((starts, of_records))
+            all_ends = np.concatenate((all_ends, ends_of_records))
+        groups = np.concatenate((groups, records.groups[places]))
+        rows = np.concatenate((np.arange(state.num_rows), places + state.num_rows))
+        fires = all_ends - 1 <= horizon(chunk, self._timeline, groups)
+        return Entries(groups, starts, all_ends, rows, fires), lates
 
     def by_window(self, *orders: Longs) -> tuple[Entries, Runs, Longs]:
         """The entries by window, in some order of rows: sorted, the run of each window, and its first row's number.
@@ -122,12 +126,21 @@ class WaitingRows:
         return Fired(seqs[once], firing.starts[once], firing.ends[once])
 
     def emitted(
-        self, rank: int, ends: Longs, origins: Longs, ordinals: NDArray[Any], columns: Sequence[pa.Array]
+        self,
+        rank: int,
+        ends: Longs,
+        origins: Longs,
+        ordinals: NDArray[Any],
+        columns: Sequence[pa.Array],
+        rows: Longs | None = None,
     ) -> Emitted:
-        """Insertions that the ends of windows cause. origins: the number of each window's first row."""
+        """What the ends of windows cause. origins: the number of each window's first row. rows: those with its kind;
+        None: insertions.
+        """
         seqs, _ = due(self._timeline, ends, self._slide)
         paths = timer_paths(rank, ends - 1, self._seqs[origins], self._steps.take(pa.array(origins)))
-        return Emitted(seqs, extended(paths, ordinals), np.zeros(len(seqs), np.int8), tuple(columns))
+        kinds = np.zeros(len(seqs), np.int8) if rows is None else self._kinds[rows]
+        return Emitted(seqs, extended(paths, ordinals), kinds, tuple(columns))
 
     def take(self, port: int, entries: Entries, places: Longs) -> Columns:
         """The columns of a port's rows at these places of the entries; NULL for a place below zero."""
@@ -149,9 +162,24 @@ class WaitingRows:
             pa.array(self._seqs[origins]),
             self._steps.take(pa.array(origins)),
             pa.array(self.ports[entries.rows]),
+            pa.array(self._kinds[entries.rows]),
             *(column.take(places) for columns in self.columns for column in columns),
         ]
         return state_batch(schema, entries.groups, columns)
+
+
+def _assigned(
+    ends: WindowEnds, records: Records, times: Sequence[pa.Array]
+) -> tuple[Longs, Longs, Longs, Lates | None]:
+    """The open windows of the records: a record's place, a start and an end per record and window."""
+    places, firsts, lasts, starts, lates = ends.open_windows(records, times)
+    places = np.arange(len(records)) if places is None else places
+    if starts is not None:
+        return places, starts, firsts, lates
+    counts = (lasts - firsts) // ends.slide + 1
+    windows = Runs(np.cumsum(counts) - counts, int(counts.sum()))
+    of_windows = windows.spread(firsts) + windows.ordinals * ends.slide
+    return windows.spread(places), ends.starts(of_windows, windows.spread(lasts)), of_windows, lates
 
 
 def _windows_of(entries: Entries) -> tuple[Runs, Longs]:
@@ -173,8 +201,8 @@ class WindowRowsColumns:
 
     @property
     def state_schema(self) -> pa.Schema:
-        """The window, its origin, the row's port, and the columns of each port."""
-        types = (pa.int64(), pa.int64(), pa.int64(), pa.binary(), pa.int8())
+        """The window, its origin, the row's port and kind, and the columns of each port."""
+        types = (pa.int64(), pa.int64(), pa.int64(), pa.binary(), pa.int8(), pa.int8())
         fixed = [pa.field(name, type_, nullable=False) for name, type_ in zip(_FIXED, types, strict=True)]
         values = [
             pa.field(f"value{port}_{at}", type_)

@@ -6,42 +6,37 @@ Source: Flink UnalignedWindowTableFunctionOperator.
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+import pyarrow as pa
 
-from engine.contract.kernel import Output
+from engine.columnar.columns import taken
+from engine.contract.columnar_kernel import Advanced, Chunk
 from engine.contract.state_in_words import Description, Names, instant, state_table
-from engine.model.row import Row
-from engine.windows.assigners import Windowing
-from engine.windows.session_kernel import SESSION_ACC, SessionWindowKernel
+from engine.model.timeline import Timeline
+from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
 
 
-class SessionRowsKernel(SessionWindowKernel):
-    """Sessions of one key. State: per session its bounds, first record and rows with their positions."""
+class SessionRowsKernel(WindowRowsColumns):
+    """Emits the rows of a session when it ends, in order of arrival. State: the rows of open sessions."""
 
-    def __init__(self, windowing: Windowing) -> None:
-        super().__init__(windowing, (), retracting=False)
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Sort the rows into their sessions; emit those of the sessions that end."""
+        rows = WaitingRows(self.ends, chunk, timeline)
+        entries, sessions, origins = rows.by_window(np.arange(len(rows.ports)))
+        origins = sessions.spread(origins)
+        leaving = np.flatnonzero(entries.fires)
+        out = entries.at(leaving)
+        columns = [*taken(rows.columns[0], out.rows), *self.bounds(out.starts, out.ends)]
+        ordinals = sessions.ordinals[leaving]
+        emitted = rows.emitted(self.layout.rank, out.ends, origins[leaving], ordinals, columns, out.rows)
+        # In order of arrival, whatever their session: sessions may merge.
+        staying = np.flatnonzero(~entries.fires)
+        staying = staying[np.lexsort((entries.rows[staying], entries.groups[staying]))]
+        state = rows.state(self.state_schema, entries.at(staying), origins[staying])
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, sessions))
 
-    def describe(self, names: Names) -> Description:
-        rows = (
-            (instant(session[0]), instant(session[1]), *names.show(row, skip=1))
-            for session in self._sessions
-            for _, _, _, row in session[SESSION_ACC]
-        )
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The rows of open sessions."""
+        rows = [(instant(start), instant(end), *names.show(row, skip=1)) for start, end, row in self.waiting(state)]
         columns = ("session start", "session end", *names.columns(skip=1))
-        return (state_table("Rows of open sessions", columns, rows),) if self._sessions else ()
-
-    def _create(self) -> list[Any]:
-        return []
-
-    def _merge(self, into: list[Any], other: list[Any]) -> None:
-        into.extend(other)
-
-    def _add(self, kind: int, acc: list[Any], row: Row, out: Output) -> None:
-        acc.append((out.seq, out.step, kind, row[1:]))
-
-    def _fire(self, session: list[Any], out: Output, *, on_time: bool) -> None:
-        start, end = session[:2]
-        bounds = (start * 1000, end * 1000, (end - 1) * 1000)
-        for _, _, kind, row in sorted(session[SESSION_ACC], key=lambda item: item[:2]):
-            out.emit(kind, row + bounds)
-        out.window_fired(start, end)
+        return (state_table("Rows of open sessions", columns, rows),) if rows else ()

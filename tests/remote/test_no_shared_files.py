@@ -193,7 +193,7 @@ def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
 
 def test_the_test_of_an_engine_finds_all_well(far: Far) -> None:
     findings = list(probe(far.engine))
-    assert [finding.topic for finding in findings] == ["reach", "spark", "python", "cores", "workspace"]
+    assert [finding.topic for finding in findings] == ["reach", "spark", "python", "compiler", "cores", "workspace"]
     assert {finding.fit for finding in findings} == {Fit.GOOD}
     assert left(far) == []
 

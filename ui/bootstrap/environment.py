@@ -55,7 +55,7 @@ def _installed(folder: Path) -> str | None:
 def _make(folder: Path, file: Path, wanted: str) -> None:
     stamp = folder / STAMP
     if _installed(folder) is None:
-        install.say(f"Creating the Python environment in {folder} (once; about 1.6 GB, a few minutes).")
+        install.say(f"Creating the Python environment in {folder} (once; about 1.8 GB, a few minutes).")
         _empty(folder)
         install.create(folder)
     else:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import platform
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "requirements.txt"
 
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;#]+)")
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;#]+)(?:\s*;([^#]+))?")
 _BUILD_LEFTOVERS = {"build", "node_modules", "__pycache__"}
 
 
 def pins(requirements: Path = REQUIREMENTS) -> dict[str, str]:
-    """Return the version that each requirement is pinned to, local packages included."""
+    """Return the version that each requirement of this interpreter is pinned to, local packages included."""
     pinned = {}
     for line in requirements.read_text(encoding="utf-8").splitlines():
-        if match := _PIN.match(line.strip()):
+        match = _PIN.match(line.strip())
+        if match and (match[3] is None or _holds(match[3])):
             pinned[match[1]] = match[2]
     for folder in _local_packages(requirements):
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -48,6 +51,13 @@ def are_met_here(requirements: Path = REQUIREMENTS) -> bool:
         except importlib.metadata.PackageNotFoundError:
             return False
     return True
+
+
+def _holds(marker: str) -> bool:
+    """Return whether an environment marker of ours holds: its few names, compared as text."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    names = {"python_version": version, "sys_platform": sys.platform, "platform_machine": platform.machine()}
+    return bool(eval(marker, {"__builtins__": {}}, names))
 
 
 def _local_packages(requirements: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from ui.shell.log import app_log
 if TYPE_CHECKING:
     from engine.spark.probing import Finding
 
-TOPICS: Final = ("reach", "spark", "python", "cores", "workspace")
+TOPICS: Final = ("reach", "spark", "python", "compiler", "cores", "workspace")
 LOG: Final = app_log()
 
 

@@ -1,4 +1,4 @@
-"""Rows that wait for the end of their windows come to the same for any cut of the input: rankings and joins."""
+"""Rows that wait for the end of their windows come to the same for any cut of the input: rankings, joins, sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from engine.operators.window_join import WindowJoinKernel
 from engine.operators.window_topn import WindowTopNKernel
 from engine.ranking.sort_keys import Nulls, SortColumn
 from engine.windows.assigners import Windowing, WindowKind
-from tests.engine.columnar.equality import Rules, check_cuts, inputs
+from engine.windows.session_rows import SessionRowsKernel
+from tests.engine.columnar.equality import ALL_KINDS, Rules, check_cuts, inputs
 from tests.engine.columnar.test_windows import with_jumps
 
 WINDOWINGS = (
@@ -69,6 +70,17 @@ def test_rankings(windowing: Windowing | None) -> None:
         check_cuts(Rules(None, make, layout(windowing, ports=1, columns=1, more=1), uses_time=True), given_)
 
     check()
+
+
+@settings(max_examples=60)
+@given(
+    with_jumps(inputs(keys=KEYS, rows=st.tuples(st.integers(-25, 60), *COLUMNS), kinds=ALL_KINDS, time_at=[0])),
+    st.sampled_from([3, 11]),
+)
+def test_rows_of_sessions(given_: Any, gap: int) -> None:
+    windowing = Windowing(WindowKind.SESSION, gap)
+    make = partial(SessionRowsKernel, windowing)
+    check_cuts(Rules(None, make, layout(windowing, ports=1, columns=1), uses_time=True), given_)
 
 
 def less(pair: Row) -> bool:

@@ -28,6 +28,7 @@ from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.columnar import WindowColumns
 from engine.windows.columnar_cells import in_order
+from engine.windows.session_kernel import SessionWindowKernel
 from engine.windows.sliced_kernel import SlicedWindowKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 from tests.engine.planning import KnownTypes
@@ -40,6 +41,7 @@ CUMULATE = (
     Windowing(WindowKind.CUMULATE, 10, 2, offset_ms=3),
     Windowing(WindowKind.CUMULATE, 5, 5),
 )
+SESSION = (Windowing(WindowKind.SESSION, 3), Windowing(WindowKind.SESSION, 11))
 
 ROW: tuple[pa.DataType, ...] = (pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.date32())
 KEYS = st.tuples(st.sampled_from(["a", "b", None]))
@@ -80,8 +82,9 @@ def rules(
 ) -> Rules:
     plain = [call for call, _ in calls]
     settings: dict[str, Any] = {"retracting": retracting, "window_time": window_time}
+    kernel = SessionWindowKernel if windowing.kind is WindowKind.SESSION else SlicedWindowKernel
     return Rules(
-        lambda: SlicedWindowKernel(windowing, plain, **settings),
+        lambda: kernel(windowing, plain, **settings),
         lambda layout: WindowColumns(windowing, plain, layout, **settings),
         layout_of(1, [type_ for _, type_ in calls], bounds=3 if window_time else 2),
         uses_time=True,
@@ -115,7 +118,7 @@ def drawn(rows: Any = RECORDS, kinds: Sequence[int] = INSERTS) -> st.SearchStrat
     return with_jumps(inputs(keys=KEYS, rows=rows, kinds=kinds, time_at=[0]))
 
 
-@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE], ids=["tumble", "hop", "cumulate"])
+@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE, SESSION], ids=["tumble", "hop", "cumulate", "session"])
 def test_windows_of_rows_that_only_come(windowings: Sequence[Windowing]) -> None:
     @given(drawn(), st.sampled_from(windowings), some([*CALLS, *EXTREMES]), st.booleans())
     def check(given_: Given, windowing: Windowing, calls: Any, window_time: bool) -> None:
@@ -124,7 +127,7 @@ def test_windows_of_rows_that_only_come(windowings: Sequence[Windowing]) -> None
     check()
 
 
-@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE], ids=["tumble", "hop", "cumulate"])
+@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE, SESSION], ids=["tumble", "hop", "cumulate", "session"])
 def test_windows_of_rows_that_are_taken_back(windowings: Sequence[Windowing]) -> None:
     @given(drawn(SMALL, ALL_KINDS), st.sampled_from(windowings), some(CALLS))
     def check(given_: Given, windowing: Windowing, calls: Any) -> None:
@@ -243,6 +246,7 @@ CHOSEN = [
     {"aggregates": SUMS, "window_time": True, "offset_ms": 3_000},
     {"kind": "hop", "slide_ms": 5_000, "aggregates": SUMS, "offset_ms": 1_000},
     {"kind": "cumulate", "step_ms": 2_000, "aggregates": SUMS},
+    {"kind": "session", "size_ms": None, "gap_ms": 2_000, "aggregates": SUMS},
     {"modify": ALL_CHANGES, "aggregates": SUMS},
 ]
 
@@ -257,7 +261,10 @@ CHOSEN = [
         ({"kind": "cumulate", "step_ms": 5_000}, "columnar: cumulating windows"),
         ({"allowed_lateness_ms": 1}, "record by record: allowed lateness keeps windows open after they fired"),
         ({"early_fire_each_record": True}, "record by record: windows that fire early replace what was emitted before"),
-        ({"kind": "session", "size_ms": None, "gap_ms": 5}, "record by record: sessions merge with each record"),
+        (
+            {"kind": "session", "size_ms": None, "gap_ms": 5},
+            "columnar: sessions, compiled if there are many records",
+        ),
         (
             {"aggregates": ({"function": "SUM", "argument": "x"},)},
             "record by record: SUM of double has no columnar kernel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,14 @@ SINK: tuple[str, dict[str, Any]] = ("sink", {})
 HOP = {"kind": "hop", "size_ms": 4000, "slide_ms": 2000}
 
 
-def sessions() -> SessionRowsKernel:
-    return SessionRowsKernel(Windowing(WindowKind.SESSION, 1000))
+sessions = partial(SessionRowsKernel, Windowing(WindowKind.SESSION, 1000))
 
 
 test_cases = check_cases(
     [
         Case(
             "the rows of a session go out when it ends, in order of arrival",
-            kernel=sessions,
+            columnar=sessions,
             given="""
                 seq  kind  rt    k  wm
                 1    +I    1500  x  .
@@ -55,7 +55,7 @@ test_cases = check_cases(
         ),
         Case(
             "a row between two sessions makes them one, whose rows keep their order",
-            kernel=sessions,
+            columnar=sessions,
             given="""
                 seq  kind  rt    k  wm
                 1    +I    3000  x  .
@@ -73,7 +73,7 @@ test_cases = check_cases(
         ),
         Case(
             "a row that comes after its session is late, kinds stay what they are",
-            kernel=sessions,
+            columnar=sessions,
             given="""
                 seq  kind  rt    k  wm
                 1    +I    1000  x  .

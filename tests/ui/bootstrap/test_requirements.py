@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 
 def test_every_requirement_is_pinned_or_lies_in_this_repository() -> None:
     lines = [line for line in REQUIREMENTS.read_text().splitlines() if line and not line.startswith("#")]
-    loose = [line for line in lines if not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+|\./[\w/-]+", line)]
+    loose = [line for line in lines if not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+(; .+)?|\./[\w/-]+", line)]
     assert not loose
 
 
@@ -57,6 +57,12 @@ def test_the_tests_run_on_the_pinned_versions() -> None:
 
 def test_pins_name_local_packages_by_their_own_version(project: Path) -> None:
     assert pins(project / "requirements.txt") == {"iniconfig": "2.3.1", "part": "1.2"}
+
+
+def test_a_requirement_of_other_interpreters_is_not_wanted_here(project: Path) -> None:
+    file = project / "requirements.txt"
+    file.write_text('numba==1.0; python_version < "3.11"\npluggy==1.6.0; python_version >= "3.11"  # note\n')
+    assert pins(file) == {"pluggy": "1.6.0"}
 
 
 def test_an_interpreter_that_lacks_one_requirement_does_not_do(project: Path) -> None:

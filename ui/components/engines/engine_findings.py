@@ -25,6 +25,7 @@ _WORDS: Final = {
     "reach": "Connection",
     "spark": "Spark",
     "python": "Python",
+    "compiler": "Compiler",
     "cores": "Cores",
     "workspace": "Files",
 }
@@ -32,6 +33,7 @@ _ASKED: Final = {
     "reach": "connecting",
     "spark": "asking for the version of Spark",
     "python": "asking the workers for their Python",
+    "compiler": "compiling a rule",
     "cores": "counting the cores",
     "workspace": "writing a file and reading it back",
 }
