@@ -58,8 +58,9 @@ class StudioError(Exception):
     """The root: `str(error)` is a sentence for the user. `node` and `field` are its place, if known."""
 
     def __init__(self, sentence: str, node: str = "", field: str = "") -> None:
-        super().__init__(f"{node}: {sentence}" if node else sentence)
-        self.sentence = sentence
+        # It may repeat a text with half of a character, which no page and no terminal can show.
+        self.sentence = sentence.encode(errors="backslashreplace").decode()
+        super().__init__(f"{node}: {self.sentence}" if node else self.sentence)
         self.node = node
         self.field = field
 

@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.errors import PipelineError, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
+from engine.model.whole_texts import half_character
 from engine.model.wrong_values import in_plain_words
 
 VERSION: Final = 1
@@ -32,9 +33,6 @@ class Place(_Document):
 
     x: float = 0.0
     y: float = 0.0
-
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Node(_Document):
@@ -54,7 +52,11 @@ class Node(_Document):
         return to_jsonable_python(given, inf_nan_mode="null")
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Node:
-        """The node with other parameters."""
+        """The node with other parameters. Raises PipelineError for a text that is none."""
+        for name, value in parameters.items():
+            if (broken := half_character([name, value])) is not None:
+                message = f"{name}: it has {broken}, which is half of a character. Write the whole one."
+                raise PipelineError(message, self.id, name)
         return self.model_copy(update={"parameters": self._as_json(parameters)})
 
 
@@ -163,10 +165,6 @@ class Pipeline(_Document):
         except ValueError as error:
             message = "the pipeline cannot be read as JSON: it has a number of thousands of digits."
             raise PipelineError(message) from error
-        # `json.loads` reads "\\ud800" as a lone surrogate, which no file and no engine accepts.
-        if (broken := _SURROGATE.search(json.dumps(raw, ensure_ascii=False))) is not None:
-            message = f"the pipeline has {ascii(broken[0])}, which is half of a character. Write the whole one."
-            raise PipelineError(message)
         return cls.from_dict(raw)
 
     @classmethod
@@ -174,6 +172,9 @@ class Pipeline(_Document):
         """Read a document that is already parsed. Raises PipelineError."""
         if not isinstance(raw, dict):
             message = f"a pipeline is a JSON object with nodes and edges, not {type(raw).__name__}."
+            raise PipelineError(message)
+        if (broken := half_character(raw)) is not None:
+            message = f"the pipeline has {broken}, which is half of a character. Write the whole one."
             raise PipelineError(message)
         version = raw.get("version", VERSION)
         if isinstance(version, int) and version > VERSION:

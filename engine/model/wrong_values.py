@@ -6,6 +6,7 @@ from typing import Any, Final
 
 _MUST_BE: Final = {
     "string_type": "a text",
+    "string_unicode": "a text of whole characters",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",

@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
 from engine.errors import shortened
+from engine.model.whole_texts import half_at
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -23,7 +24,10 @@ _NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 # A script that is written is read again part by part, and each part several times.
 @lru_cache(128)
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """The tokens of a text. Raises SqlRejected for an unclosed quote."""
+    """The tokens of a text. Raises SqlRejected for an unclosed quote, and for half of a character."""
+    if (at := half_at(text)) is not None:
+        message = f"{ascii(text[at])} is half of a character. Write the whole one."
+        raise SqlRejected(message, place=_place(text, at))
     try:
         return tuple(Flink().tokenize(text))
     except TokenError as error:

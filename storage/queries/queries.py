@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import duckdb
 
+from engine.model.whole_texts import half_at
 from storage.database.connection import SETTINGS, Cursor, Database, first_sentence
 from storage.database.sql import identifier, literal
-from storage.errors import QueryFailed, QueryStopped
+from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries.error_line import line_of
 from storage.queries.process import OnWait, Processes, Request
 from storage.queries.query_check import checked
@@ -118,6 +119,9 @@ class Queries:
 
     def _checked(self, text: str, schema: str) -> tuple[str, tuple[str, ...]]:
         """The checked query in DuckDB's form, and the statements to run before it."""
+        if (at := half_at(text)) is not None:
+            message = f"The query has {ascii(text[at])}, which is half of a character. Write the whole one."
+            raise QueryRefused(message, text.count("\n", 0, at) + 1)
         with self._database.cursor() as cursor:
             try:
                 schemas = _search_path(cursor, schema)

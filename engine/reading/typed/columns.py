@@ -14,6 +14,7 @@ from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
 from engine.model.schema import INTEGERS, Column, Schema, TimeUnit, type_from
+from engine.model.whole_texts import half_at
 
 TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
 
@@ -37,7 +38,7 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
         if not name.strip():
             message = f"{field}: a column has no name; name all of them."
             raise PipelineError(message, node, field)
-        if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+        if half_at(name) is not None:
             message = f"{field}: the column {name!r} has half of a character in its name; write the whole one."
             raise PipelineError(message, node, field)
         if name.startswith("__"):
