@@ -5,6 +5,7 @@ spellings    Flink's spellings as Spark SQL
 functions    the functions of Spark SQL: the allowed ones, and why the others are refused
 allowed      whether Spark may evaluate an expression
 bounds       values that are never below zero
+costs        guards of what one record may cost
 changing     whether a row may stop meeting a condition
 conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins
 failing      the condition under which an expression fails

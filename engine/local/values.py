@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.contract.frames import EACH
 from engine.expressions import Expression
+from engine.expressions.costs import bounded
 from engine.model.row_types import to_pylist
 from engine.model.schema import Column, Schema, arrow_type, quote
 
@@ -178,10 +179,10 @@ def _with_spark(
         _AT, *(f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in schema)
     )
     if where is not None:
-        frame = frame.where(f.expr(where))
+        frame = frame.where(f.expr(bounded(where)))
     if each is not None:
         frame = frame.select("*", f.posexplode(f.expr(each)).alias(_NUMBER, EACH))
     else:
         frame = frame.withColumn(_NUMBER, f.lit(0))
-    made = frame.select(_AT, _NUMBER, *(f.expr(each).alias(f"__x{at}") for at, each in enumerate(expressions)))
+    made = frame.select(_AT, _NUMBER, *(f.expr(bounded(each)).alias(f"__x{at}") for at, each in enumerate(expressions)))
     return made.toArrow().sort_by([(_AT, "ascending"), (_NUMBER, "ascending")])

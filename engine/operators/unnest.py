@@ -21,6 +21,7 @@ from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded_with_update_before
 from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
+from engine.expressions.costs import bounded
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.row_types import fields_of, is_row
 from engine.model.schema import INTEGERS, Column, Schema, arrow_type, map_types, quote
@@ -113,10 +114,10 @@ class Unnest(Operator):
         (input_,) = context.inputs
         if self._are_elements_enough:
             values = (*map(quote, input_.schema.names), EACH)
-            return Native((Projection(values, each=self.collection),))
+            return Native((Projection(values, each=bounded(self.collection)),))
         columns = context.schema.columns[len(input_.schema) :]
         values = tuple(f"{EACH}.`{place}`" for place in range(len(columns)))
-        return Native((Projection((*map(quote, input_.schema.names), *values), each=self._each()),))
+        return Native((Projection((*map(quote, input_.schema.names), *values), each=bounded(self._each())),))
 
     @property
     def _are_elements_enough(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.expressions.costs import bounded
 from engine.model.row_types import to_pylist
 from engine.model.schema import arrow_type
 from engine.spark.sending import sent
@@ -27,7 +28,7 @@ def with_call(frame: DataFrame, call: PythonCall) -> DataFrame:
     """The frame with the results as its last column. The order of rows stays."""
     from pyspark.sql import functions as f
 
-    return _with_results(frame, call.name, [f.expr(text) for text in call.arguments], call.type, call.on)
+    return _with_results(frame, call.name, [f.expr(bounded(text)) for text in call.arguments], call.type, call.on)
 
 
 def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFrame:

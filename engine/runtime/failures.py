@@ -27,6 +27,16 @@ _KNOWN: Final = (
         f"Spark ran out of memory. Give it more with {HEAP_ENVIRONMENT}, or run the pipeline in more epochs.",
     ),
     (
+        # What Spark does before it starts tasks, such as computing constants, ended by an error of Java's.
+        r"RPC that terminated with:\s+status = StatusCode\.UNKNOWN",
+        "Spark could not plan it: an expression of constants needs more memory or stack than there is. Simplify it.",
+    ),
+    (
+        r"java\.lang\.StackOverflowError",
+        "a regular expression, or a nested value, needs more of Spark's stack than there is. Use a pattern without a "
+        "choice in a repetition, such as [ab]* for (a|b)*, or shorter texts.",
+    ),
+    (
         r"^(?:[\w.]+\.)?\w*MemoryError\b|std::bad_alloc",
         "a worker ran out of memory. Run the pipeline in more epochs, with fewer cores, or with smaller windows.",
     ),

@@ -334,6 +334,8 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         "spark.driver.memory": heap(),
         # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
         "spark.driver.extraJavaOptions": shlex.join(java_options),
+        # A record that takes all memory, or all of the stack, fails its task; other people's tasks go on.
+        "spark.executor.killOnFatalError.depth": "0",
         "spark.python.worker.reuse": "true",
         # The code location of each column is not needed, and determining it is slow.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -22,6 +22,7 @@ from engine.contract.operator import Analyzer
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, Scan, milliseconds, rows_of
 from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression
+from engine.expressions.costs import bounded
 from engine.expressions.failing import failure_of
 from engine.model.schema import Column, Schema, arrow_type, quote
 from engine.reading.typed.columns import time_unit
@@ -73,7 +74,7 @@ def frames_of(
     for computed in source.computed:
         failure = _failure(computed, frames.rows)
         can_be = is_record & ~failure
-        values.append(F.when(can_be, F.expr(computed.expression)).alias(computed.name))
+        values.append(F.when(can_be, F.expr(bounded(computed.expression))).alias(computed.name))
         reasons.append(F.when(is_record & failure, _reason(computed, schema)))
     if source.event_time in [computed.name for computed in source.computed]:
         missing = F.col(quote(source.event_time)).isNull()

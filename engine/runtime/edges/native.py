@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.contract.frames import EACH, KIND, SEQ, STEP
 from engine.contract.step import Native
+from engine.expressions.costs import bounded
 from engine.model.position import ordinal
 from engine.planner import NodePlan
 from engine.python_functions.on_spark import with_call
@@ -31,7 +32,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
         if step.kinds is not None:
             frame = frame.where(f.col(KIND).isin(sorted(step.kinds)))
         if projection.where is not None:
-            frame = frame.where(f.expr(projection.where))
+            frame = frame.where(f.expr(bounded(projection.where)))
         if projection.call is not None:
             frame = with_call(frame, projection.call)
         path = f.col(STEP)
@@ -42,7 +43,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
             suffix = ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
             path = f.concat(path, f.lit(suffix))
         columns = [
-            f.expr(value).cast(column.type).alias(column.name)
+            f.expr(bounded(value)).cast(column.type).alias(column.name)
             for value, column in zip(projection.values, node.schema, strict=True)
         ]
         frames.append(frame.select(SEQ, path.alias(STEP), KIND, *columns))

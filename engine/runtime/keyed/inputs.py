@@ -26,6 +26,7 @@ from engine.contract.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STE
 from engine.contract.recorder import EdgeFile
 from engine.contract.step import Keyed, KeyedInput
 from engine.expressions import Expression, mentioned
+from engine.expressions.costs import bounded
 from engine.model.position import ordinal
 from engine.model.schema import Schema, arrow_type, quote
 from engine.planner import NodePlan
@@ -327,7 +328,7 @@ def _gathered(frame: DataFrame, port: int, input_: KeyedInput, ports: int) -> Da
     from pyspark.sql import functions as f
 
     if input_.where is not None:
-        frame = frame.where(f.expr(input_.where))
+        frame = frame.where(f.expr(bounded(input_.where)))
     step: Column = f.col(STEP)
     if ports > 1:
         step = f.concat(step, f.lit(ordinal(port)))
@@ -336,8 +337,8 @@ def _gathered(frame: DataFrame, port: int, input_: KeyedInput, ports: int) -> Da
         f.col(SEQ),
         step.alias(STEP),
         f.col(KIND),
-        *(f.expr(key).alias(key_name(at)) for at, key in enumerate(input_.keys)),
-        *(f.expr(value).alias(value_name(port, at)) for at, value in enumerate(input_.values)),
+        *(f.expr(bounded(key)).alias(key_name(at)) for at, key in enumerate(input_.keys)),
+        *(f.expr(bounded(value)).alias(value_name(port, at)) for at, value in enumerate(input_.values)),
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
+from engine.errors import RunFailed
 from engine.runtime.failures import NodeFailed, failing_node, reason_of, unexpected_sentence
 from engine.spark.memory import worker_mb
 from engine.windows.assigners import MOST_WINDOWS, Windowing, WindowKind
+from tests.engine.planning import pipeline_of
+from tests.golden.trace import run_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,3 +92,17 @@ def test_the_node_that_ran_out_of_memory_is_named() -> None:
     told = _python(f"MemoryError\n\nTraceback (most recent call last):\nNodeFailed: {NodeFailed('a', MemoryError())}")
     assert failing_node(RuntimeError(told)) == "a"
     assert reason_of(RuntimeError(told)).startswith("a worker ran out of memory.")
+
+
+def test_an_expression_that_asks_for_too_much_is_told_with_its_node(spark: SparkSession, tmp_path: Path) -> None:
+    """It took all memory of the engine, for minutes, and everybody's runs with it."""
+    loops = "size(transform(sequence(1, 100000), x -> transform(sequence(1, 100000), y -> x * y * n)))"
+    columns = [{"name": "n", "expression": "n"}, {"name": "v", "expression": loops}]
+    pipeline = pipeline_of(
+        "in -> big -> out",
+        **{"in": ("rows", {"columns": [{"name": "n", "type": "INT"}], "rows": [[1]]})},
+        big=("project", {"columns": columns}),
+        out=("sink", {}),
+    )
+    with pytest.raises(RunFailed, match="^big: it failed while running: it makes or reads a list of more than 3,162"):
+        run_pipeline(pipeline, spark, tmp_path, tmp_path / "work")
