@@ -80,6 +80,7 @@ from storage.library.recordings import Recordings
 from storage.library.replays import Replays
 from storage.library.runs import Runs
 from storage.library.saved_views import SavedViews
+from storage.library.usage import Usage, usages
 from storage.queries.catalog import Catalog
 from storage.queries.queries import Queries
 from storage.recording.lifetimes import Lifetimes
@@ -215,6 +216,10 @@ class Store:
         except OSError:
             log = 0
         return int(used) + log
+
+    def usages(self) -> tuple[Usage, ...]:
+        """Who uses what of the store, largest first."""
+        return usages(self._database, self.size())
 
     def close(self) -> None:
         """Release the file; the last `close` closes it."""

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 HEAP_ENVIRONMENT: Final = "CHANGELOG_STUDIO_MEMORY"
 _CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
 _LEAST_MB: Final = 4096
+_SHIFTS: Final = {"k": 10, "": 20, "m": 20, "g": 30, "t": 40}
 
 
 def heap() -> str:
     """The JVM's heap, in Spark's notation."""
     return os.environ.get(HEAP_ENVIRONMENT, "4g")
+
+
+def heap_bytes() -> int:
+    """The same in bytes. Spark takes a number without a unit as MiB."""
+    found = re.fullmatch(r"([0-9]+)([kmgt]?)b?", heap().strip().lower())
+    return int(found[1]) << _SHIFTS[found[2]] if found is not None else 0
 
 
 def worker_mb() -> int:

@@ -162,9 +162,9 @@ def write_rows(folder: Path, schema: pa.Schema, rows: Sequence[tuple[Any, ...]])
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / "part-00000.parquet")
 
 
-def recorded(store: Store, folder: Path, planned: RunPlan, *epochs: Epoch) -> int:
+def recorded(store: Store, folder: Path, planned: RunPlan, *epochs: Epoch, made_by: str = "") -> int:
     """A finished run with these epochs."""
-    run = store.runs.create("a run", planned.pipeline_json)
+    run = store.runs.create("a run", planned.pipeline_json, made_by=made_by)
     recording = store.record(run.run_id)
     recording.begin(planned)
     for epoch in epochs:

@@ -352,7 +352,7 @@ def test_a_stopped_live_run_goes_on_after_its_checkpoint_and_no_other_run_does(s
 def test_alerts_measure_the_standing_watermark_anew_when_a_run_is_resumed_and_after_a_pause(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = Job(7, PIPELINE, None, "local", "local", "live run 7", store.path.parent, store.path.parent / "work")
+    job = Job(7, PIPELINE, None, "local", "local", "local", store.path.parent, store.path.parent / "work")
     done: list[str] = []
 
     def rest(run_id: int) -> None:

@@ -37,6 +37,7 @@ from ui.access.serving import (
     folders_of,
     serving_of,
 )
+from ui.runs import budget
 from ui.runs import manager as managers
 from ui.runs.job import Job
 from ui.runs.manager import RunManager
@@ -262,13 +263,13 @@ def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkey
         raise RunCancelled
 
     manager = RunManager(store, execute=go_on)
-    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=2))
+    monkeypatch.setattr(budget, "serving", lambda: Serving(most_runs=2))
     for _ in range(2):
         manager.start(PIPELINE)
     with pytest.raises(PipelineError, match="this studio allows 2 runs at once, and 2 are running or waiting"):
         manager.start(PIPELINE)
     manager.close()
-    monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
+    monkeypatch.setattr(budget, "serving", lambda: Serving(most_bytes=1))
     with pytest.raises(PipelineError, match="Delete runs that nobody needs"):
         manager.start(PIPELINE)
 
@@ -286,10 +287,10 @@ def test_no_live_run_is_resumed_beyond_the_limits_of_a_shared_studio(
     live = manager.start(PIPELINE, live=Live())
     assert manager.wait(live, 10)
     manager.start(PIPELINE)
-    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
+    monkeypatch.setattr(budget, "serving", lambda: Serving(most_runs=1))
     with pytest.raises(PipelineError, match="this studio allows 1 run at once, and 1 is running or waiting"):
         manager.resume(live)
-    monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
+    monkeypatch.setattr(budget, "serving", lambda: Serving(most_bytes=1))
     with pytest.raises(PipelineError, match="Delete runs that nobody needs"):
         manager.resume(live)
     assert store.runs.get(live).can_resume
@@ -303,7 +304,7 @@ def test_a_live_run_whose_first_job_is_not_over_yet_is_resumed_at_the_limit(
     manager = RunManager(store, execute=work)
     live = manager.start(PIPELINE, live=Live())
     assert work.has_stopped.wait(10)
-    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=1))
+    monkeypatch.setattr(budget, "serving", lambda: Serving(most_runs=1))
     try:
         manager.resume(live)
     finally:

@@ -10,6 +10,12 @@
     CHANGELOG_STUDIO_MOST_RUNS      the maximum number of running and waiting runs
     CHANGELOG_STUDIO_MOST_GB        the size of the store above which no run starts
 
+and for each person who logs in:
+
+    CHANGELOG_STUDIO_MOST_RUNS_EACH         the maximum number of running and waiting runs
+    CHANGELOG_STUDIO_MOST_MEMORY_GB_EACH    the memory of the engines on this machine that the runs are on
+    CHANGELOG_STUDIO_MOST_GB_EACH           the size of the runs in the store above which no run starts
+
 A studio that other machines can reach does not start without one of the first four. See SERVING.md.
 """
 
@@ -28,6 +34,7 @@ from engine.python_functions import consent
 from engine.reading.files import named_folders
 from engine.reading.files.received import FOLDER as RECEIVED
 from engine.reading.servers import named_servers
+from engine.spark.memory import HEAP_ENVIRONMENT, heap, heap_bytes
 from storage.library.run_folders import recordings_folder
 from ui.access.front_door import LOOPBACK, is_loopback
 from ui.shell.uploads import FOLDER as UPLOADS
@@ -38,11 +45,15 @@ HEADER: Final = "CHANGELOG_STUDIO_USER_HEADER"
 ACCESS: Final = "CHANGELOG_STUDIO_ACCESS"
 MOST_RUNS: Final = "CHANGELOG_STUDIO_MOST_RUNS"
 MOST_GB: Final = "CHANGELOG_STUDIO_MOST_GB"
+MOST_RUNS_EACH: Final = "CHANGELOG_STUDIO_MOST_RUNS_EACH"
+MOST_MEMORY_EACH: Final = "CHANGELOG_STUDIO_MOST_MEMORY_GB_EACH"
+MOST_GB_EACH: Final = "CHANGELOG_STUDIO_MOST_GB_EACH"
 EVERYBODY: Final = "everybody"
 OIDC: Final = "oidc"
 ALLOWED_CODE: Final = "allowed-code.txt"
 SHORTEST_TOKEN: Final = 20
 _MOST_RUNS: Final = 8
+_MOST_RUNS_EACH: Final = 4
 
 
 class CannotServe(Exception):
@@ -51,7 +62,7 @@ class CannotServe(Exception):
 
 @dataclass(frozen=True)
 class Serving:
-    """The settings. people: names by token. header: in lower case, empty if there is none."""
+    """The settings. people: names by token. header: in lower case, empty if there is none. Of `each`: per person."""
 
     is_shared: bool = False
     people: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -59,6 +70,9 @@ class Serving:
     is_oidc: bool = False
     most_runs: int | None = None
     most_bytes: int | None = None
+    most_runs_each: int | None = None
+    most_memory_each: int | None = None
+    most_bytes_each: int | None = None
 
     @property
     def has_login(self) -> bool:
@@ -100,15 +114,28 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
             f"{ACCESS}={EVERYBODY}, where nobody has to log in. ui/SERVING.md shows how."
         )
         raise CannotServe(message)
-    runs = _number(environ, MOST_RUNS)
-    gigabytes = _number(environ, MOST_GB)
+    has_login = bool(people or header or login)
+    given = [name for name in (MOST_RUNS_EACH, MOST_MEMORY_EACH, MOST_GB_EACH) if environ.get(name, "").strip()]
+    if given and not has_login:
+        message = f"{given[0]} limits each person, and without a login nobody knows whose run it is. Set {PEOPLE} too."
+        raise CannotServe(message)
+    memory = _bytes(environ, MOST_MEMORY_EACH)
+    if memory is not None and memory < heap_bytes():
+        message = (
+            f"{MOST_MEMORY_EACH} is {environ[MOST_MEMORY_EACH].strip()}, and one engine takes {heap()}: nobody could "
+            f"run anything. Set it higher, or {HEAP_ENVIRONMENT} lower."
+        )
+        raise CannotServe(message)
     return Serving(
         is_shared,
         people,
         header,
         login == OIDC,
-        int(runs) if runs is not None else _MOST_RUNS if is_shared else None,
-        int(gigabytes * (1 << 30)) if gigabytes is not None else None,
+        _count(environ, MOST_RUNS, _MOST_RUNS if is_shared else None),
+        _bytes(environ, MOST_GB),
+        _count(environ, MOST_RUNS_EACH, _MOST_RUNS_EACH if is_shared and has_login else None),
+        memory,
+        _bytes(environ, MOST_GB_EACH),
     )
 
 
@@ -172,6 +199,16 @@ def _people(file: Path) -> dict[str, str]:
         message = f"{PEOPLE}: {file} has no line `name token`. Add one for each person."
         raise CannotServe(message)
     return people
+
+
+def _count(environ: Mapping[str, str], name: str, default: int | None) -> int | None:
+    number = _number(environ, name)
+    return int(number) if number is not None else default
+
+
+def _bytes(environ: Mapping[str, str], name: str) -> int | None:
+    gigabytes = _number(environ, name)
+    return int(gigabytes * (1 << 30)) if gigabytes is not None else None
 
 
 def _number(environ: Mapping[str, str], name: str) -> float | None:

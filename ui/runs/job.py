@@ -16,9 +16,9 @@ from engine.model.pipeline import Pipeline
 class Job:
     """One run of this process: its pipeline, its progress, and the event that cancels it.
 
-    engine: its name; master: opens a session on it, perhaps contains a token; queue: the key of the queue that the run
-    waits in. folder: the base of relative file names. work: scratch space, removed when the run ends. live: set for a
-    run with unbounded sources.
+    engine: its name; master: opens a session on it, perhaps contains a token; address: where it is. folder: the base of
+    relative file names. work: scratch space, removed when the run ends. live: set for a run with unbounded sources.
+    made_by: whose run it is, if there is a login.
     """
 
     run_id: int
@@ -26,7 +26,7 @@ class Job:
     epochs: int | None
     engine: str
     master: str = field(repr=False)
-    queue: str
+    address: str
     folder: Path
     work: Path
     progress: Progress = field(default_factory=Progress)
@@ -34,6 +34,17 @@ class Job:
     started: float | None = None
     ended: float | None = None
     live: Live | None = None
+    made_by: str = ""
+
+    @property
+    def queue(self) -> str:
+        """The key of the queue that the run waits in: engines with one address are one engine under two names."""
+        return self.address if self.live is None else f"live run {self.run_id}"
+
+    @property
+    def uses_our_memory(self) -> bool:
+        """Whether its engine is on this machine."""
+        return not self.address.startswith("sc://")
 
     @property
     def seconds(self) -> float:

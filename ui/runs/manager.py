@@ -24,14 +24,15 @@ from engine.model.pipeline import Pipeline
 from engine.spark.engines import Engine
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
+from storage.model import Run
 from ui.access.people import person
-from ui.access.serving import serving
 from ui.engines.known import default_name, engine_of, master_of, without_tokens
+from ui.runs.budget import check_limits
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders, work_folder
 from ui.runs.watching import watch
-from ui.shell import words, workspace
+from ui.shell import workspace
 
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
@@ -84,7 +85,8 @@ class RunManager:
         engine = engine_of(master)
         place = folder or self._folder
         with self._beginning:
-            self._check_limits()
+            made_by = person()
+            check_limits(self._store, self.going_on(), made_by, engine)
             run = self._store.runs.create(
                 pipeline.name or "untitled",
                 pipeline.to_json(),
@@ -92,7 +94,7 @@ class RunManager:
                 pipeline_version=pipeline_version,
                 engine=engine.name,
                 live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
-                made_by=person(),
+                made_by=made_by,
                 identity=identity,
             )
             if live is not None:
@@ -100,30 +102,8 @@ class RunManager:
                 assert begun is not None
                 live.name = begun.name
             progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
-            self._begin(run.run_id, pipeline, epochs, engine, master, place, progress, live)
+            self._begin(run, pipeline, epochs, engine, master, place, progress, live)
         return run.run_id
-
-    def _check_limits(self, besides: int | None = None) -> None:
-        """Raise PipelineError if another run would exceed a limit of the studio.
-
-        besides: a run whose current job does not count, because it is ending.
-        """
-        how = serving()
-        with self._lock:
-            going_on = sum(job.ended is None for run_id, job in self._jobs.items() if run_id != besides)
-        if how.most_runs is not None and going_on >= how.most_runs:
-            message = (
-                f"this studio allows {words.count(how.most_runs, 'run')} at once, and {going_on} "
-                f"{'is' if going_on == 1 else 'are'} running or waiting. Wait until one ends, or cancel one."
-            )
-            raise PipelineError(message)
-        size = self._store.size()
-        if how.most_bytes is not None and size > how.most_bytes:
-            message = (
-                f"the store has {size / (1 << 30):.1f} GB, more than the {how.most_bytes / (1 << 30):g} GB that this "
-                "studio allows. Delete runs that nobody needs."
-            )
-            raise PipelineError(message)
 
     def resume(self, run_id: int) -> None:
         """Resume a live run after its last epoch.
@@ -135,16 +115,18 @@ class RunManager:
             if begun is None or not run.can_resume:
                 message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
                 raise PipelineError(message)
-            self._check_limits(besides=run_id)
             master = master_of(run.engine)
             engine = engine_of(master)
+            # Its current job does not count, because it is ending.
+            going_on = [job for job in self.going_on() if job.run_id != run_id]
+            check_limits(self._store, going_on, run.made_by, engine)
             checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
             live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
             progress = Progress(epochs=run.epochs, phase="resuming")
             pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
             # Nothing may fail between this and the queue: the run would be running in the store, and nowhere else.
             self._store.runs.pause(run_id, paused=False)
-            self._begin(run_id, pipeline, None, engine, master, place, progress, live)
+            self._begin(run, pipeline, None, engine, master, place, progress, live)
 
     def control(self, run_id: int) -> Control | None:
         """The controls of a live run that is running in this process; None for any other run."""
@@ -153,7 +135,7 @@ class RunManager:
 
     def _begin(
         self,
-        run_id: int,
+        run: Run,
         pipeline: Pipeline,
         epochs: int | None,
         engine: Engine,
@@ -163,12 +145,11 @@ class RunManager:
         live: Live | None,
     ) -> None:
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
-        # Engines with one address are the same engine under two names: parallel runs there would only be slower.
-        queue_name = engine.address if live is None else f"live run {run_id}"
-        work = self.work / f"run_{run_id}"
-        job = Job(run_id, pipeline, epochs, engine.name, master, queue_name, folder, work, progress, live=live)
+        work = self.work / f"run_{run.run_id}"
+        job = Job(run.run_id, pipeline, epochs, engine.name, master, engine.address, folder, work, progress)
+        job.live, job.made_by = live, run.made_by
         with self._lock:
-            self._jobs[run_id] = job
+            self._jobs[run.run_id] = job
             queue = self._queues.setdefault(job.queue, deque())
             queue.append(job)
             is_first = len(queue) == 1
@@ -199,6 +180,11 @@ class RunManager:
         with self._lock:
             return self._jobs.get(run_id)
 
+    def going_on(self) -> list[Job]:
+        """The runs of this process that are running or waiting."""
+        with self._lock:
+            return [job for job in self._jobs.values() if job.ended is None]
+
     def wait(self, run_id: int, timeout: float) -> bool:
         """Wait until a run has ended; False if it has not ended after `timeout` seconds."""
         deadline = time.monotonic() + timeout
@@ -210,8 +196,7 @@ class RunManager:
 
     def close(self, patience_s: float = _PATIENCE_S) -> None:
         """End all runs with the process: cancel them (live runs can be resumed later), and remove their folders."""
-        with self._lock:
-            going_on = [job for job in self._jobs.values() if job.ended is None]
+        going_on = self.going_on()
         for job in going_on:
             self.cancel(job.run_id)
         end = time.monotonic() + patience_s

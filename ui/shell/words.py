@@ -76,6 +76,14 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def size(number: int) -> str:
+    """A number of bytes: `12 kB`, `3.4 GB`; units of 1024."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{-(-number // 1024)} kB"
+
+
 def ago(moment: datetime, now: datetime | None = None) -> str:
     """How long ago a moment was: `just now`, `5 min ago`, `yesterday`, then the date. Without a zone it is UTC."""
     then, now = (at if at.tzinfo else at.replace(tzinfo=UTC) for at in (moment, now or datetime.now(UTC)))
