@@ -8,7 +8,7 @@ import urllib.request
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.canvas_page import add, box, open_draft, settled, tab
+from tests.browser.canvas_page import add, box, node, open_draft, settled, tab
 from tests.browser.canvas_page import (
     app as app,
 )
@@ -31,6 +31,7 @@ def test_a_new_canvas_invites_and_a_new_node_says_what_is_to_do(open_page: OpenP
     add(page, "aggregate")
     expect(page.get_by_text("1 to do", exact=True)).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d problem"))).to_have_count(0)
+    expect(node(page, "aggregate").locator(".op.to-do")).to_be_visible()
     assert canvas_box(page) == before
 
 

@@ -81,6 +81,12 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
     assert complaints.rest() == ()
 
 
+def test_a_row_with_an_empty_field_is_no_missing_row_as_well() -> None:
+    parameters = {"order_by": [{"column": None}], "rank_end": 3, "size_ms": 10_000}
+    complaints = complaints_of(EVERYTHING["window_topn"], parameters, ())
+    assert complaints.below(()) == ((("order_by", 0, "column"), "choose a column."),)
+
+
 def test_what_the_planner_says_is_shown_at_its_field_and_what_is_not_known_yet_is_no_complaint() -> None:
     problems = (PipelineError("condition: unknown column 'b'.", "filter", "condition"),)
     complaints = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, problems)

@@ -16,7 +16,7 @@ from engine.windows.parameters import BOUNDS
 from ui.builder.checking import checked, edge_reason, errors, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
-from ui.builder.problems import explained
+from ui.builder.problems import explained, is_to_do
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
@@ -108,6 +108,7 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
                     "sentence": sentence,
                     "brief": _brief(node, problem, sentence, len(wrong)),
                     "field": problem.field,
+                    "toDo": is_to_do(pipeline, problem),
                     "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
                 }
                 for problem in wrong

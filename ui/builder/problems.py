@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from ui.builder.editing import operator_class
-from ui.forms.complaints import in_words
+from ui.forms.complaints import in_words, is_empty_at, path_of
 
 
 def is_to_do(pipeline: Pipeline, problem: StudioError) -> bool:
@@ -18,13 +16,7 @@ def is_to_do(pipeline: Pipeline, problem: StudioError) -> bool:
         return not pipeline.nodes
     if problem.field in cls.ports:
         return all(edge.target_port != problem.field for edge in pipeline.inputs(node.id))
-    value: object = node.parameters
-    for part in problem.field.split(".") if problem.field else ():
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, Sequence) and not isinstance(value, str) and part.isdecimal():
-            value = value[int(part)] if int(part) < len(value) else None
-    return value in (None, "", [], (), {})
+    return is_empty_at(node.parameters, path_of(problem.field))
 
 
 def explained(pipeline: Pipeline, problem: StudioError) -> str:

@@ -71,7 +71,7 @@ class Complaints:
 
     def refused(self, path: Path) -> tuple[ExpressionError, ...]:
         """The expressions that the analyzer refused at a field."""
-        return tuple(error for error in self._refused if _path(error.field) == path)
+        return tuple(error for error in self._refused if path_of(error.field) == path)
 
     def notes(self, path: Path) -> tuple[str, ...]:
         """The notes at a path: not errors, but checks that are still pending."""
@@ -80,17 +80,40 @@ class Complaints:
 
 def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]) -> Complaints:
     """All errors in these parameters: those of the model's validation, or if there are none, those of the planner."""
-    notes = [(_path(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
+    notes = [(path_of(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
     try:
         model.model_validate(dict(parameters))
     except ValidationError as error:
-        return Complaints([_complaint(model, each) for each in error.errors()], notes)
-    complaints = [(_path(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)]
+        found = error.errors()
+        # A list of which no row is valid counts as too short as well.
+        within = [
+            other["loc"][: len(each["loc"])]
+            for each in found
+            for other in found
+            if len(other["loc"]) > len(each["loc"])
+        ]
+        wrong = [each for each in found if each["type"] != "too_short" or each["loc"] not in within]
+        return Complaints([_complaint(model, each) for each in wrong], notes)
+    complaints = [
+        (path_of(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)
+    ]
     return Complaints(complaints, notes, [each for each in problems if isinstance(each, ExpressionError)])
 
 
-def _path(field: str) -> Path:
+def path_of(field: str) -> Path:
+    """The path of a field as errors write it: `aggregates.0.column`."""
     return tuple(int(part) if part.isdecimal() else part for part in field.split(".") if part)
+
+
+def is_empty_at(parameters: Mapping[str, Any], path: Path) -> bool:
+    """Whether nothing was given at a path of a node's parameters."""
+    value: Any = parameters
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return True
+    return value in (None, "", [], (), {})
 
 
 def without_field(problem: StudioError) -> str:
@@ -135,7 +158,7 @@ def _to_fill_in(field: Field | None) -> str:
 
 def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: StudioError) -> str:
     """A problem of a node as its form shows it: `Aggregates, row 1, Column: unknown column 'q'.`"""
-    path = _path(problem.field)
+    path = path_of(problem.field)
     complaints = complaints_of(model, parameters, (problem,)).below(path[:1]) if path else ()
     if not complaints:
         return with_titles(model, problem.sentence)
@@ -162,7 +185,7 @@ def with_titles(model: type[BaseModel], sentence: str) -> str:
     """A sentence with the names of fields replaced by their titles in the form: Window size, not size_ms."""
     known = {field.name: field.title for field in fields_of(model)}
     sentence = _BELOW.sub(
-        lambda word: place_of(model, _path(word[0])) if word[0].partition(".")[0] in known else word[0], sentence
+        lambda word: place_of(model, path_of(word[0])) if word[0].partition(".")[0] in known else word[0], sentence
     )
     return re.sub(r"\b\w+_\w+\b", lambda word: known.get(word[0], word[0]), sentence)
 

@@ -22,6 +22,7 @@ from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
 from ui.forms.marking import marked_html
 from ui.forms.offered import offered_field
+from ui.forms.shown_complaints import show_complaints
 from ui.forms.source_columns import source_columns
 from ui.forms.spec import Field, FieldKind
 from ui.shell.guard import as_sentence
@@ -72,15 +73,6 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
     show_complaints(sentences, is_to_do=form.value(field) in (None, "", [], {}))
     for sentence in form.complaints.notes((*form.path, field.name)):
         st.caption(f":material/hourglass_top: {as_sentence(sentence)}")
-
-
-def show_complaints(sentences: tuple[str, ...], *, is_to_do: bool) -> None:
-    """Draw sentences about what is wrong in the colour of problems, or about what is still to do as captions."""
-    for sentence in sentences:
-        if is_to_do:
-            st.caption(f":material/radio_button_unchecked: {as_sentence(sentence)}")
-        else:
-            st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
 
 
 def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:

@@ -9,10 +9,11 @@ import streamlit as st
 
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
-from ui.forms.complaints import place_of
+from ui.forms.complaints import is_empty_at, place_of
+from ui.forms.shown_complaints import show_complaints
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
-from ui.shell.guard import as_sentence, guarded
+from ui.shell.guard import guarded
 from ui.shell.pending import widget_value
 
 DrawField = Callable[..., None]
@@ -73,7 +74,8 @@ def _item(field: Field, form: FormContext, at: int, span: tuple[int, int], draw_
         _menu(field, form, at, span)
     for path, text in wrong:
         place = place_of(field.model, path[len(form.path) :])
-        st.markdown(f":red[:material/error: {as_sentence(f'{place}: {text}' if place else text)}]")
+        is_to_do = is_empty_at(form.node.parameters, path)
+        show_complaints((f"{place}: {text}" if place else text,), is_to_do=is_to_do)
 
 
 def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> None:

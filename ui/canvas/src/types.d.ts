@@ -56,6 +56,8 @@ export interface Complaint {
   /** A few words for the node itself. */
   brief?: string
   field?: string
+  /** Nothing is wrong: a value or an input is still missing. */
+  toDo?: boolean
   fixes?: string[]
 }
 

@@ -35,9 +35,10 @@ from ui.components.builder.schema_table import schema_table
 from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
-from ui.forms.fields import draw_field, show_complaints
+from ui.forms.fields import draw_field
 from ui.forms.posting import posting
 from ui.forms.served_columns import served_columns
+from ui.forms.shown_complaints import show_complaints
 from ui.forms.spec import Field, fields_of
 from ui.forms.suggest import has_windows
 from ui.shell.guard import as_sentence, guarded

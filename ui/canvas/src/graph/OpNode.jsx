@@ -14,12 +14,13 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
   const { tip, problems } = useContext(Picture)
   const { catalog, facts } = data
   const wrong = facts.problems ?? []
+  const state = wrong.every((each) => each.toDo) ? 'to-do' : 'wrong'
   const ports = catalog?.ports ?? []
   const outputs = facts.outputs ?? ['out']
   const isStateful = facts.state && facts.state !== 'none'
   return (
     <div
-      className={`op role-${catalog?.role ?? 'operator'} ${wrong.length ? 'wrong' : ''} run-${facts.run?.state ?? 'none'}`}
+      className={`op role-${catalog?.role ?? 'operator'} ${wrong.length ? state : ''} run-${facts.run?.state ?? 'none'}`}
       onMouseEnter={(event) => tip({ node: id, event })}
       onMouseLeave={() => tip(null)}
     >
@@ -49,7 +50,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
             problems(id)
           }}
         >
-          !
+          {state === 'wrong' ? '!' : '○'}
         </button>
       )}
       {ports.map((port, at) => (
