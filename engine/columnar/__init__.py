@@ -1,5 +1,9 @@
-"""Shared code of columnar kernels: columns, runs of records, paths, the order of Flink's state, kernels without
-workers.
+"""Shared code of columnar kernels, whose contract is `engine.contract.columnar_kernel`.
 
-Their contract is `engine.contract.columnar_kernel`.
+columns       Arrow columns to and from NumPy, rows selected and compared
+runs          adjacent records that belong together, and running values over them
+paths         the positions of outputs
+binary_rows   the order of Flink's state
+rules         loops that are interpreted for few records and compiled for many
+in_process    kernels without workers: for previews, replays and tests
 """

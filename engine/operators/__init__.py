@@ -29,8 +29,11 @@ then adds a second output, to which the runtime routes late records. An operator
 - problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be
 put before an input; `without_variables` if expressions use several rows
 
-A step can also have a columnar kernel: the same rule on sorted Arrow batches (`engine.contract.columnar_kernel` is the
-contract). The plain kernel remains the specification; `tests/engine/columnar/equality.py` compares the two.
+A step can have a columnar kernel: the rule on sorted Arrow batches (`engine.contract.columnar_kernel` is the contract).
+If it describes its state, it is the only telling of the rule, and the step has no plain kernel: previews, replays and
+cases run it too (`engine.columnar.in_process`). Otherwise the plain kernel is the specification.
+`tests/engine/columnar/equality.py` compares the two, or the cuts of one. A rule that has to be a loop is a function
+over integers, compiled if there are many records (`engine.columnar.rules`, as in `engine/windows/sessions.py`).
 
 `filter.py` is the shortest operator, `aggregate.py` a typical one. Their tests are tables (`tests/engine/cases.py`).
 Shared code of kernels is in one folder per family: `engine/aggregates`, `deduplication`, `joins`, `ranking`, `windows`.
