@@ -56,7 +56,7 @@ class UpsertKafka(KafkaTopics):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         if not self.primary_key:
-            message = "name the columns that are in the messages' keys."
+            message = "the primary key is missing: name the columns that are in the messages' keys."
             raise PipelineError(message, node, "primary_key")
         derived = self.described(node, changelog=True, primary_key=self.primary_key)
         known = {*self.primary_key, *(each.name for each in self.metadata), *(each.name for each in self.computed)}

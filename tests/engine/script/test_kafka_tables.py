@@ -117,7 +117,7 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
         (USERS.replace("'key.format' = 'json', ", ""), "'key.format' is missing"),
         (
             USERS.replace(", PRIMARY KEY (id) NOT ENFORCED", ""),
-            "primary_key is missing. Name the columns that are in the messages' keys.",
+            "the primary key is missing: name the columns that are in the messages' keys.",
         ),
         (ORDERS.replace("FROM 'timestamp'", "FROM 'headers'"), "the metadata 'headers' of ts is not supported"),
         (
