@@ -80,7 +80,7 @@ def reason_of(error: Exception) -> str:
     """The error of a worker, or the message of Spark, in one sentence."""
     from engine.spark.analyzer import sentence_of
 
-    if (known := _known(str(error))) is not None:
+    if (known := _known(error)) is not None:
         return known
     raised = _raised(error)
     return _told(*raised)[1] if raised else sentence_of(error)[:500]
@@ -100,7 +100,7 @@ def unexpected_sentence(error: Exception) -> str:
             return "there is no memory left. Close other programs, or use a smaller input."
         case OSError():
             return f"{error.filename or 'the output'} cannot be read or written: {error.strerror or error}."
-    if (known := _known(str(error))) is not None:
+    if (known := _known(error)) is not None:
         return known
     return (
         f"an unexpected error occurred: {type(error).__name__}: {shortened(reason_of(error))}. "
@@ -108,8 +108,13 @@ def unexpected_sentence(error: Exception) -> str:
     )
 
 
-def _known(text: str) -> str | None:
-    """The explanation of a known message."""
+def _known(error: Exception) -> str | None:
+    """The explanation of a lost engine, or of a known message."""
+    from engine.spark.session import loss_of_any
+
+    if (loss := loss_of_any(error)) is not None:
+        return loss
+    text = str(error)
     told = next((told for sign, told in _KNOWN if re.search(sign, text, re.MULTILINE)), None)
     return None if told is None else told.replace("{temporary}", _temporary())
 

@@ -138,6 +138,15 @@ class Server:
         self.kill()
         return False
 
+    def ends_within(self, timeout_s: float) -> bool:
+        """Wait for its end. False if it is still alive."""
+        end = time.monotonic() + timeout_s
+        while self.is_alive():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
     def _wait(self, timeout_s: float) -> bool:
         end = time.monotonic() + timeout_s
         while self.is_alive() or is_running(self.jvm):

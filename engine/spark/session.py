@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import socket
 import threading
 import time
@@ -32,6 +33,13 @@ _KNOCK_S: Final = 5.0
 # for a session that it knows to be forgotten, and for an operation that was forgotten before all results arrived.
 _FORGOTTEN: Final = "INVALID_HANDLE."
 _CLIENT_LOST: Final = ("NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED")
+# The start of Spark's message if its context has been stopped, or is stopped meanwhile.
+_STOPPED: Final = re.compile(
+    r"\s*(?:\[\w+\] )?(?:\([\w.]+\) )?(?:Cannot call methods on a stopped SparkContext|"
+    r"Job \d+ cancelled because SparkContext was shut down)"
+)
+# A killed process may still be there for a moment after its connections broke.
+_ENDING_S: Final = 3.0
 # The start of gRPC's ValueError for a session that was closed here.
 _CLOSED: Final = "Cannot invoke RPC"
 
@@ -199,11 +207,25 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     The next caller gets a new session.
     """
     connection = _connection_of(spark)
-    if connection is None:
+    return None if connection is None else _loss(connection, error)
+
+
+def loss_of_any(error: Exception) -> str | None:
+    """The same for an error of which the session is not known."""
+    if not _broke_off(error) and _lost_connection(error, is_ours=False) is None:
         return None
+    return next(filter(None, (_loss(connection, error) for connection in list(_connections.values()))), None)
+
+
+def _loss(connection: _Connection, error: Exception) -> str | None:
     engine, server = connection.engine, connection.server
-    if server is not None and not server.is_alive():
-        return f"the engine {engine.name} ended during the run{server.last_words()}. Run again: another one is started."
+    if server is not None:
+        if _says_stopped(error):
+            # What is left of it answers, but runs nothing, and would never end.
+            server.kill()
+        if not server.is_alive() or (_broke_off(error) and server.ends_within(_ENDING_S)):
+            said = server.last_words()
+            return f"the engine {engine.name} ended during the run{said}. Run again: another one is started."
     lost = _lost_connection(error, is_ours=server is not None)
     if lost is None:
         return None
@@ -244,6 +266,35 @@ def _lost_connection(error: BaseException, *, is_ours: bool) -> BaseException | 
     while link is not None and not is_lost(link):
         link = link.__cause__
     return link
+
+
+def _broke_off(error: BaseException) -> bool:
+    """Whether gRPC itself reports a call that broke off, in an error or its causes; not an answer of Spark."""
+    import grpc
+    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+
+    codes = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL, grpc.StatusCode.CANCELLED}
+    link: BaseException | None = error
+    while link is not None:
+        # Spark's answers have a class of their own, or a condition.
+        if type(link) is SparkConnectGrpcException and not link.getCondition():
+            return True
+        if isinstance(link, grpc.RpcError) and isinstance(link, grpc.Call) and link.code() in codes:
+            return True
+        link = link.__cause__
+    return _says_stopped(error)
+
+
+def _says_stopped(error: BaseException) -> bool:
+    """Whether Spark says that it has been stopped: at the start of its message, as data may be quoted further on."""
+    from pyspark.errors import PySparkException
+
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, PySparkException) and _STOPPED.match(str(link)):
+            return True
+        link = link.__cause__
+    return False
 
 
 def older_than_ours(spark: SparkSession) -> str | None:

@@ -14,6 +14,7 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 from engine.errors import EngineLost, EngineUnavailable, ExpressionError, RunFailed, SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.servers.database_server import Gone
+from engine.runtime.failures import reason_of, unexpected_sentence
 from engine.spark import session
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.engines import Engine
@@ -91,10 +92,67 @@ def test_a_word_in_another_error_is_none(theirs: Any, error: Exception) -> None:
 
 def test_a_server_of_our_own_that_is_alive_is_not_lost_at_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     ours: Any = object()
-    alive: Any = SimpleNamespace(is_alive=lambda: True)
+    alive: Any = SimpleNamespace(is_alive=lambda: True, ends_within=lambda _: False)
     monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, alive))
     assert loss_of(ours, with_status(grpc.StatusCode.DEADLINE_EXCEEDED)) is None
     assert loss_of(ours, with_status(grpc.StatusCode.UNAVAILABLE)) is not None
+
+
+class Dying:
+    """A server of our own whose process goes on for a moment after its connections broke, or until it is killed."""
+
+    def __init__(self, *, by_itself: bool) -> None:
+        self.by_itself = by_itself
+        self.is_killed = False
+
+    def is_alive(self) -> bool:
+        return not self.is_killed
+
+    def ends_within(self, seconds: float) -> bool:
+        return self.by_itself
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+    def last_words(self) -> str:
+        return ""
+
+
+STOPPED = "(java.lang.IllegalStateException) Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext"
+
+
+@pytest.mark.parametrize(
+    ("error", "by_itself"),
+    [
+        (with_status(grpc.StatusCode.UNKNOWN), True),
+        (with_status(grpc.StatusCode.INTERNAL), True),
+        (with_status(grpc.StatusCode.CANCELLED), True),
+        (with_status(grpc.StatusCode.UNAVAILABLE), True),
+        (SparkConnectGrpcException(STOPPED), False),
+        (SparkConnectGrpcException("Job 7 cancelled because SparkContext was shut down"), False),
+        (caused(RunFailed("it failed"), SparkConnectGrpcException(STOPPED)), False),
+    ],
+)
+def test_a_killed_engine_is_a_sentence_whatever_its_last_error_was(
+    error: Exception, by_itself: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours: Any = object()
+    dying: Any = Dying(by_itself=by_itself)
+    monkeypatch.setattr(session, "_connections", {})
+    monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, dying))
+    told = "the engine ours ended during the run. Run again: another one is started."
+    assert (loss_of(ours, error), reason_of(error), unexpected_sentence(error)) == (told, told, told)
+    # The next caller gets another one: what only answers, but runs nothing, is gone.
+    assert dying.is_killed is not by_itself
+
+
+def test_data_that_quotes_a_stopped_engine_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours: Any = object()
+    dying: Any = Dying(by_itself=False)
+    monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, dying))
+    quoted = with_condition("CAST_INVALID_INPUT", "The value 'Cannot call methods on a stopped SparkContext' cannot be")
+    assert loss_of(ours, quoted) is None
+    assert not dying.is_killed
 
 
 def test_a_session_that_was_given_up_is_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
