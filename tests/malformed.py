@@ -12,6 +12,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 
 from engine.examples import FOLDER
 from engine.expressions.functions import ALLOWED, REFUSED
+from tests.malformed_files import Damage, File, avro, compressed, database, workbook
 
 _CASES: Final = Path(__file__).parent / "conformance" / "cases"
 _FUNCTIONS: Final = tuple(sorted(ALLOWED | set(REFUSED)))
@@ -230,6 +232,16 @@ def _read_file(chance: random.Random, kind: str, data: bytes, names: Sequence[st
         ]
     )
     return _asked(chance, kind, _pipeline(kind, parameters, between), {name: data}, runs=0.6)
+
+
+def _foreign(made: Callable[[random.Random, Damage], File], chance: random.Random) -> Malformed:
+    file = made(chance, _damaged)
+    parameters: dict[str, Any] = {"path": file.name}
+    if chance.random() < 0.1:
+        parameters["table"] = chance.choice([*_ODD, "v", "S"])
+    given = _asked(chance, made.__name__, _pipeline(file.operator, parameters, []), {file.name: file.data}, runs=0.6)
+    given.kind = made.__name__
+    return given
 
 
 def _document(chance: random.Random) -> Malformed:
@@ -462,5 +474,6 @@ _MAKERS: Final[dict[str, Callable[[random.Random], Malformed]]] = {
     "script": _script,
     "expression": _expression,
     "store": _store,
+    **{made.__name__: partial(_foreign, made) for made in (workbook, database, compressed, avro)},
 }
 KINDS: Final = tuple(_MAKERS)
