@@ -55,7 +55,7 @@ def column(name: str, type_: str = "BIGINT", *rows: object) -> dict[str, Any]:
             f"CREATE TABLE t (a {'ARRAY<' * 5000}INT{'>' * 5000}) WITH ({FILE}); SELECT * FROM t;",
             "is nested too deeply",
         ),
-        ("a.sql", "SELECT '\0", "is not Flink SQL"),
+        ("a.sql", "SELECT '\0", "line 1, column 8: the quote that opens here is never closed"),
         ("a\0b.json", "", "this is no file name"),
         ("/dev/zero", "", "/dev/zero cannot be read: it is larger than 64 MB"),
     ],
