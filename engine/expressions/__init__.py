@@ -2,6 +2,8 @@
 
 parsing      tokens and tree of a text, by sqlglot
 spellings    Flink's spellings as Spark SQL
+inference    the type of an expression, without Spark; part_types: of single parts; signatures: of functions
+coercion     Spark's conversions between types
 functions    the functions of Spark SQL: the allowed ones, and why the others are refused
 allowed      whether Spark may evaluate an expression
 bounds       values that are never below zero
@@ -29,6 +31,7 @@ from engine.expressions.allowed import is_read, refusal, same_words
 from engine.expressions.bounds import is_number, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
+from engine.expressions.inference import inferred
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
 
@@ -110,6 +113,10 @@ class Expression:
     def refusal(self, schema: Schema) -> str | None:
         """The reason why Spark may not evaluate it over these columns, as a sentence; None if it may."""
         return refusal(self.sql, schema)
+
+    def type(self, schema: Schema) -> str | None:
+        """Its type over these columns, in Spark's notation; None if Spark has to be asked."""
+        return None if self.same_words is not None else inferred(self.sql, schema)
 
     @property
     def is_read(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, Final
 
@@ -29,6 +30,16 @@ _GRAMMAR: Final = names(
 )
 # Called like functions, but not in Spark's registry: two with a unit of time, and the types with a size.
 _UNREGISTERED: Final = frozenset({"timestampadd", "timestampdiff", "varchar", "character", "numeric", "dec"})
+# The types that Spark and sqlglot both read, and the letters that end a number: 10L.
+_TYPES: Final = names(
+    """
+    array bigint binary boolean byte date dec decimal double float int integer long map numeric real short smallint
+    string struct timestamp timestamp_ltz timestamp_ntz tinyint y s l f d bd
+    """
+)
+_TYPE_WORDS: Final = frozenset(
+    token_type for word, token_type in Spark.Tokenizer.KEYWORDS.items() if word.lower() in _TYPES
+)
 _QUERY: Final = frozenset({"select", "from", "values", "table", "with"})
 _SCRIPT: Final = frozenset({"map", "reduce"})
 _MOMENTS: Final = frozenset({"date", "time", "timestamp", "timestamp_ltz", "timestamp_ntz"})
@@ -97,7 +108,7 @@ def refusal(text: str, schema: Schema) -> str | None:
 
 def is_read(text: str) -> bool:
     """Whether there is a tree to check. If not, Spark's own error may tell why."""
-    return _tree(text) is not None
+    return tree_of_names(text) is not None
 
 
 def same_words(text: str) -> str | None:
@@ -108,12 +119,17 @@ def same_words(text: str) -> str | None:
     if _PLAIN.fullmatch(text):
         return None
     places: dict[int, str] = {}
+    outside, end = "", 0
     for token in Dialect.get_or_raise(_Named).tokenize(text):
         word = text[token.start : token.end + 1]
         if token.token_type in VALUES and not _TEXT.fullmatch(word):
             return ""
         places[token.start] = word
-    return " ".join(places.values())
+        is_quoted = token.token_type in VALUES or token.token_type is TokenType.IDENTIFIER
+        outside += text[end : token.start] + (" " if is_quoted else text[max(end, token.start) : token.end + 1])
+        end = max(end, token.end + 1)
+    # Within quotes both read any character alike.
+    return None if _PLAIN.fullmatch(outside + text[end:]) else " ".join(places.values())
 
 
 def _judged_words(words: Sequence[Any], schema: Schema) -> Iterator[str]:
@@ -173,7 +189,7 @@ def _judged_call(name: str, is_empty: bool) -> Iterator[str]:
 
 def _judged_tree(text: str) -> Iterator[str]:
     try:
-        tree = _tree(text)
+        tree = tree_of_names(text)
     except RecursionError:
         yield "it is nested too deeply. Compute an inner part of it as a column of its own."
         return
@@ -187,14 +203,26 @@ def _judged_tree(text: str) -> Iterator[str]:
             yield f"{node.sql(dialect=_Named)!r} is not allowed in an expression."
 
 
-def _tree(text: str) -> exp.Expr | None:
-    """The tree; None for an unreadable text. Raises RecursionError."""
+@lru_cache(maxsize=8192)
+def tree_of_names(text: str) -> exp.Expr | None:
+    """The tree in which functions keep their written names; None for an unreadable text. Raises RecursionError."""
     try:
         return tree_of(text, _Named)
     except RecursionError:
         raise
     except UNREADABLE:
         return None
+
+
+@lru_cache(maxsize=8192)
+def foreign_types(text: str) -> tuple[str, ...]:
+    """The words of a readable text that are types to sqlglot, but not to Spark: TEXT, TIMESTAMPNTZ."""
+    words = Dialect.get_or_raise(_Named).tokenize(text)
+    return tuple(
+        str(word.text).lower()
+        for word in words
+        if word.token_type in _TYPE_WORDS and str(word.text).lower() not in _TYPES
+    )
 
 
 def _refused(name: str, why: str) -> str:

@@ -1,4 +1,8 @@
-"""Checks Spark SQL expressions before a run with Spark's own analyzer, and determines their types."""
+"""Checks Spark SQL expressions before a run and determines their types.
+
+The rules of `engine.expressions.inference` say the type of every expression that they know, without a session. The
+others go to Spark's own analyzer: rare functions, and expressions that it refuses, whose error is then Spark's.
+"""
 
 from __future__ import annotations
 
@@ -19,59 +23,61 @@ if TYPE_CHECKING:
 
 
 class SparkAnalyzer:
-    """Asks Spark for the type of an expression, and caches the answers. Starts Spark for the first question.
-
-    A plain column in backticks is not sent to Spark: its type is in the schema.
-    """
+    """Knows the type of an expression or asks Spark, and caches the answers. Starts Spark for the first question."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
         self._asked: SparkSession | None = None
-        self._frames: dict[str, DataFrame] = {}
-        self._known: dict[tuple[str, str], str | tuple[str]] = {}
+        self._frames: dict[Schema, DataFrame] = {}
+        self._known: dict[tuple[Schema, str], str | tuple[str]] = {}
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
+    def known_type(self, expression: str, schema: Schema, node: str, field: str) -> str | None:
+        """The type of an expression without a session; None if only Spark can tell. Raises ExpressionError."""
         plain = Expression.parse(expression).plain_column(schema)
         if plain is not None and quote(plain.name) == expression:
             return plain.type
-        ddl = schema.ddl()
-        answer = self._known.get((ddl, expression))
-        if answer is None:
-            try:
-                answer = self._known[ddl, expression] = self._ask(expression, schema, ddl)
-            except Exception as error:
-                # Not cached: the next question may go to another engine.
-                if isinstance(error, StudioError):
-                    raise
-                if self._asked is not None and (loss := loss_of(self._asked, error)) is not None:
-                    raise EngineUnavailable(loss, node, field) from error
-                logging.getLogger(__name__).exception("an expression could not be checked")
-                raise ExpressionError(
-                    node, field, expression, f"Spark cannot check it: {sentence_of(error)}"
-                ) from error
+        key = (schema, expression)
+        if key not in self._known and (judged := _judged(expression, schema)) is not None:
+            self._known[key] = judged
+        answer = self._known.get(key)
         if isinstance(answer, tuple):
             raise ExpressionError(node, field, expression, answer[0])
         return answer
 
-    def _ask(self, expression: str, schema: Schema, ddl: str) -> str | tuple[str]:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
+        if (known := self.known_type(expression, schema, node, field)) is not None:
+            return known
+        try:
+            answer = self._known[schema, expression] = self._ask(expression, schema)
+        except Exception as error:
+            # Not cached: the next question may go to another engine.
+            if isinstance(error, StudioError):
+                raise
+            if self._asked is not None and (loss := loss_of(self._asked, error)) is not None:
+                raise EngineUnavailable(loss, node, field) from error
+            logging.getLogger(__name__).exception("an expression could not be checked")
+            raise ExpressionError(node, field, expression, f"Spark cannot check it: {sentence_of(error)}") from error
+        if isinstance(answer, tuple):
+            raise ExpressionError(node, field, expression, answer[0])
+        return answer
+
+    def _ask(self, expression: str, schema: Schema) -> str | tuple[str]:
         from pyspark.errors import PySparkException
 
         parsed = Expression.parse(expression)
-        if (refusal := parsed.refusal(schema)) is not None:
-            return (refusal,)
         try:
             if (spark := self._session()) is not self._asked:
                 # The first question, or the first after a JVM died: frames of that JVM no longer work.
                 self._asked, self._frames = spark, {}
-            if ddl not in self._frames:
-                self._frames[ddl] = _without_rows(spark, schema)
-            judged = self._typed(expression, ddl)
+            if schema not in self._frames:
+                self._frames[schema] = without_rows(spark, schema)
+            judged = self._typed(expression, schema)
             if not parsed.is_read:
                 return ("it cannot be read. Complete it, simplify it, or quote names with backticks.",)
             # If the studio and Spark could tokenise the text differently, Spark must plan the checked text equally.
             same = parsed.same_words
-            if same is not None and not (same and judged.sameSemantics(self._typed(same, ddl))):
+            if same is not None and not (same and judged.sameSemantics(self._typed(same, schema))):
                 return ("Spark would parse it differently from this check. Leave out comments and special characters.",)
         except PySparkException as error:
             if self._asked is not None and loss_of(self._asked, error) is not None:
@@ -79,16 +85,24 @@ class SparkAnalyzer:
             return (_unreadable(expression, error) or sentence_of(error),)
         return type_name(judged.schema.fields[-1].dataType)
 
-    def _typed(self, expression: str, ddl: str) -> DataFrame:
+    def _typed(self, expression: str, schema: Schema) -> DataFrame:
         """An expression beside the other columns, where aggregate functions are errors. Raises PySparkException."""
         from pyspark.sql import functions
 
-        frame = self._frames[ddl].select("*", functions.expr(expression).alias("__value"))
+        frame = self._frames[schema].select("*", functions.expr(expression).alias("__value"))
         frame.schema  # noqa: B018 - asks Spark
         return frame
 
 
-def _without_rows(spark: SparkSession, schema: Schema) -> DataFrame:
+def _judged(expression: str, schema: Schema) -> str | tuple[str] | None:
+    """The type of an expression, or why it is refused; None if Spark has to be asked."""
+    parsed = Expression.parse(expression)
+    if (refusal := parsed.refusal(schema)) is not None:
+        return (refusal,)
+    return parsed.type(schema)
+
+
+def without_rows(spark: SparkSession, schema: Schema) -> DataFrame:
     """A frame with these columns. Unlike `createDataFrame`, it asks the server nothing: a quarter of a question."""
     from pyspark.sql import functions
 

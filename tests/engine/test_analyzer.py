@@ -1,4 +1,4 @@
-"""Types of expressions: Spark is asked, except about a column in backticks, whose type is that of the schema."""
+"""Types of expressions: Spark is asked about what the rules here do not know, and about what may be an error."""
 
 from __future__ import annotations
 
@@ -40,8 +40,14 @@ def test_a_column_in_backticks_is_no_question(name: str, type_: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["a", "`A`", "`é`", "`a` ", "`a` + `a`", "`a`.`b`", "``", "`none`", "'`a`'", "1"]
+    ("expression", "type_"),
+    [("a", "int"), ("`A`", "int"), ("`é`", "int"), ("`a` + 1.5", "decimal(12,1)"), ("'`a`'", "string"), ("1", "int")],
 )
+def test_what_the_rules_know_is_none_either(expression: str, type_: str) -> None:
+    assert typed(NAMES, expression) == type_
+
+
+@pytest.mark.parametrize("expression", ["`a`.`b`", "``", "`none`", "a + '1'", "make_dt_interval(a)", "a /* + 1 */"])
 def test_everything_else_is_one(expression: str) -> None:
     with pytest.raises(EngineUnavailable, match="nobody was to ask Spark"):
         typed(NAMES, expression)

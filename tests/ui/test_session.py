@@ -167,7 +167,8 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     gate.warm_up()
     before = time.monotonic()
     with pytest.raises(EngineStarting):
-        gate.type_of("a + 1", SCHEMA, "n", "f")
+        gate.type_of("a + '1'", SCHEMA, "n", "f")
+    assert gate.type_of("a + 1", SCHEMA, "n", "f") == "bigint"
     assert time.monotonic() - before < 1
     assert gate.status is GateStatus.STARTING
     started.set()
@@ -261,7 +262,7 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
         gate.spark()
     assert gate.status is GateStatus.FAILED
     with pytest.raises(EngineUnavailable, match="n: no Java here"):
-        gate.type_of("a", SCHEMA, "n", "f")
+        gate.type_of("a + '1'", SCHEMA, "n", "f")
     gate.retry()
     with pytest.raises(EngineUnavailable):
         gate.spark()

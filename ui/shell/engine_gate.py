@@ -106,6 +106,8 @@ class EngineGate:
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         """The contract's `Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
+        if (known := self._analyzer.known_type(expression, schema, node, field)) is not None:
+            return known
         match self.status:
             case GateStatus.STARTING:
                 raise EngineStarting(node, field)

@@ -1,0 +1,233 @@
+"""The types of single parts of an expression: numbers, casts, rounding, fields, intervals.
+
+A part that Spark would refuse, or whose type is not known here, raises Unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from sqlglot import exp
+
+from engine.expressions.coercion import are_comparable, as_decimal, common, common_of
+from engine.expressions.functions import names
+from engine.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGER_TYPES,
+    MOMENTS,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Array,
+    Decimal,
+    Map,
+    Plain,
+    Row,
+    Type,
+    is_number,
+)
+
+_TYPES: Final = {
+    exp.DType.BOOLEAN: BOOLEAN,
+    exp.DType.TINYINT: TINYINT,
+    exp.DType.SMALLINT: SMALLINT,
+    exp.DType.INT: INT,
+    exp.DType.BIGINT: BIGINT,
+    exp.DType.FLOAT: FLOAT,
+    exp.DType.DOUBLE: DOUBLE,
+    exp.DType.TEXT: STRING,
+    exp.DType.BINARY: BINARY,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMPTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPLTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: TIMESTAMP_NTZ,
+}
+_LENGTH: Final = re.compile(r"[+-]?\d{1,9}(\.\d{1,6})?")
+_UNITS: Final = {
+    **{unit: f"interval {unit.lower()}" for unit in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+    "WEEK": "interval day",
+}
+_SMALL: Final = r"[0-5]?\d"
+_SECONDS: Final = rf"{_SMALL}(\.\d{{1,6}})?"
+_HOURS: Final = r"([01]?\d|2[0-3])"
+_SPANS: Final = {
+    "YEAR TO MONTH": r"\d{1,9}-(\d|1[01])",
+    "DAY TO HOUR": rf"\d{{1,7}} {_HOURS}",
+    "DAY TO MINUTE": rf"\d{{1,7}} {_HOURS}:{_SMALL}",
+    "DAY TO SECOND": rf"\d{{1,7}} {_HOURS}:{_SMALL}:{_SECONDS}",
+    "HOUR TO MINUTE": rf"\d{{1,7}}:{_SMALL}",
+    "HOUR TO SECOND": rf"\d{{1,7}}:{_SMALL}:{_SECONDS}",
+    "MINUTE TO SECOND": rf"\d{{1,7}}:{_SECONDS}",
+}
+_FIELDS: Final = names("YEAR YEAROFWEEK QUARTER MONTH WEEK DAY DOW DAYOFWEEK DOW_ISO DAYOFWEEK_ISO DOY HOUR MINUTE")
+
+
+class Unknown(Exception):
+    """A part whose type is not known here."""
+
+
+def known(type_: Type | None) -> Type:
+    if type_ is None:
+        raise Unknown
+    return type_
+
+
+def require(is_so: bool) -> None:
+    if not is_so:
+        raise Unknown
+
+
+def is_condition(type_: Type) -> bool:
+    return type_ in (BOOLEAN, VOID)
+
+
+def are_alike(one: Type, other: Type) -> bool:
+    """Whether two values are compared without reading a text as something else."""
+    return common(one, other) is not None and are_comparable(one, other)
+
+
+def number_type(text: str) -> Type:
+    """The type of a number as written."""
+    if "e" in text.lower():
+        return DOUBLE
+    if "." in text:
+        whole, _, fraction = text.partition(".")
+        digits = len((whole + fraction).lstrip("0"))
+        require(max(digits, len(fraction), 1) <= 38)
+        return Decimal(max(digits, len(fraction), 1), len(fraction))
+    require(text.isdigit())
+    value = int(text)
+    if value < 1 << 63:
+        return INT if value < 1 << 31 else BIGINT
+    require(len(str(value)) <= 38)
+    return Decimal(len(str(value)), 0)
+
+
+def digits_of(node: exp.Expr) -> str | None:
+    """The digits of a whole number as written, without its sign; None for anything else."""
+    bare = node.unnest()
+    bare = bare.this if isinstance(bare, exp.Neg) else bare
+    is_whole = isinstance(bare, exp.Literal) and not bare.is_string and str(bare.this).isdigit()
+    return (str(bare.this).lstrip("0") or "0") if is_whole else None
+
+
+def places_of(node: exp.Expr | None) -> int:
+    """The digits of ROUND and the like, which are written as a number. 0 if there are none."""
+    if node is None:
+        return 0
+    digits = digits_of(node)
+    require(digits is not None and len(digits) < 4)
+    return -int(digits or 0) if isinstance(node.unnest(), exp.Neg) else int(digits or 0)
+
+
+def rounded(type_: Type, places: int) -> Type:
+    if not isinstance(type_, Decimal):
+        return type_
+    if places < 0:
+        return Decimal(min(max(type_.whole_digits + 1, -places + 1), 38), 0)
+    scale = min(type_.scale, places)
+    return Decimal(min(type_.whole_digits + 1 + scale, 38), scale)
+
+
+def as_rounded(type_: Type) -> Type:
+    """A number as FLOOR and CEIL to some digits take it."""
+    require(is_number(type_))
+    return Decimal(30, 15) if type_ == DOUBLE else Decimal(14, 7) if type_ == FLOAT else as_decimal(type_) or type_
+
+
+def whole_number(type_: Type) -> Type:
+    """FLOOR and CEIL."""
+    if isinstance(type_, Decimal):
+        return type_ if type_.scale == 0 else Decimal(min(type_.whole_digits + 1, 38), 0)
+    require(is_number(type_))
+    return BIGINT
+
+
+def concatenated(types: Sequence[Type]) -> Type:
+    if types and all(isinstance(type_, Array) for type_ in types):
+        return known(common_of(types))
+    require(bool(types) and all(type_ in (STRING, VOID, BINARY) or is_number(type_) for type_ in types))
+    return BINARY if all(type_ == BINARY for type_ in types) else STRING
+
+
+def field_of(type_: Type, name: str) -> Type:
+    """A field of a row, or of each row of a list; a value of a map by its key."""
+    if isinstance(type_, Array):
+        return Array(field_of(type_.element, name))
+    if isinstance(type_, Map):
+        require(type_.key == STRING)
+        return type_.value
+    found = [each for field, each in type_.fields if field.lower() == name.lower()] if isinstance(type_, Row) else []
+    require(len(found) == 1)
+    return found[0]
+
+
+def element_of(type_: Type, at: Type) -> Type:
+    if isinstance(type_, Map):
+        require(common(type_.key, at) == type_.key)
+        return type_.value
+    if not isinstance(type_, Array):
+        raise Unknown
+    require(at in INTEGER_TYPES)
+    return type_.element
+
+
+def interval_type(node: exp.Interval) -> Type:
+    unit, length = node.args.get("unit"), node.this
+    require(isinstance(length, exp.Literal))
+    if isinstance(unit, exp.IntervalSpan):
+        span = f"{unit.this.name.upper()} TO {unit.expression.name.upper()}"
+        require(span in _SPANS and re.fullmatch(rf"[+-]?{_SPANS[span]}", length.name) is not None)
+        return Plain(f"interval {span.lower()}")
+    name = "" if unit is None else unit.name.upper()
+    name = name if name in _UNITS else name.removesuffix("S")
+    whole = name in ("SECOND",) or "." not in length.name
+    require(name in _UNITS and whole and _LENGTH.fullmatch(length.name) is not None)
+    return Plain(_UNITS[name])
+
+
+def extracted(field: str, type_: Type) -> Type:
+    require(type_ in MOMENTS)
+    if field == "SECOND":
+        return Decimal(8, 6)
+    require(field in _FIELDS)
+    return INT
+
+
+def shifted_moment(name: str, types: Sequence[Type]) -> Type:
+    if name == "timestampdiff":
+        require(all(type_ in MOMENTS for type_ in types))
+        return BIGINT
+    by, moment = types
+    require(by in INTEGER_TYPES and moment in MOMENTS)
+    return TIMESTAMP if moment == DATE else moment
+
+
+def declared_type(node: exp.DataType) -> Type:
+    """The type that a CAST names. Raises Unknown for texts with a length and other types."""
+    kind, parts = node.this, node.expressions
+    if kind in _TYPES and not parts:
+        return _TYPES[kind]
+    if kind is exp.DType.DECIMAL:
+        digits = [int(part.name) for part in parts]
+        precision, scale = [*digits, *(10, 0)[len(digits) :]]
+        require(1 <= precision <= 38 and 0 <= scale <= precision)
+        return Decimal(precision, scale)
+    if kind is exp.DType.ARRAY and len(parts) == 1:
+        return Array(declared_type(parts[0]))
+    if kind is exp.DType.MAP and len(parts) == 2:
+        return Map(declared_type(parts[0]), declared_type(parts[1]))
+    if kind is exp.DType.STRUCT and all(isinstance(part, exp.ColumnDef) for part in parts):
+        return Row(tuple((part.name, declared_type(part.args["kind"])) for part in parts))
+    raise Unknown
