@@ -39,7 +39,7 @@ from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.query import read
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
-from engine.sql.names import Names
+from engine.sql.names import Names, View
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
@@ -132,7 +132,7 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
     for query in queries:
         for table in query.find_all(exp.Table):
             if table.name in names.views and table.name not in used:
-                used |= {table.name} | _used([names.views[table.name][0]], names)
+                used |= {table.name} | _used([names.views[table.name].query], names)
     return used
 
 
@@ -141,7 +141,8 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
     found: dict[str, str] = {}
     taken = {node.id.lower() for node in nodes}
     read_before: dict[str, _ReadView] = {}
-    for view, (query, within) in names.views.items():
+    for view, definition in names.views.items():
+        query, within = definition.query, definition.names
         wanted = node_id_of(view)
         alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options, emitter.functions)
         try:
@@ -183,12 +184,12 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
     The last node of a view depends on the views directly below it, which may become one node with it. Of the views far
     below it only needs the columns. Reading all of them for each view would take quadratic time.
     """
-    tables, views = dict[str, Table](), dict[str, tuple[Expr, Names]]()
+    tables, views = dict[str, Table](), dict[str, View]()
     for name in {table.name for table in query.find_all(exp.Table)} & names.views.keys():
-        below, within = names.views[name]
+        below, within = names.views[name].query, names.views[name].names
         known = read_before.get(name)
         if depth or known is None or known.query is not below:
-            views[name] = (below, _near(below, within, max(depth - 1, 0), read_before, emitter))
+            views[name] = View(below, _near(below, within, max(depth - 1, 0), read_before, emitter))
             continue
         # It stands for the view in names only, so that any name can be its id.
         node = Node.model_construct(id=f"{name} ", operator="")

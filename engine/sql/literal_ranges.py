@@ -65,7 +65,7 @@ def of_literals(comparison: Expr) -> bool | None:
 
 def together(kind: type[Expr], parts: Sequence[Expr]) -> list[Expr]:
     """The parts between ANDs or ORs, those about the same value as one."""
-    by_value: dict[str, list[Term]] = {}
+    by_value: dict[Expr, list[Term]] = {}
     places: list[tuple[Expr, Expr, list[Term]]] = []
     for part in parts:
         found = _term(part)
@@ -73,9 +73,9 @@ def together(kind: type[Expr], parts: Sequence[Expr]) -> list[Expr]:
             places.append((part, part, []))
             continue
         value, term = found
-        if value.sql() not in by_value:
-            places.append((part, value, by_value.setdefault(value.sql(), [])))
-        by_value[value.sql()].append(term)
+        if value not in by_value:
+            places.append((part, value, by_value.setdefault(value, [])))
+        by_value[value].append(term)
     return [part if len(terms) < 2 else _merged(kind, value, terms) for part, value, terms in places]
 
 

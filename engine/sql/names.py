@@ -12,6 +12,26 @@ Aggregates = Mapping[str, AggregateFunction]
 """By upper-case name."""
 
 
+@dataclass(frozen=True, eq=False)
+class View:
+    """A view's query, and the names that it sees. It is read once, however many queries name it."""
+
+    query: Expr
+    names: Names
+    _read: list[tuple[Relation, tuple[Relation, ...]]] = field(default_factory=list)
+
+    def relation(self, read: Read) -> Relation:
+        """The query as a relation. Raises SqlRejected."""
+        if self._read:
+            relation, unused = self._read[0]
+            self.names.unused.extend(unused)
+            return relation
+        before = len(self.names.unused)
+        relation = read(self.query, self.names)
+        self._read.append((relation, tuple(self.names.unused[before:])))
+        return relation
+
+
 @dataclass(frozen=True)
 class Names:
     """Tables; views and common table expressions, each with the names it can use; Python aggregate functions.
@@ -21,14 +41,14 @@ class Names:
     """
 
     tables: Mapping[str, Table]
-    views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
     aggregates: Aggregates = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     unused: list[Relation] = field(default_factory=list)
 
     def with_view(self, name: str, query: Expr) -> Names:
         """The same names and one more view, whose query sees the current names."""
-        return replace(self, views={**self.views, name: (query, self)})
+        return replace(self, views={**self.views, name: View(query, self)})
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -37,17 +38,37 @@ from engine.sql.nullability import without_certain
 from engine.sql.strong import is_never_true
 from engine.windows.assigners import WindowKind
 
+_DEEPEST: Final = 32
+_LARGEST: Final = 400
+
 
 def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
     """A projection of a relation, merged with a projection below it."""
     if isinstance(relation, Select):
         values = dict(relation.items)
-        items = tuple((name, substituted(item, values)) for name, item in items)
-        relation = relation.input
+        merged = tuple((name, substituted(item, values)) for name, item in items)
+        computed = [item for (_, given), (_, item) in zip(items, merged, strict=True) if plain(given) is None]
+        if not any(map(_is_too_large, computed)):
+            items, relation = merged, relation.input
     relation = without_unread(relation, frozenset().union(*(mentioned(item) for _, item in items)))
     if relation.columns == tuple(name for name, _ in items) and all(plain(item) == name for name, item in items):
         return relation
     return Select(relation, items)
+
+
+def _is_too_large(expression: Expr) -> bool:
+    """Whether an expression made of those of several views is better computed in steps, each on the one below.
+
+    A chain of views would otherwise become one expression that nobody can parse, and one that doubles with every view
+    that names its column twice. Source: Calcite RelOptUtil.pushPastProjectUnlessBloat, which looks at the size alone.
+    """
+    level, size = [expression], 1
+    for _ in range(_DEEPEST):
+        level = [part for node in level for part in node.iter_expressions()]
+        size += len(level)
+        if size > _LARGEST or not level:
+            break
+    return bool(level)
 
 
 def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
@@ -75,8 +96,10 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
         case Empty():
             return relation
         case Select():
-            values = dict(relation.items)
-            return replace(relation, input=filtered(relation.input, substituted(condition, values)))
+            below = [substituted(part, dict(relation.items)) for part in conjuncts(condition)]
+            if any(map(_is_too_large, below)):
+                return Filter(relation, condition)
+            return replace(relation, input=filtered(relation.input, together(below)))
         case Filter():
             return filtered(relation.input, exp.And(this=relation.condition, expression=condition))
         case Numbered():

@@ -42,7 +42,9 @@ def simplified(condition: Expr, *, negated: bool = False) -> Expr:
     match bare:
         case exp.And() | exp.Or():
             kind = exp.And if isinstance(bare, exp.And) is not negated else exp.Or
-            return _joined(kind, [simplified(side, negated=negated) for side in (bare.this, bare.expression)])
+            # All at once where that is the same: a chain of views adds an AND with every view.
+            sides = bare.flatten() if kind is exp.And else (bare.this, bare.expression)
+            return _joined(kind, [simplified(side, negated=negated) for side in sides])
         case exp.Not():
             return simplified(bare.this, negated=not negated)
         case exp.Boolean():

@@ -124,8 +124,7 @@ def _with_fixed_order(relation: Relation) -> Relation:
 def _table(table: exp.Table, names: Names, read: Read) -> Relation:
     name = table.name
     if name in names.views:
-        query, within = names.views[name]
-        relation = read(query, within)
+        relation = names.views[name].relation(read)
         return relation if isinstance(relation, Sorted) else _with_fixed_order(relation)
     if name in names.tables:
         return Scan(names.tables[name])

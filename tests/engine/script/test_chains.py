@@ -1,0 +1,70 @@
+"""Scripts of many views: they are planned without a session, and in time that grows with their length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.local.preview import first_records
+from engine.model.printing import cells
+from engine.planner import Plan, plan
+from engine.script import script_of
+from engine.spark.analyzer import SparkAnalyzer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLE = """
+CREATE TABLE t (k STRING, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 't.csv', 'format' = 'csv');
+"""
+ROWS = "a,1000,2024-01-01 00:00:00.000\nb,-1000,2024-01-01 00:00:01.000\na,2000,2024-01-01 00:00:02.000\n"
+
+
+def nobody() -> SparkSession:
+    pytest.fail("Spark was asked")
+
+
+def planned(script: str, folder: Path) -> tuple[Plan, str]:
+    (folder / "t.csv").write_text(ROWS)
+    analyzer = SparkAnalyzer(nobody)
+    read = script_of(TABLE + script, analyzer, folder)
+    return plan(read.pipeline, analyzer, folder), read.jobs[-1]
+
+
+def chain(length: int, item: str) -> str:
+    """Views that each compute on the one before."""
+    views = [
+        f"CREATE VIEW v{at} AS SELECT k, {item} AS v, ts FROM {f'v{at - 1}' if at else 't'} WHERE v > {at};"
+        for at in range(length)
+    ]
+    return "\n".join([*views, f"SELECT k, SUM(v) AS s FROM v{length - 1} GROUP BY k;"])
+
+
+@pytest.mark.slow
+def test_a_hundred_chained_views_are_planned_and_give_their_rows(tmp_path: Path) -> None:
+    plan_, sink = planned(chain(100, "CAST(v + 1 AS BIGINT)"), tmp_path)
+    found = first_records(plan_, sink, nobody, tmp_path).records
+    assert [cells(record)[-2:] for record in found] == [("a", "1100"), ("a", "1100"), ("a", "3200")]
+
+
+def test_a_column_that_every_view_names_twice_does_not_double_with_each(tmp_path: Path) -> None:
+    plan_, _ = planned(chain(20, "CASE WHEN v > 5000 THEN v ELSE v + 1 END"), tmp_path)
+    assert sum(len(str(node.operator)) for node in plan_.nodes) < 100_000
+
+
+@pytest.mark.parametrize("item", ["v + 1", "CAST(v + 1 AS BIGINT)"])
+def test_a_few_chained_views_are_one_step(item: str, tmp_path: Path) -> None:
+    plan_, _ = planned(chain(5, item), tmp_path)
+    assert [node.operator.operator for node in plan_.nodes[1:]] == ["filter", "project", "aggregate", "sink"]
+
+
+def test_views_side_by_side_are_planned_without_a_session(tmp_path: Path) -> None:
+    views = "\n".join(f"CREATE VIEW v{at} AS SELECT k, v + {at} AS v FROM t WHERE v > {at};" for at in range(30))
+    query = " UNION ALL ".join(f"SELECT k, v FROM v{at}" for at in range(30))
+    plan_, sink = planned(f"{views}\n{query};", tmp_path)
+    assert len(plan_.nodes) == 63
+    found = first_records(plan_, sink, nobody, tmp_path).records
+    assert {cells(record)[-2:] for record in found} >= {("a", "1000"), ("a", "2029")}
