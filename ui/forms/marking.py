@@ -9,7 +9,7 @@ from typing import Final
 _IDENTIFIER: Final = re.compile(r"`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*")
 _NAMED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 _CALLED: Final = re.compile(r"^(\w+)\(\)")
-_AT_END: Final = "end of input"
+_AT_END: Final = ("it ends too early", "it ends before")
 
 
 def wrong_word(expression: str, reason: str) -> tuple[int, int]:
@@ -17,7 +17,7 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
 
     It is the whole expression if no word is named, and the end of the expression if more is missing.
     """
-    if _AT_END in reason:
+    if reason.startswith(_AT_END):
         end = len(expression.rstrip())
         return end, end
     for word in _named(reason):
