@@ -32,7 +32,7 @@ _SHORTEST: Final = 6
 
 @dataclass(frozen=True)
 class LaggingSource:
-    """A source whose watermark was the lowest of all during `events` events of the range.
+    """A source whose watermark alone was the lowest, behind those of sources that go on, during `events` events.
 
     from_seq, to_seq: the longest stretch of them. behind_ms: the largest distance to the next source's watermark; None
     if it had no watermark at all, so that nothing could fire.
@@ -101,27 +101,24 @@ def _is_idle(stretches: Sequence[tuple[int, int]], seq: int) -> bool:
 
 
 def _slowest(sources: Sequence[str], current: Mapping[str, int], previous: str) -> tuple[str, int | None]:
-    """The source behind all others, and by how much; an empty name if all have ended. On a tie, the previous one."""
+    """The source behind all others, and by how much; an empty name on a tie, or if no other source goes on."""
     if not sources:
         return "", None
     current = {source: mark for source, mark in current.items() if source in sources}
     unknown = [source for source in sources if source not in current]
     if unknown:
         return (previous if previous in unknown else unknown[0]), None
-    low = min(current.values())
-    if low == MAX_WATERMARK:
+    marks = sorted((mark, source) for source, mark in current.items() if mark != MAX_WATERMARK)
+    if len(marks) < 2 or marks[0][0] == marks[1][0]:
         return "", None
-    lowest = [source for source in sources if current[source] == low]
-    slowest = previous if previous in lowest else lowest[0]
-    others = [mark for source, mark in current.items() if source != slowest and mark != MAX_WATERMARK]
-    return slowest, min(others) - low if others else 0
+    return marks[0][1], marks[1][0] - marks[0][0]
 
 
 def _joined(stretches: Sequence[_Stretch]) -> list[_Stretch]:
     """The stretches, with adjacent stretches of one source merged."""
     joined: list[_Stretch] = []
     for stretch in stretches:
-        if joined and joined[-1].source == stretch.source:
+        if joined and (joined[-1].source, joined[-1].to_seq) == (stretch.source, stretch.from_seq):
             last = joined.pop()
             stretch = _Stretch(last.from_seq, stretch.to_seq, stretch.source, _most_behind([last, stretch]))
         joined.append(stretch)

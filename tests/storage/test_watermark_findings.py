@@ -32,6 +32,13 @@ def test_the_slowest_source_holds_the_watermark_back_and_by_how_much(store: Stor
     assert [(each.source, each.events, each.behind_ms) for each in found] == [("b", 4, 25), ("a", 1, 10)]
 
 
+def test_sources_with_equal_watermarks_do_not_hold_each_other_back(store: Store, tmp_path: Path) -> None:
+    run = two_sources(store, tmp_path, [("b", 1), ("a", 5), ("b", 5), ("a", 5), ("b", 5), ("a", 6), ("b", 6), ("a", 6)])
+    found = lagging_sources(store.timeline.timeline(run))
+    assert [(each.source, each.behind_ms) for each in found if each.behind_ms == 0] == []
+    assert {each.source: each.events for each in found} == {"a": 1, "b": 2}
+
+
 def test_a_source_that_says_nothing_is_idle_and_holds_the_others(store: Store, tmp_path: Path) -> None:
     arrivals = [("a", 10), ("b", 10), ("a", 20), ("b", 20), *[("a", 30 + n) for n in range(40)], ("b", 100)]
     run = two_sources(store, tmp_path, arrivals)
