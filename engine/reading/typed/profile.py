@@ -40,8 +40,8 @@ _PLAUSIBLE_S: Final = (946_684_800, 4_102_444_800)
 _UNITS: Final = {"s": 1, "ms": 1000, "us": 1_000_000}
 _COUNTED: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
 _TIME_ENDINGS: Final = ("time", "timestamp", "date", "_at", "_ts", "epoch", "rowtime")
-_DELAYS_MS: Final = tuple(
-    1000 * each for each in (0, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
+_DELAYS_MS: Final = (0, 1) + tuple(
+    1000 * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
 )
 
 
@@ -189,20 +189,25 @@ def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposa
 
 
 def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
-    """The shortest usual delay in ms that keeps 99 % of the times in order of arrival, and a sentence about it."""
-    behind, top = [], times_ms[0]
+    """The shortest usual delay in ms with which 99 % of the records are in time for any operator, and a sentence on it.
+
+    An operator that is as strict as possible, such as an OVER aggregate, drops a record whose time the watermark has
+    reached. So a record of the same time as an earlier one needs a delay of 1 ms.
+    """
+    needed, top = [], times_ms[0] - 1
     for time in times_ms:
+        needed.append(max(0, top - time + 1))
         top = max(top, time)
-        behind.append(top - time)
-    behind.sort()
-    wanted = behind[min(len(behind) - 1, int(_KEPT * len(behind)))]
+    needed.sort()
+    wanted = needed[min(len(needed) - 1, int(_KEPT * len(needed)))]
     at = bisect_left(_DELAYS_MS, wanted)
     delay = _DELAYS_MS[at] if at < len(_DELAYS_MS) else -(-wanted // 86_400_000) * 86_400_000
-    kept = sum(each <= delay for each in behind)
-    if not behind[-1]:
-        return 0, "the records are in order of their time"
-    share = f"{100 * kept / len(behind):.4g} %" if kept < len(behind) else "all"
-    return delay, f"keeps {share} of the first {len(behind):,} records; the last is {_length(behind[-1])} behind"
+    kept = sum(each <= delay for each in needed)
+    if not needed[-1]:
+        return 0, f"each of the first {len(needed):,} records is later than the one before"
+    share = f"{100 * kept / len(needed):.4g} %" if kept < len(needed) else "all"
+    last = f"the last is {_length(needed[-1] - 1)} behind" if needed[-1] > 1 else "some have the same time"
+    return delay, f"keeps {share} of the first {len(needed):,} records; {last}"
 
 
 def _length(ms: int) -> str:
