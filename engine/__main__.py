@@ -255,7 +255,7 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
-    """Run the pipeline and print an edge's changelog, then on standard error the late and rejected counts."""
+    """Run the pipeline and print an edge's changelog, then on standard error what was late or rejected."""
     from engine.runtime import run
     from engine.runtime.lines import lines
 
@@ -268,9 +268,8 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
         for text in lines(spark, files, _schema(planned, edge), output.records(*edge), args.format):
             sys.stdout.write(text)
         sys.stdout.flush()
-        for what, number in output.count(spark).items():
-            if number:
-                _complain(f"{number} {what}{'s' * (number > 1)}.", 0)
+        for sentence in output.problems(spark).sentences():
+            _complain(sentence, 0)
         return _check(planned, spark, output) if args.check else 0
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.batch_check.check import Recorded
-from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.frames import KIND, SEQ, STEP, late_ddl
 from engine.contract.operator import OUT
+from engine.contract.problems import Problems
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
@@ -60,14 +61,19 @@ class Collected(ForwardingRecorder):
             idle=stretches([turn for output in self._outputs for turn in output.turns]),
         )
 
-    def count(self, spark: SparkSession) -> Mapping[str, int]:
-        """The numbers of late records and of rejected rows."""
-        counts = {"late record": 0, "rejected row": 0}
-        for output in self._outputs:
-            for what, folders in (("late record", output.late), ("rejected row", output.rejected)):
-                for folder in folders:
-                    counts[what] += spark.read.schema("node string").parquet(folder).count()
-        return counts
+    def problems(self, spark: SparkSession) -> Problems:
+        """The records that were late, and the rejected rows."""
+        from pyspark.sql import functions as F
+
+        late = [file for output in self._outputs for file in output.late]
+        rejected = [file for output in self._outputs for file in output.rejected]
+        records: dict[bool, int] = {}
+        if late:
+            ledger = spark.read.schema(late_ddl("seq", "step", "is_dropped")).parquet(*late)
+            verdicts = ledger.groupBy("seq", "step").agg(F.max("is_dropped").alias("is_dropped"))
+            records = {row[0]: row[1] for row in verdicts.groupBy("is_dropped").count().collect()}
+        rows = spark.read.schema("node string").parquet(*rejected).count() if rejected else 0
+        return Problems(records.get(True, 0), records.get(False, 0), rows)
 
 
 @dataclass(frozen=True)

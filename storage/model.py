@@ -83,7 +83,9 @@ class Run:
     """One run: its pipeline, its status and its counts. Times are UTC; error is a sentence or empty.
 
     identity: of the pipeline that ran, whatever was edited since; empty for one without drafts, such as a variant.
-    kept_from: the first event whose records are all kept. Of earlier ones, only rows still in their tables are kept.
+    dropped: the records of its sources that an operator dropped. used: those that were late but used by all operators
+    for which they were late. kept_from: the first event whose records are all kept. Of earlier ones, only rows still in
+    their tables are kept.
     """
 
     run_id: int
@@ -102,7 +104,8 @@ class Run:
     epochs_done: int
     last_seq: int
     records: int
-    late: int
+    dropped: int
+    used: int
     rejected: int
     is_live: bool = False
     made_by: str = ""
@@ -118,6 +121,11 @@ class Run:
     def goes_on(self) -> bool:
         """Whether a process executes the run; it may be paused."""
         return self.status in GOING_ON
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its input was processed: only then a total or an all-clear is about the whole run."""
+        return self.status is RunStatus.FINISHED
 
     @property
     def can_resume(self) -> bool:
@@ -215,7 +223,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """The records in and out of a node so far. records_in is None for a source."""
+    """The records in and out of a node so far. records_in is None for a source.
+
+    dropped, used: the records that were late for it, without and with an effect.
+    """
 
     node: str
     operator: str
@@ -223,7 +234,8 @@ class NodeCounters:
     records_in: int | None
     records_out: int
     counts: Mapping[RowKind, int]
-    late: int
+    dropped: int
+    used: int
     rejected: int
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 100
 # Bytes.
 _LITTLE: Final = 1 << 18
-_LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "window_end_ms")
+_LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "window_end_ms", "used")
 
 
 @dataclass(frozen=True)
@@ -108,20 +108,22 @@ class _Checking:
             if not checked.is_equal:
                 self.tables[own] = _positioned(batch, stream, node.schema)
             checks.append(checked)
-        return Checked(tuple(checks), late.select("seq", "step").distinct().count() if late is not None else 0)
+        return Checked(tuple(checks))
 
     def _input(self, input_: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
-        """An input of a node, without the records that were too late for it."""
+        """An input of a node, without the records that were dropped, or left out of a window."""
         from pyspark.sql import functions as f
 
         output = (input_.node, input_.port)
         table, changelog, watermarks = self.tables[output], self.changelogs[output], self._watermarks(node)
         if late is None:
             return BatchInput(table, changelog, watermarks)
-        mine = late.where((f.col("node") == node.id) & (f.col("port") == port)).selectExpr(
+        mine = late.where((f.col("node") == node.id) & (f.col("port") == port))
+        judges = isinstance(node.operator, Operator) and node.operator.judges_late
+        mine = (mine if judges else mine.where("used = ''")).selectExpr(
             f"seq AS {SEQ}", f"step AS {STEP}", f"window_start_ms AS {START_MS}", f"window_end_ms AS {END_MS}"
         )
-        if isinstance(node.operator, Operator) and node.operator.judges_late:
+        if judges:
             return BatchInput(table, changelog, watermarks, mine)
         whole = mine.where(f"{END_MS} IS NULL")
         windowed = mine.where(f"{END_MS} IS NOT NULL")

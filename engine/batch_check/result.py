@@ -46,10 +46,9 @@ class NodeCheck:
 
 @dataclass(frozen=True)
 class Checked:
-    """The whole run, its operators in topological order, without sources. late: the number of late rows left out."""
+    """The whole run, its operators in topological order, without sources."""
 
     nodes: tuple[NodeCheck, ...]
-    late: int = 0
 
     @property
     def is_equal(self) -> bool:

@@ -163,7 +163,7 @@ def lates_of(advanced: Advanced, chunk: Chunk) -> list[Late]:
         records.watermarks[places].tolist(),
         lates.lateness_ms.tolist(),
         [lates.reason] * len(places),
-        lates.is_lost.tolist(),
+        lates.is_dropped.tolist(),
         strict=True,
     )
     return sorted((Late(*entry) for entry in entries), key=lambda late: (late.seq, late.step))

@@ -133,9 +133,8 @@ def _follow(
             if again:
                 _say(f"committed epochs are stored. Resume with: {again}")
             return 1 if isinstance(error, RunFailed) else 2
-    for what, count in shown.counts.items():
-        if count:
-            _say(f"{count} {what}{'s' * (count > 1)}.")
+    for sentence in shown.problems.sentences():
+        _say(sentence)
     if stopped or not shown.is_over:
         _say(f"the run was stopped. Resume with: {again}" if again else "the run was stopped; it was kept in no store.")
     return 0

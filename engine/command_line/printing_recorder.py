@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION, SEQ, STEP
+from engine.contract.problems import Problems
 from engine.contract.recorder import EdgeInfo, EpochOutput, ForwardingRecorder, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.runtime.edges.records import EdgeRecords, records_of
@@ -38,14 +39,13 @@ class PrintingRecorder(ForwardingRecorder):
         self._form = form
         self._write = write
         self._wide: list[int] | None = None
-        self.counts = {"late record": 0, "rejected row": 0}
+        self.problems = Problems()
         self.is_over = False
 
     def commit(self, output: EpochOutput) -> None:
         """Forward the epoch, then show it."""
         super().commit(output)
-        for what, files in (("late record", output.late), ("rejected row", output.rejected)):
-            self.counts[what] += sum(pq.read_metadata(file).num_rows for file in files)
+        self.problems += _problems(output)
         for line in self._lines(self._records(output, self._edges[self._edge])):
             self._write(f"{line}\n")
 
@@ -85,3 +85,13 @@ class PrintingRecorder(ForwardingRecorder):
         for first in range(0, len(whole), _SHOWN_AT_ONCE):
             rows = zip(*(column.to_pylist() for column in whole.slice(first, _SHOWN_AT_ONCE).columns), strict=True)
             yield [Printed(seq, bytes(step), kind, values) for seq, step, kind, *values in rows]
+
+
+def _problems(output: EpochOutput) -> Problems:
+    rejected = sum(pq.read_metadata(file).num_rows for file in output.rejected)
+    if not output.late:
+        return Problems(rejected=rejected)
+    tables = [pq.read_table(file, columns=["seq", "step", "is_dropped"]) for file in output.late]
+    records = pa.concat_tables(tables).group_by(["seq", "step"]).aggregate([("is_dropped", "any")])
+    dropped = pc.sum(records.column("is_dropped_any")).as_py()
+    return Problems(dropped, len(records) - dropped, rejected)

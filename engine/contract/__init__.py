@@ -16,6 +16,7 @@ recorder          how a run's output leaves the engine
 batch_input       an input of a batch step
 late_port         the second output for late records
 late_rule         when a record is late for an operator
+problems          dropped records, records late but used, and rejected rows, as numbers
 table_call        the call of a table function in SQL
 explanation       an explained plan
 state_in_words    the state of a key, for users

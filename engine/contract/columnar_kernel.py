@@ -86,7 +86,8 @@ class Emitted:
 class Lates:
     """Entries of the late ledger, one element each; the fields are those of `engine.contract.kernel.Late`.
 
-    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null without a window.
+    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null without a window. No columnar kernel
+    uses a record in a window for which it is late.
     """
 
     places: Longs
@@ -94,7 +95,7 @@ class Lates:
     starts_ms: pa.Array
     ends_ms: pa.Array
     lateness_ms: Longs
-    is_lost: NDArray[np.bool_]
+    is_dropped: NDArray[np.bool_]
     reason: str
 
 

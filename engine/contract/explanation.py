@@ -160,7 +160,7 @@ def _paragraph(node: NodeExplanation) -> str:
         ("state", node.state),
         *([("kernel", node.kernel)] if node.kernel else []),
         *((f"from {_output(input_)}", f"{input_.mode}, {_need(input_)}") for input_ in node.inputs),
-        *((f"port {more.port}", f"{more.mode}, the late records, unchanged") for more in node.second_outputs),
+        *((f"port {more.port}", f"{more.mode}, the dropped records, unchanged") for more in node.second_outputs),
     ]
     lines = [f"{node.id}: {node.title}  {node.mode}  {node.strategy}"]
     lines += [f"    {name:<13} {fact}" for name, fact in facts]

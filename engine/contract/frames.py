@@ -122,7 +122,8 @@ _LATE: Final = {
     "watermark_ms": "bigint",
     "lateness_ms": "bigint",
     "reason": "string",
-    "is_lost": "boolean",
+    "is_dropped": "boolean",
+    "used": "string",
 }
 _FIRES: Final = {"node": "string", "seq": "bigint", "window_start_ms": "bigint", "window_end_ms": "bigint"}
 _REJECTED: Final = {"node": "string", "file": "string", "line": "bigint", "raw": "string", "reason": "string"}
@@ -218,7 +219,8 @@ def watermarks_ddl(*names: str) -> str:
 def late_schema() -> pa.Schema:
     """Late records: the position is the input record's, the watermark the operator's before it.
 
-    The window's columns are null without a window; is_lost is false if another window accepted the record.
+    The window's columns are null without a window. is_dropped: the record had no effect at the operator. used: what it
+    changed here although it was late; empty if it was dropped, or if it missed this window and others accepted it.
     """
     return _arrow(_LATE)
 

@@ -77,9 +77,10 @@ class Emitted(NamedTuple):
 class Late(NamedTuple):
     """One entry of the late ledger; times in epoch ms, None without a window.
 
-    is_lost: no window accepted the record, so it can be routed to the late port.
-
     lateness_ms: watermark - (end - 1 + allowed lateness), or watermark - event time without a window.
+
+    is_dropped: the record had no effect at the operator, so it can be routed to the late port. used: what the record
+    changed here although it was late; "" if it was dropped, or if it missed this window and others accepted it.
     """
 
     port: int
@@ -91,7 +92,8 @@ class Late(NamedTuple):
     watermark_ms: int
     lateness_ms: int
     reason: str
-    is_lost: bool = True
+    is_dropped: bool = True
+    used: str = ""
 
 
 class End(NamedTuple):
@@ -159,11 +161,12 @@ class Output:
         reason: str,
         window: tuple[int, int] | None = None,
         *,
-        is_lost: bool = True,
+        is_dropped: bool = True,
+        used: str = "",
     ) -> None:
-        """Keep the current record in the late ledger. window: the [start, end) that it missed.
+        """Keep the current record in the late ledger. window: the [start, end) that it missed, or found already fired.
 
-        is_lost: False if another window accepts it.
+        is_dropped: False if another window accepts it. used: what it changes here nevertheless: it is not dropped then.
         """
         start, end = window if window else (None, None)
         self.lates.append(
@@ -177,7 +180,8 @@ class Output:
                 self.watermark_ms,
                 lateness_ms,
                 reason,
-                is_lost,
+                is_dropped and not used,
+                used,
             )
         )
 

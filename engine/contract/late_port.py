@@ -1,9 +1,10 @@
 """The second output of operators with late records: the port `late`.
 
-By default a late record is only kept in the ledger, with the missed window and the watermark that closed it. If
-routed, it is also emitted unchanged from the port `late` (one port per input if there are two): a pipeline can count
-it, apply it as a correction, or store it. It stays in the ledger, which has the reason for every late record.
-A record that is accepted by some of its windows is not lost, and is not emitted there.
+By default a late record is only kept in the ledger, with the missed window and the watermark that closed it. If it was
+dropped and is routed, it is also emitted unchanged from the port `late` (one port per input if there are two): a
+pipeline can count it, apply it as a correction, or store it. It stays in the ledger, which has the reason for every
+late record. A record that is late but used, such as one that some of its windows accept, is not dropped, and is not
+emitted there.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class RoutesLate(Operator):
 
     late_records: LateRecords = parameter(
         "Late records",
-        "Ledger: late records are stored with the reason. Port: they are also emitted from the second "
-        "output, late, to which other nodes can connect.",
+        "Ledger: late records are stored with the reason. Port: those that are dropped are also emitted from "
+        "the second output, late, to which other nodes can connect.",
         default=LateRecords.LEDGER,
         last=True,
     )

@@ -146,5 +146,6 @@ def _lates(records: Records, times: Longs, places: Longs) -> Lates | None:
         return None
     none = pa.nulls(len(places), pa.int64())
     lateness = records.watermarks[places] - times[places]
-    is_lost = np.ones(len(places), np.bool_)
-    return Lates(places, times[places], none, none, lateness, is_lost, "older than the watermark")
+    return Lates(
+        places, times[places], none, none, lateness, np.ones(len(places), np.bool_), "older than the watermark"
+    )

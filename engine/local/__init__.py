@@ -150,14 +150,14 @@ class LocalRun:
 
 
 def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Mapping[str, pa.Table]:
-    """The input records that are lost according to the ledger, once each and unchanged."""
+    """The input records that were dropped, once each and unchanged."""
     assert isinstance(node.operator, Operator)
     tables = {}
     for port in node.second:
         at = node.operator.input_of_port(port)
-        lost = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_lost}
+        dropped = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_dropped}
         position = zip(inputs[at].column(SEQ).to_pylist(), inputs[at].column(STEP).to_pylist(), strict=True)
-        table = inputs[at].filter([each in lost for each in position])
+        table = inputs[at].filter([each in dropped for each in position])
         steps = [step + ORDINALS[0] for step in table.column(STEP).to_pylist()]
         tables[port] = _with_steps(table, steps)
     return tables

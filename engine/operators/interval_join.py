@@ -6,8 +6,8 @@ rules out further matches.
 State: per key the rows of both sides that may still match.
 Time: epoch ms. left time - right time lies in [lower, upper]. A left row is kept until the watermark passes
 time - lower, a right row until it passes time + upper; the output's watermark is held back by the longer of
-the two. A row that arrives after that is padded at once, or late in an inner join, unless it still matches
-a kept row. NULL keys never match.
+the two. A row that arrives after that is late. It is used if it still matches a kept row, else padded at once, or
+dropped where rows are not padded. NULL keys never match.
 Source: Flink TimeIntervalJoin, RowTimeIntervalJoin.
 """
 
@@ -44,7 +44,9 @@ from engine.model.timeline import MAX_WATERMARK
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LATE = "no row could match it any more when it arrived"
+LATE = "rows that it could match had been let go when it arrived"
+JOINED = "joined with rows that were still kept"
+PADDED = "emitted at once, padded with NULL"
 
 
 class WaitingRows:
@@ -121,10 +123,11 @@ class IntervalJoinKernel(Kernel):
         is_over = last_ms <= 0 <= time_ms
         if out.watermark_ms < last_ms and not is_over:
             own.keep(time_ms, columns, met, out)
-        elif not met and own.pads:
-            self._pad(columns, port, out)
-        elif not met:
-            out.late(time_ms, (0 if is_over else out.watermark_ms) - last_ms, LATE)
+        else:
+            used = JOINED if met else PADDED if own.pads else ""
+            out.late(time_ms, (0 if is_over else out.watermark_ms) - last_ms, LATE, used=used)
+            if used is PADDED:
+                self._pad(columns, port, out)
 
     def on_timer(self, time_ms: int, name: object, out: Output) -> None:
         """Remove the rows that can no longer match: the right side's first, as in Flink."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 LATE_ROW = "the version of its time had been let go when it arrived"
 LATE_VERSION = "rows of its time had been joined before it arrived"
+PADDED = "emitted without a version, padded with NULL"
+VERSION = "a version for the rows of its time that are not joined yet"
 
 
 class TemporalJoinKernel(Kernel):
@@ -68,11 +70,11 @@ class TemporalJoinKernel(Kernel):
         is_late = time_ms <= out.watermark_ms
         if out.port == 0:
             if is_late and self.times and time_ms < self.times[0]:
-                out.late(time_ms, out.watermark_ms - time_ms, LATE_ROW)
+                out.late(time_ms, out.watermark_ms - time_ms, LATE_ROW, used=PADDED if self.pads else "")
             self.waiting.append((time_ms, kind, columns))
         else:
             if is_late:
-                out.late(time_ms, out.watermark_ms - time_ms, LATE_VERSION)
+                out.late(time_ms, out.watermark_ms - time_ms, LATE_VERSION, used=VERSION)
             if time_ms not in self.versions:
                 insort(self.times, time_ms)
             self.versions[time_ms] = columns if kind in (INSERT, UPDATE_AFTER) else None

@@ -279,7 +279,7 @@ class EpochRunner:
         late, fires, times = (tuple(r["path"] for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
         output = NodeOutput(records, late, fires, key_times=times)
         for port in node.second:
-            output.second[port] = self._write(self._lost(node, port, late), node, port, epoch)
+            output.second[port] = self._write(self._dropped(node, port, late), node, port, epoch)
         return output
 
     def _gathered(self, node: NodePlan, step: Keyed, events: EpochEvents) -> Gathered:
@@ -331,8 +331,8 @@ class EpochRunner:
         )
         return shape, pieces
 
-    def _lost(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
-        """The input records that the ledger lists as lost, once each, as they arrived."""
+    def _dropped(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
+        """The input records that were dropped, once each, as they arrived."""
         from pyspark.sql import functions as f
 
         assert isinstance(node.operator, Operator)
@@ -340,13 +340,13 @@ class EpochRunner:
         records = self._given(node.inputs[at])
         if not late:
             return records.limit(0)
-        ledger = self.spark.read.parquet(*late).where("is_lost")
+        ledger = self.spark.read.parquet(*late).where("is_dropped")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
         # Without a hint: Spark broadcasts the places if they are few.
-        lost_records = records.join(places, [SEQ, STEP], "left_semi")
+        dropped = records.join(places, [SEQ, STEP], "left_semi")
         columns = [f.col(quote(name)) for name in records.columns[len(POSITION) :]]
-        return lost_records.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
+        return dropped.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
     def _passing(self, input_: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
         """The kinds of an input's records that a consumer receives, without -U if it needs none; None for all.

@@ -15,7 +15,7 @@ from engine.contract.state_in_words import Description, Names
 from engine.model.row import Row
 from engine.windows.assigners import Window
 from engine.windows.state import results, windows
-from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
+from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LATE, WindowKernel
 
 
 class AttachedWindowKernel(WindowKernel):
@@ -49,6 +49,7 @@ class AttachedWindowKernel(WindowKernel):
         if self._fires_once:
             return
         if end - 1 <= out.watermark_ms:
+            out.late(end - 1, out.watermark_ms - (end - 1), FIRED, window, used=COUNTED)
             self._fire(window, out, on_time=True)
         elif self._each_record:
             self._fire(window, out, on_time=False)

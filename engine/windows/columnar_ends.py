@@ -96,8 +96,10 @@ class WindowEnds:
             starts, times = row[0].to_numpy()[places], ends - 1
         else:
             starts, times = self.starts(ends, runs.spread(last)), row[0].to_numpy()[places]
-        is_lost = runs.spread(first + missed * self.slide > last)
-        entries = Lates(places, times, pa.array(starts), pa.array(ends), runs.spread(marks) - (ends - 1), is_lost, LATE)
+        is_dropped = runs.spread(first + missed * self.slide > last)
+        entries = Lates(
+            places, times, pa.array(starts), pa.array(ends), runs.spread(marks) - (ends - 1), is_dropped, LATE
+        )
         return missed, entries
 
 

@@ -18,7 +18,7 @@ from engine.model.changelog import DELETE
 from engine.model.row import Row
 from engine.windows.assigners import Windowing
 from engine.windows.state import results, windows
-from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
+from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LATE, WindowKernel
 
 # A session in the state: start, end, the position of its first record, its accumulator, the last emitted result.
 _START, _END, _ORIGIN, SESSION_ACC, _RESULT = range(5)
@@ -53,7 +53,7 @@ class SessionWindowKernel(WindowKernel):
         session = self._grown(start, end, touched, out)
         self._add(kind, session[SESSION_ACC], row, out)
         if not self._fires_once:
-            self._fire_now_or_early(session, touched, out)
+            self._fire_now_or_early(session, touched, start, out)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         what, start, end = name
@@ -125,9 +125,10 @@ class SessionWindowKernel(WindowKernel):
         if self._lateness:
             out.delete_timer(end - 1 + self._lateness, (CLOSE, start, end))
 
-    def _fire_now_or_early(self, session: list[Any], touched: list[list[Any]], out: Output) -> None:
+    def _fire_now_or_early(self, session: list[Any], touched: list[list[Any]], time_ms: int, out: Output) -> None:
         start, end = session[:2]
         if end - 1 <= out.watermark_ms:
+            out.late(time_ms, out.watermark_ms - (end - 1), FIRED, (start, end), used=COUNTED)
             self._fire(session, out, on_time=True)
             return
         if self._each_record or any(other is not session and other[_RESULT] is not None for other in touched):

@@ -121,5 +121,4 @@ def _lates(records: Records, times: Longs, places: Longs, gap: int) -> Lates | N
     assert records.watermarks is not None
     starts, ends = times[places], times[places] + gap
     lateness = records.watermarks[places] - (ends - 1)
-    is_lost = np.ones(len(places), np.bool_)
-    return Lates(places, starts, pa.array(starts), pa.array(ends), lateness, is_lost, LATE)
+    return Lates(places, starts, pa.array(starts), pa.array(ends), lateness, np.ones(len(places), np.bool_), LATE)

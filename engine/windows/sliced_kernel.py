@@ -17,7 +17,7 @@ from engine.model.row import Row
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.slices import Slices, slicing
 from engine.windows.state import results, windows
-from engine.windows.window_kernel import CLOSE, EARLY, FIRE, LATE, WindowKernel
+from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LATE, WindowKernel
 
 
 class SlicedWindowKernel(WindowKernel):
@@ -53,7 +53,7 @@ class SlicedWindowKernel(WindowKernel):
             self._set_timers(slice_end, out)
         self._add(kind, acc, row, out)
         if not self._fires_once:
-            self._fire_now_or_early(slice_end, out)
+            self._fire_now_or_early(slice_end, row[0], out)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         what, end = name
@@ -78,7 +78,7 @@ class SlicedWindowKernel(WindowKernel):
         is_open = len(late) < len(self._slicing.windows_of(slice_end))
         for end in late:
             window = (self._slicing.start_of(end), end)
-            out.late(time_ms, closed_ms - (end - 1), LATE, window, is_lost=not is_open)
+            out.late(time_ms, closed_ms - (end - 1), LATE, window, is_dropped=not is_open)
         return is_open
 
     def _set_timers(self, slice_end: int, out: Output) -> None:
@@ -88,11 +88,13 @@ class SlicedWindowKernel(WindowKernel):
             if self._lateness and end - 1 + self._lateness > out.watermark_ms:
                 out.set_timer(end - 1 + self._lateness, (CLOSE, end))
 
-    def _fire_now_or_early(self, slice_end: int, out: Output) -> None:
+    def _fire_now_or_early(self, slice_end: int, time_ms: int, out: Output) -> None:
         windows = self._slicing.windows_of(slice_end)
         for end in reversed(windows) if self._latest_first else windows:
             if end - 1 <= out.watermark_ms:
                 if end - 1 + self._lateness > out.watermark_ms:
+                    window = (self._slicing.start_of(end), end)
+                    out.late(time_ms, out.watermark_ms - (end - 1), FIRED, window, used=COUNTED)
                     self._fire(end, out, on_time=True)
             elif self._each_record:
                 self._fire(end, out, on_time=False)

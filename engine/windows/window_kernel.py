@@ -4,7 +4,7 @@ A window fires when the watermark reaches its last millisecond, end - 1. A recor
 had already reached end - 1 + allowed lateness. With an allowed lateness, a window is kept after it has fired, and
 each further record within the lateness updates its result at once. With early firing, the current result is emitted
 with each record, or whenever the watermark crosses a multiple of early_fire_every_ms from the window's start, if
-records arrived since.
+records arrived since. A record within the allowed lateness is late but used.
 
 Rows: the event time in ms (or the window's start and end), then the values that the calls refer to.
 """
@@ -23,6 +23,8 @@ from engine.model.row import Row
 from engine.windows.assigners import Window
 
 LATE: Final = "the window had closed before the record arrived"
+FIRED: Final = "the watermark had reached the end of the window before the record arrived"
+COUNTED: Final = "counted in the window's result, within the allowed lateness"
 
 FIRE, CLOSE, EARLY = 0, 1, 2
 

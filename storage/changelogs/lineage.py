@@ -131,7 +131,7 @@ class Lineages(OfAllRuns):
         values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
         if origin.window is not None:
             parts += _in_window(input_edge, emitter, origin.window)
-            parts.append(_not_late(input_edge))
+            parts.append(_not_missed(input_edge, emitter, origin.window))
             values |= {"node": emitter.node, "port": port}
         counted = self._database.rows(
             f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
@@ -167,9 +167,12 @@ def _in_window(input_edge: Edge, emitter: Edge, window: tuple[str, str]) -> list
     return [f"{time} >= {start}", f"{time} < {end}"]
 
 
-def _not_late(input_edge: Edge) -> str:
+def _not_missed(input_edge: Edge, emitter: Edge, window: tuple[str, str]) -> str:
+    """Whether a record was neither dropped nor late for this window."""
+    start, end = (_milliseconds(emitter, name) for name in window)
     same = "t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step"
-    return f"NOT EXISTS (FROM {input_edge.tables.late} t WHERE {same})"
+    missed = f"t.dropped OR t.used IS NULL AND t.window_start_ms = {start} AND t.window_end_ms = {end}"
+    return f"NOT EXISTS (FROM {input_edge.tables.late} t WHERE {same} AND ({missed}))"
 
 
 def _milliseconds(edge: Edge, name: str) -> str:

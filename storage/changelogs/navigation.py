@@ -5,7 +5,7 @@ Each answer reads a bounded range of positions on every edge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,12 +30,15 @@ class Lane:
 
 @dataclass(frozen=True)
 class Around:
-    """The records near an event. late: (edge's node, seq) of late records; fires: (node, seq)."""
+    """The records near an event.
+
+    late: by (edge's node, seq) of a late record, whether it was dropped. fires: (node, seq).
+    """
 
     from_seq: int
     to_seq: int
     lanes: tuple[Lane, ...]
-    late: frozenset[tuple[str, int]]
+    late: Mapping[tuple[str, int], bool]
     fires: frozenset[tuple[str, int]]
 
 
@@ -73,16 +76,17 @@ class Navigation(OfAllRuns):
         first = max(low, min(seq - events, run.last_seq - 2 * events))
         last = max(min(run.last_seq, max(seq + events, low + 2 * events)), first)
         if not run.is_begun:
-            return Around(first, last, (), frozenset(), frozenset())
+            return Around(first, last, (), {}, frozenset())
         lanes = tuple(self._lane(edge, first, seq, last, most) for edge in run.edges)
         bounds = {"first": first, "last": last}
-        late = f"SELECT DISTINCT source, seq FROM {run.tables.late} WHERE seq BETWEEN $first AND $last"
-        fires = f"SELECT DISTINCT node, seq FROM {run.tables.fires} WHERE seq BETWEEN $first AND $last"
+        within = "WHERE seq BETWEEN $first AND $last"
+        late = f"SELECT source, seq, bool_or(dropped) FROM {run.tables.late} {within} GROUP BY ALL"
+        fires = f"SELECT DISTINCT node, seq FROM {run.tables.fires} {within}"
         return Around(
             first,
             last,
             lanes,
-            frozenset((str(source), int(at)) for source, at in self._database.rows(late, bounds)),
+            {(str(source), int(at)): bool(dropped) for source, at, dropped in self._database.rows(late, bounds)},
             frozenset((str(node), int(at)) for node, at in self._database.rows(fires, bounds)),
         )
 

@@ -26,20 +26,19 @@ from storage.model import Edge, NodeCounters, Record, Run
 
 _MARKS: Final = """
 SELECT source, max(watermark_ms) FILTER (watermark_ms < {end}), count(event_time_ms),
-    count(*) FILTER (state = 'late') FROM {events} GROUP BY source
+    count(*) FILTER (state = 'dropped'), count(*) FILTER (state = 'late but used') FROM {events} GROUP BY source
 """
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
 _BLOCK: Final = 1 << 16
-# A record may miss several windows: each is a separate entry.
 _LATE_PAIRS: Final = """
 SELECT coalesce(a.node, b.node) AS node, coalesce(a.seq, b.seq) AS seq,
     coalesce(a.window_start_ms, b.window_start_ms) AS window_start_ms,
     coalesce(a.window_end_ms, b.window_end_ms) AS window_end_ms,
     coalesce(a.event_time_ms, b.event_time_ms) AS event_time_ms, a.lateness_ms AS left_ms, b.lateness_ms AS right_ms,
-    a.node IS NOT NULL AS in_left, b.node IS NOT NULL AS in_right
-FROM (FROM {left} WHERE seq >= {kept_from}) a FULL JOIN (FROM {right} WHERE seq >= {kept_from}) b
+    a.dropped AS left_dropped, b.dropped AS right_dropped
+FROM (FROM {left} WHERE seq >= {kept_from} AND entry = 1) a
+FULL JOIN (FROM {right} WHERE seq >= {kept_from} AND entry = 1) b
     ON a.node = b.node AND a.port = b.port AND a.seq = b.seq AND a.step = b.step
-    AND a.window_end_ms IS NOT DISTINCT FROM b.window_end_ms
 """
 
 
@@ -79,7 +78,7 @@ class TimePair:
 
 @dataclass(frozen=True)
 class LatePair:
-    """A record that is late in only one of the runs."""
+    """A record of an operator that is late in one of the runs only, or dropped in one and used in the other."""
 
     node: str
     seq: int
@@ -90,23 +89,22 @@ class LatePair:
     """By how much it is late in the left run."""
     right_ms: int | None
     """By how much it is late in the right run."""
-    in_left: bool
-
-    @property
-    def in_right(self) -> bool:
-        """It is late in one run only."""
-        return not self.in_left
+    left_dropped: bool | None
+    """Whether it was dropped in the left run; None if it was in time."""
+    right_dropped: bool | None
+    """Whether it was dropped in the right run; None if it was in time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LateDifferences:
-    """The numbers of records that are late in one run only, and in both."""
+    """The numbers of records that are late in one run only, and in both; of these, those with another outcome."""
 
     only_left: int
     only_right: int
     both: int
+    other_outcome: int
     rows: tuple[LatePair, ...]
-    """The first of those that are late in one run only."""
+    """The first of those that differ."""
 
 
 @dataclass(frozen=True)
@@ -160,23 +158,25 @@ class RunDifferences(OfAllRuns):
         return tuple(sorted(pairs, key=lambda pair: pair.left == pair.right))
 
     def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
-        """The late records of only one of the runs."""
+        """The records that are late in only one of the runs, or dropped in one and used in the other."""
         left, right = self._runs.stored(left_run), self._runs.stored(right_run)
         if not left.is_begun or not right.is_begun:
-            return LateDifferences(only_left=0, only_right=0, both=0, rows=())
+            return LateDifferences(only_left=0, only_right=0, both=0, other_outcome=0, rows=())
         kept_from = max(left.entry.kept_from, right.entry.kept_from)
         pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late, kept_from=kept_from)
         counted = self._database.row(
-            "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
-            f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
+            "SELECT count(*) FILTER (right_dropped IS NULL), count(*) FILTER (left_dropped IS NULL), "
+            f"count(left_dropped = right_dropped), count(*) FILTER (left_dropped <> right_dropped) FROM ({pairs})"
         )
         rows = self._database.rows(
-            f"SELECT * EXCLUDE (in_right) FROM ({pairs}) WHERE in_left <> in_right "
-            f"ORDER BY seq, node, window_end_ms LIMIT {int(limit)}"
+            f"SELECT * FROM ({pairs}) WHERE left_dropped IS DISTINCT FROM right_dropped "
+            f"ORDER BY seq, node LIMIT {int(limit)}"
         )
-        only_left, only_right, both = (int(count) for count in counted or (0, 0, 0))
+        only_left, only_right, both, other = (int(count) for count in counted or (0, 0, 0, 0))
         pairs_shown = tuple(LatePair(*row) for row in rows)
-        return LateDifferences(only_left=only_left, only_right=only_right, both=both, rows=pairs_shown)
+        return LateDifferences(
+            only_left=only_left, only_right=only_right, both=both, other_outcome=other, rows=pairs_shown
+        )
 
     def first_different_event(self, left_run: int, right_run: int, node: str, port: str = "out") -> int | None:
         """The event at which the changelogs of an edge first differ; None if they are equal.
@@ -259,10 +259,11 @@ class RunDifferences(OfAllRuns):
         times: dict[tuple[str, str], int | float | None] = {}
         events, fires = run.tables.events, run.tables.fires
         marks = self._database.rows(_MARKS.format(events=events, end=MAX_WATERMARK))
-        for source, mark, records, late in sorted(marks):
+        for source, mark, records, dropped, used in sorted(marks):
             times[str(source), "last watermark"] = mark
             times[str(source), "records"] = int(records)
-            times[str(source), "late records"] = int(late)
+            times[str(source), "dropped"] = int(dropped)
+            times[str(source), "late but used"] = int(used)
         for node, windows, seq in sorted(self._database.rows(_FIRED.format(fires=fires))):
             times[str(node), "windows fired"] = int(windows)
             times[str(node), "fired at event, on average"] = float(seq)

@@ -5,11 +5,13 @@ Tables of a run are not here: every run has a schema of its own (`storage.databa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import duckdb
 
 from storage.database.connection import NOW, Cursor, Database
+from storage.database.late_migration import tell_dropped_from_used
 from storage.errors import StoreForeign, StoreTooNew
 
 CATALOG: Final = f"""
@@ -218,7 +220,10 @@ COMMENT ON COLUMN runs.composed IS
     'The pipeline as its user composed it when the run started; document is the one that was planned.';
 """
 
-MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
+Step = str | Callable[[Cursor], None]
+"""SQL, or a function where a step depends on what the store holds."""
+
+MIGRATIONS: Final[tuple[tuple[int, str, Step], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
     (3, "answers", ANSWERS),
@@ -231,6 +236,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (10, "edge retention", EDGE_RETENTION),
     (11, "standings", STANDINGS),
     (12, "identities", IDENTITIES),
+    (13, "dropped or used", tell_dropped_from_used),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 
@@ -256,7 +262,7 @@ def version_of(cursor: Cursor) -> int:
     return int(row[0] or 0) if row else 0
 
 
-def migrate(database: Database, migrations: tuple[tuple[int, str, str], ...] = MIGRATIONS) -> None:
+def migrate(database: Database, migrations: tuple[tuple[int, str, Step], ...] = MIGRATIONS) -> None:
     """Bring the file up to date. Raises StoreTooNew and StoreForeign, and leaves such a file as it is."""
     with database.cursor() as cursor:
         version = version_of(cursor)
@@ -272,7 +278,10 @@ def migrate(database: Database, migrations: tuple[tuple[int, str, str], ...] = M
         if not version:
             cursor.execute(_MIGRATIONS)
         missing = migrations[version:]
-        for _, _, sql in missing:
-            cursor.execute(sql)
+        for _, _, step in missing:
+            if isinstance(step, str):
+                cursor.execute(step)
+            else:
+                step(cursor)
         numbers, names = [number for number, _, _ in missing], [name for _, name, _ in missing]
         cursor.execute("INSERT INTO main.migrations (number, name) SELECT unnest(?), unnest(?)", [numbers, names])

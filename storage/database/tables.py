@@ -19,8 +19,16 @@ from storage.database.sql import identifier, literal
 from storage.model import Edge, EdgeColumn
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
-STATE: Final = "ENUM('in time', 'out of order', 'late')"
+STATE: Final = "ENUM('in time', 'out of order', 'late but used', 'dropped')"
 BLOCK: Final = 256
+LATE_COLUMNS: Final = {
+    "needed_delay_ms": "The smallest watermark delay of the source with which the record had not been late here.",
+    "dropped": "True: the record had no effect at this operator. False: it was late but used.",
+    "used": "What the record changed here although it was late. NULL if it was dropped, or missed this window only.",
+    "entry": "The place among the rows of this record and operator: entry = 1 picks one row for each record.",
+    "entries": "The number of rows of this record and operator.",
+}
+"""The columns of a run's table of late records that need a description."""
 
 # `rowid` is DuckDB's own: the index of a row in its table, which pages count in.
 _TAKEN: Final = ("seq", "step", "kind", "rowid")
@@ -91,8 +99,8 @@ def create_run(run: RunTables) -> list[str]:
         "watermark and largest event time after it.",
         run.overview: f"{EVENTS} in blocks of {BLOCK} events: earliest and latest event time per source and "
         "state, and the source's last watermark. Draws the timeline of a large run.",
-        run.late: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
-        "delay of the source that would have kept the record.",
+        run.late: "Records that came too late for an operator: a row for each of its windows that was over, or one "
+        "row without windows.",
         run.fires: "Windows that fired; seq is the event whose watermark fired them.",
         run.rejected: "Rows of the sources that could not be read, with file, line and reason.",
         run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
@@ -108,7 +116,8 @@ def create_run(run: RunTables) -> list[str]:
         "low_ms BIGINT, low_seq BIGINT, high_ms BIGINT, high_seq BIGINT, records BIGINT, watermark_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.late} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
         "source VARCHAR, event_time_ms BIGINT, window_start_ms BIGINT, window_end_ms BIGINT, "
-        "watermark_ms BIGINT, lateness_ms BIGINT, needed_delay_ms BIGINT, reason VARCHAR)",
+        "watermark_ms BIGINT, lateness_ms BIGINT, needed_delay_ms BIGINT, reason VARCHAR, dropped BOOLEAN, "
+        "used VARCHAR, entry BIGINT, entries BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.fires} (node VARCHAR, seq BIGINT, window_start_ms BIGINT, "
         "window_end_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.rejected} (node VARCHAR, file VARCHAR, line BIGINT, "
@@ -116,6 +125,7 @@ def create_run(run: RunTables) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {run.key_times} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.idle} (seq BIGINT, source VARCHAR, is_idle BOOLEAN)",
         *(f"COMMENT ON TABLE {table} IS {literal(text)}" for table, text in comments.items()),
+        *(f"COMMENT ON COLUMN {run.late}.{column} IS {literal(text)}" for column, text in LATE_COLUMNS.items()),
     ]
 
 

@@ -21,13 +21,15 @@ SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, stat
 FROM {events} WHERE {where} LIMIT {limit} OFFSET {offset}
 """
 _SOURCES: Final = """
-SELECT source, count(event_time_ms), count(*) FILTER (state = 'out of order'), count(*) FILTER (state = 'late'),
+SELECT source, count(event_time_ms), count(*) FILTER (state = 'out of order'), count(*) FILTER (state = 'dropped'),
+    count(*) FILTER (state = 'late but used'),
     coalesce(max(max_event_time_ms - event_time_ms), 0), coalesce(avg(event_time_ms - watermark_ms), 0)::BIGINT,
     min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {end})
 FROM {events} WHERE seq BETWEEN $from AND $to GROUP BY source
 """
 _LATE: Final = """
-SELECT node, count(*), max(lateness_ms) FROM {late} WHERE seq BETWEEN $from AND $to GROUP BY node
+SELECT node, count(*) FILTER (dropped AND entry = 1), count(*) FILTER (NOT dropped AND entry = 1), max(lateness_ms)
+FROM {late} WHERE seq BETWEEN $from AND $to GROUP BY node
 """
 _FIRES: Final = "SELECT node, count(*) FROM {fires} WHERE seq BETWEEN $from AND $to GROUP BY node"
 
@@ -45,7 +47,7 @@ class Arrival:
     max_event_time_ms: int | None
     """The largest event time of its source so far."""
     state: str | None
-    """"in time", "out of order" or "late"; None without an event time."""
+    """"in time", "out of order", "late but used" or "dropped"; None without an event time."""
     columns: tuple[str, ...] = ()
     values: Values = ()
 
@@ -61,7 +63,8 @@ class SourceTimes:
     source: str
     records: int
     out_of_order: int
-    late: int
+    dropped: int
+    used: int
     disorder_ms: int
     ahead_ms: int
     first_seq: int
@@ -73,14 +76,15 @@ class SourceTimes:
 class OperatorTimes:
     """An operator in a range of events. sources: the sources of its watermark, with their holdbacks in ms.
 
-    windows, late: the number of fired windows and of late records.
+    windows: the number of fired windows. dropped, used: of the records that were late for it.
     """
 
     node: str
     operator: str
     sources: Mapping[str, int]
     windows: int
-    late: int
+    dropped: int
+    used: int
     max_lateness_ms: int | None
 
 
@@ -158,9 +162,9 @@ class Arrivals(OfAllRuns):
         for edge in run.edges:
             above = run.holdbacks(edge.node)
             if edge.role == "operator" and timed & set(above):
-                count, most = late.get(edge.node, (0, None))
+                dropped, used, most = late.get(edge.node, (0, 0, None))
                 operators[edge.node] = OperatorTimes(
-                    edge.node, edge.operator, above, fired.get(edge.node, 0), int(count), most
+                    edge.node, edge.operator, above, fired.get(edge.node, 0), int(dropped), int(used), most
                 )
         return tuple(operators.values())
 

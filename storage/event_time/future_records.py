@@ -97,7 +97,7 @@ class FutureRecords(OfAllRuns):
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
         """The records that made the most others late, the worst first. Computed once per run. Raises UnknownRun."""
         run = self._runs.stored(run_id)
-        if not run.entry.late:
+        if not run.entry.dropped and not run.entry.used:
             return ()
         records = self._cache.get(
             run_id,

@@ -10,24 +10,38 @@ from typing import Final
 from storage.database.connection import Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.run_tables import RunTables
-from storage.event_time.model import LateRecord, LateSummary, RejectedRow
+from storage.event_time.model import LateRecord, LateSummary, LateTotals, RejectedRow
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import ALL_EVENTS, Edge, EventRange, Paged, Values
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
-    "watermark_ms, lateness_ms, needed_delay_ms, reason"
+    "watermark_ms, lateness_ms, needed_delay_ms, reason, dropped, coalesce(used, ''), entries"
 )
 LATE_ORDERS: Final = {
     "event": "seq",
+    "outcome": "dropped",
     "reason": "reason",
     "late_by": "lateness_ms",
     "window": "window_start_ms",
-    "kept_by": "needed_delay_ms",
+    "needed": "needed_delay_ms",
 }
 """The sort orders of late records, each with its column."""
 REJECTED_ORDERS: Final = {"reason": "reason", "line": "line", "source": "node"}
 """The sort orders of rejected rows, each with its column."""
+
+
+# The last two columns are by operator; the others are of the run, in which each record counts once.
+_TOTALS: Final = """
+SELECT NULL AS node, max(last_seq) AS last_seq, NULL AS records, NULL AS dropped, NULL AS used, NULL AS rejected,
+    NULL AS drops, NULL AS uses
+FROM run_epochs WHERE run_id = $run
+UNION ALL BY NAME SELECT sum(inserts + updates_before + updates_after + deletes) AS records
+FROM run_edges WHERE run_id = $run AND role = 'source'
+UNION ALL BY NAME SELECT sum(dropped) AS dropped, sum(used) AS used FROM run_late_records WHERE run_id = $run
+UNION ALL BY NAME SELECT node, sum(rejected) AS rejected, sum(dropped) AS drops, sum(used) AS uses
+FROM run_problems WHERE run_id = $run GROUP BY node
+"""
 
 
 @dataclass(frozen=True)
@@ -53,27 +67,32 @@ class LateRecords(OfAllRuns):
         *,
         node: str | None = None,
         source: str | None = None,
+        dropped: bool | None = None,
         order: SortOrder | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[LateRecord]:
-        """Late records with their values, in arrival order unless `order` is set."""
+        """A line for each late record of an operator, with its values, in arrival order unless `order` is set.
+
+        dropped: only those that were dropped, or only those that were used.
+        """
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
             return Paged((), 0, offset)
         table = RunTables(run_id).late
-        parts: list[str] = []
+        parts: list[str] = ["entry = 1"]
         values: dict[str, object] = {}
         for condition, name, value in (
             ("node = $node", "node", node),
             ("source = $source", "source", source),
+            ("dropped = $dropped", "dropped", dropped),
             ("seq >= $from_seq", "from_seq", events.from_seq),
             ("seq <= $to_seq", "to_seq", events.to_seq),
         ):
             if value is not None:
                 parts.append(condition)
                 values[name] = value
-        where = " AND ".join(parts) or "true"
+        where = " AND ".join(parts)
         total = self._database.count(f"FROM {table} WHERE {where}", values)
         rows = self._database.rows(
             f"SELECT {_LATE_COLUMNS} FROM {table} WHERE {where} {order.sql(LATE_ORDERS) if order else ''} "
@@ -85,21 +104,25 @@ class LateRecords(OfAllRuns):
         records = tuple(_late(row, edges, inputs, contents) for row in rows)
         return Paged(records, total, offset)
 
-    def summary(self, run_id: int) -> tuple[LateSummary, ...]:
-        """Per operator and source: the number of late records, and the delay that would keep all of them."""
+    def totals(self, run_id: int) -> LateTotals:
+        """What was late or rejected so far, at one moment of the run."""
+        rows = self._database.rows(_TOTALS, {"run": run_id})
+        last_seq, records, dropped, used, rejected = (sum(int(row[at] or 0) for row in rows) for at in range(1, 6))
+        by_node = {str(row[0]): (int(row[6] or 0), int(row[7] or 0)) for row in rows if row[6] or row[7]}
+        return LateTotals(last_seq, records, dropped, used, rejected, by_node)
+
+    def summary(self, run_id: int, last_seq: int) -> tuple[LateSummary, ...]:
+        """Per operator and source: the late records up to an event, and the delays with which none had been."""
         if not self._runs.edges(run_id):
             return ()
         rows = self._database.rows(
-            "SELECT node, coalesce(source, ''), count(*), max(lateness_ms), max(needed_delay_ms) "
-            f"FROM {RunTables(run_id).late} GROUP BY node, source ORDER BY node, source"
+            "SELECT node, coalesce(source, ''), count(*) FILTER (dropped AND entry = 1), "
+            "count(*) FILTER (NOT dropped AND entry = 1), max(lateness_ms), "
+            "max(needed_delay_ms) FILTER (dropped), max(needed_delay_ms) FILTER (NOT dropped) "
+            f"FROM {RunTables(run_id).late} WHERE seq <= $last GROUP BY node, source ORDER BY node, source",
+            {"last": last_seq},
         )
         return tuple(LateSummary(*row) for row in rows)
-
-    def events(self, run_id: int) -> int:
-        """The number of late source events, each counted once even if it was late for several operators or windows."""
-        if not self._runs.edges(run_id):
-            return 0
-        return self._database.integer(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}") or 0
 
     def rejected(
         self,

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LateRecord:
-    """A record that was late for an operator, with its values and the delay that would have kept it.
+    """A record that was late for an operator, with its values and the delay with which it had not been.
 
-    source: the source of its event. needed_delay_ms: the smallest watermark delay of that source that would have
-    kept the record. columns and values are empty if no input edge has the record.
+    source: the source of its event. window_start_ms, window_end_ms: the first of its windows that was over. windows:
+    how many were. needed_delay_ms: the smallest watermark delay of that source with which the record had been in time.
+    dropped: it had no effect at the operator. used: what it changed although it was late; empty if it was dropped, or
+    if windows that were not over have it. columns and values are empty if no input edge has the record.
     """
 
     node: str
@@ -34,19 +36,54 @@ class LateRecord:
     lateness_ms: int | None
     needed_delay_ms: int | None
     reason: str
+    dropped: bool
+    used: str
+    windows: int
     columns: tuple[str, ...] = ()
     values: Values = ()
 
 
 @dataclass(frozen=True)
 class LateSummary:
-    """The late records of one operator and source: their number, the largest lateness, and the delay that keeps all."""
+    """The late records of one operator and source: their numbers, the largest lateness, and the delays.
+
+    dropped_delay_ms, used_delay_ms: the smallest watermark delay with which all those records had been in time.
+    """
 
     node: str
     source: str
-    records: int
+    dropped: int
+    used: int
     max_lateness_ms: int | None
-    needed_delay_ms: int | None
+    dropped_delay_ms: int | None
+    used_delay_ms: int | None
+
+
+@dataclass(frozen=True)
+class LateTotals:
+    """What of a run was late or rejected up to an event.
+
+    records: of the sources. dropped: those of them that an operator dropped. used: those that were late but used, by
+    all operators for which they were late. by_node: by operator, the records that it dropped, and those that it used
+    although they were late for it.
+    """
+
+    last_seq: int
+    records: int
+    dropped: int
+    used: int
+    rejected: int
+    by_node: Mapping[str, tuple[int, int]]
+
+    @property
+    def late(self) -> int:
+        """The records that were late, each once."""
+        return self.dropped + self.used
+
+    @property
+    def lines(self) -> int:
+        """The records that were late, once for each operator."""
+        return sum(dropped + used for dropped, used in self.by_node.values())
 
 
 @dataclass(frozen=True)
@@ -65,10 +102,10 @@ class Timeline:
     """Event time over arrival order, ready to draw, as Arrow tables.
 
     timed: the sources with an event time. points: seq, source, event_time_ms, state ("in time", "out of order",
-    "late"), records (how many it represents). watermarks: seq, source, watermark_ms: the steps of each source, from
-    its value before the range on. combined: seq, watermark_ms, once all sources have one. fires: node, seq,
-    window_start_ms, window_end_ms, windows (how many it represents). ends: the last event of each source. idle: idle
-    ranges by source. is_exact: all points.
+    "late but used", "dropped"), records (how many it represents). watermarks: seq, source, watermark_ms: the steps of
+    each source, from its value before the range on. combined: seq, watermark_ms, once all sources have one. fires:
+    node, seq, window_start_ms, window_end_ms, windows (how many it represents). ends: the last event of each source.
+    idle: idle ranges by source. is_exact: all points.
     """
 
     from_seq: int

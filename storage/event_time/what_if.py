@@ -147,7 +147,8 @@ class WhatIf(OfAllRuns):
             f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({waits}) "
             f"WHERE needed > {min(now, then)} {order}LIMIT {int(limit)} OFFSET {int(offset)}) "
             "SELECT p.port, p.seq, p.time_ms, p.end_ms, p.needed, "
-            f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq), "
+            f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq "
+            "AND l.used IS NULL), "
             f"p.needed > {then} FROM page p ORDER BY p.seq",
             {"node": operator.node},
             tables=tables,

@@ -37,8 +37,8 @@ class BatchChecks(OfAllRuns):
         for place, edge in enumerate(run.edges):
             edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")
         late = None
-        if run.entry.late:
-            columns = "node, port, seq, step, window_start_ms, window_end_ms"
+        if run.entry.dropped or run.entry.used:
+            columns = "node, port, seq, step, window_start_ms, window_end_ms, coalesce(used, '') AS used"
             late = self._copy(f"SELECT {columns} FROM {run.tables.late}", folder / "late.parquet")
         marks = f"SELECT seq, source, watermark_ms FROM {run.tables.events}"
         marks_file = self._copy(marks, folder / "watermarks.parquet")

@@ -1,6 +1,7 @@
 """Conditions of a live run to warn of, and the warnings, each with the event that met the condition.
 
-    late_share       more than this percentage of the events of the last minute were late
+    dropped_share    more than this percentage of the events of the last minute were dropped by an operator
+    late_share       more than this percentage of the events of the last minute were late, dropped or used
     watermark_stands the combined watermark of the sources has not risen for more than this many seconds
     lag              the combined watermark is more than this many seconds behind the clock
 
@@ -22,10 +23,11 @@ from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 
+DROPPED_SHARE: Final = "dropped_share"
 LATE_SHARE: Final = "late_share"
 STANDS: Final = "watermark_stands"
 LAG: Final = "lag"
-KINDS: Final = (LATE_SHARE, STANDS, LAG)
+KINDS: Final = (DROPPED_SHARE, LATE_SHARE, STANDS, LAG)
 _MINUTE_MS: Final = 60_000
 _END: Final = f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL"
 
@@ -103,14 +105,14 @@ class Conditions:
 
     def _value(self, run: StoredRun, kind: str, stood: _Stood | None, now_ms: int) -> tuple[float | None, int]:
         """The value that a condition compares with its bound, and its event; None if the value is unknown."""
-        if kind == LATE_SHARE:
-            return self._late_share(run)
+        if kind in (DROPPED_SHARE, LATE_SHARE):
+            return self._late_share(run, only_dropped=kind == DROPPED_SHARE)
         if stood is None or stood.mark_ms == MAX_WATERMARK:
             return None, 0
         since = stood.since_ms if kind == STANDS else stood.mark_ms
         return (now_ms - since) / 1000, stood.seq
 
-    def _late_share(self, run: StoredRun) -> tuple[float | None, int]:
+    def _late_share(self, run: StoredRun, *, only_dropped: bool) -> tuple[float | None, int]:
         before_minute = self.database.integer(
             f"SELECT max(last_seq) FILTER (committed_at < {NOW} - to_milliseconds({_MINUTE_MS})) "
             "FROM run_epochs WHERE run_id = ?",
@@ -119,7 +121,10 @@ class Conditions:
         before = max(before_minute or 0, run.entry.kept_from - 1)
         if before >= run.last_seq:
             return 0.0, 0
-        late = self.database.row(f"SELECT count(DISTINCT seq), max(seq) FROM {run.tables.late} WHERE seq > ?", [before])
+        which = "AND dropped" if only_dropped else ""
+        late = self.database.row(
+            f"SELECT count(DISTINCT seq), max(seq) FROM {run.tables.late} WHERE seq > ? {which}", [before]
+        )
         count, seq = (int(late[0]), int(late[1] or 0)) if late else (0, 0)
         return 100 * count / (run.last_seq - before), seq
 

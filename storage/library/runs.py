@@ -11,12 +11,12 @@ from typing import Final
 
 from engine.contract.explanation import PlanExplanation
 from engine.contract.live import Begun
-from engine.model.changelog import RowKind
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
+from storage.library.node_counters import counters_of
 from storage.library.run_folders import recordings_folder, state_folder
 from storage.library.run_title import RunTitle
 from storage.library.stored_run import StoredRun
@@ -27,6 +27,7 @@ _TABLES: Final = (
     "run_epochs",
     "run_edges",
     "run_problems",
+    "run_late_records",
     "run_checks",
     "run_answers",
     "run_lifetimes",
@@ -47,16 +48,19 @@ _ENTRY: Final = (
 )
 _LAST: Final = "max(epoch) AS last_epoch, max(last_seq) AS last_seq FROM run_epochs"
 _RECORDS: Final = "sum(inserts + updates_before + updates_after + deletes)::BIGINT AS records FROM run_edges"
-_PROBLEMS: Final = "sum(late)::BIGINT AS late, sum(rejected)::BIGINT AS rejected FROM run_problems"
+_REJECTED: Final = "sum(rejected)::BIGINT AS rejected FROM run_problems"
+_LATE: Final = "sum(dropped)::BIGINT AS dropped, sum(used)::BIGINT AS used FROM run_late_records"
 _KEPT: Final = "max(kept_from) AS kept_from FROM run_retention"
 # Joins instead of a sub-query per column: DuckDB takes four times as long to plan the sub-queries.
 _RUNS: Final = f"""
-SELECT r.run_id, {_ENTRY}, l.run_id IS NOT NULL AS is_live, last_epoch, last_seq, records, late, rejected, kept_from
+SELECT r.run_id, {_ENTRY}, l.run_id IS NOT NULL AS is_live, last_epoch, last_seq, records, dropped, used, rejected,
+    kept_from
 FROM runs r
 LEFT JOIN (SELECT DISTINCT run_id FROM run_live) l ON l.run_id = r.run_id
 LEFT JOIN (SELECT run_id, {_LAST} GROUP BY run_id) e ON e.run_id = r.run_id
 LEFT JOIN (SELECT run_id, {_RECORDS} GROUP BY run_id) d ON d.run_id = r.run_id
-LEFT JOIN (SELECT run_id, {_PROBLEMS} GROUP BY run_id) p ON p.run_id = r.run_id
+LEFT JOIN (SELECT run_id, {_REJECTED} GROUP BY run_id) p ON p.run_id = r.run_id
+LEFT JOIN (SELECT run_id, {_LATE} GROUP BY run_id) t ON t.run_id = r.run_id
 LEFT JOIN (SELECT run_id, {_KEPT} GROUP BY run_id) k ON k.run_id = r.run_id
 """
 # The same columns of one run, each in one of several rows: planned in half of the time, which a page of a run takes
@@ -67,7 +71,8 @@ SELECT run_id, {_ENTRY} FROM runs {_OF_RUN}
 UNION ALL BY NAME SELECT count(*) > 0 AS is_live FROM run_live {_OF_RUN}
 UNION ALL BY NAME SELECT {_LAST} {_OF_RUN}
 UNION ALL BY NAME SELECT {_RECORDS} {_OF_RUN}
-UNION ALL BY NAME SELECT {_PROBLEMS} {_OF_RUN}
+UNION ALL BY NAME SELECT {_LATE} {_OF_RUN}
+UNION ALL BY NAME SELECT {_REJECTED} {_OF_RUN}
 UNION ALL BY NAME SELECT {_KEPT} {_OF_RUN}
 """
 
@@ -305,17 +310,7 @@ class Runs:
 
     def counters(self, run_id: int) -> tuple[NodeCounters, ...]:
         """The records in and out of every node, in topological order. Raises UnknownRun."""
-        run = self.stored(run_id)
-        problems = {
-            row[0]: (int(row[1]), int(row[2]))
-            for row in self._database.rows(
-                "SELECT node, sum(late), sum(rejected) FROM run_problems WHERE run_id = ? GROUP BY node",
-                [run_id],
-            )
-        }
-        return tuple(
-            _counters(run, node, *problems.get(node, (0, 0))) for node in dict.fromkeys(edge.node for edge in run.edges)
-        )
+        return counters_of(self._database, self.stored(run_id))
 
     def explain(self, run_id: int, explanation: PlanExplanation) -> Run:
         """Replace the explanation of a run's plan, for a run whose explanation by an older studio is incomplete."""
@@ -333,21 +328,6 @@ class Runs:
             if ended is None:
                 raise UnknownRun(run_id)
             _end_warnings(cursor)
-
-
-def _counters(run: StoredRun, node: str, late: int, rejected: int) -> NodeCounters:
-    outputs = [edge for edge in run.edges if edge.node == node]
-    counts = {kind: sum(edge.counts[kind] for edge in outputs) for kind in RowKind}
-    return NodeCounters(
-        node=node,
-        operator=outputs[0].operator,
-        role=outputs[0].role,
-        records_in=sum(edge.total for _, edge in run.input_edges(node)) if run.inputs(node) else None,
-        records_out=sum(counts.values()),
-        counts=counts,
-        late=late,
-        rejected=rejected,
-    )
 
 
 def _end_warnings(cursor: Cursor) -> None:
@@ -369,9 +349,8 @@ def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanati
 
 def _run(row: Row) -> Run:
     run_id, name, status, pipeline_id, version, engine, document, explanation, started_at, finished_at = row[:10]
-    error, error_node, epochs, made_by, identity, is_live, last_epoch, last_seq, records, late, rejected, kept_from = (
-        row[10:]
-    )
+    error, error_node, epochs, made_by, identity, is_live, last_epoch, last_seq, records = row[10:19]
+    dropped, used, rejected, kept_from = row[19:]
     return Run(
         run_id=run_id,
         name=name,
@@ -389,7 +368,8 @@ def _run(row: Row) -> Run:
         epochs_done=0 if last_epoch is None else last_epoch + 1,
         last_seq=last_seq or 0,
         records=records or 0,
-        late=late or 0,
+        dropped=dropped or 0,
+        used=used or 0,
         rejected=rejected or 0,
         is_live=is_live,
         made_by=made_by or "",

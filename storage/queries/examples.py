@@ -43,8 +43,8 @@ def examples_of(run: StoredRun) -> tuple[Example, ...]:
             ),
             Example(
                 "Late records by operator",
-                "SELECT node, reason, count(*) AS records, max(lateness_ms) AS late_by_ms\n"
-                "FROM _late\nGROUP BY ALL\nORDER BY records DESC",
+                "SELECT node, dropped, reason, used, count(*) AS records, max(lateness_ms) AS late_by_ms\n"
+                "FROM _late\nWHERE entry = 1\nGROUP BY ALL\nORDER BY records DESC",
             ),
         ]
     suggestions.append(

@@ -15,13 +15,12 @@ from engine.contract.frames import TIME, TOP
 from engine.contract.recorder import ClockFile, EpochOutput
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Cursor
+from storage.database.late_counts import FROM_TIMER
 from storage.database.run_tables import RunTables
 from storage.database.sql import literal
 from storage.database.tables import BLOCK, STATE
 from storage.recording.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
 
-# A step that starts with FF was fired by a watermark, so it does not make the record of its event late.
-_FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
 # Up to this many other events are inserted between the clocks' events piece by piece; with more, all are sorted.
 _FEW: Final = 1000
 _COLUMNS: Final = "seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state"
@@ -61,8 +60,12 @@ def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
     rows = " UNION ALL ".join(pieces)
     if late:
         # A join does not keep the order of its rows.
-        is_late = f"seq IN (SELECT seq FROM {_read('late')} WHERE NOT {_FROM_TIMER})"
-        state = f"CASE WHEN event_time_ms IS NULL THEN NULL WHEN {is_late} THEN 'late'::{STATE} ELSE state END"
+        of_event = f"SELECT seq FROM {_read('late')} WHERE NOT {FROM_TIMER}"
+        state = (
+            "CASE WHEN event_time_ms IS NULL THEN NULL "
+            f"WHEN seq IN ({of_event} AND is_dropped) THEN 'dropped'::{STATE} "
+            f"WHEN seq IN ({of_event}) THEN 'late but used'::{STATE} ELSE state END"
+        )
         rows = f"SELECT {_COLUMNS.removesuffix('state') + state} FROM ({rows})"
     if late or not is_sorted:
         rows = f"SELECT * FROM ({rows}) ORDER BY seq"

@@ -13,6 +13,7 @@ from typing import Final
 from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor, Database
+from storage.database.late_counts import LATE_OPERATORS, LATE_RECORDS
 from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
@@ -187,13 +188,16 @@ class Recording:
             SELECT l.node, l.port, l.seq, l.step, e.source, l.event_time_ms, l.window_start_ms, l.window_end_ms,
                 l.watermark_ms, l.lateness_ms,
                 e.max_event_time_ms - (l.watermark_ms - l.lateness_ms) + 1,
-                l.reason
+                l.reason, l.is_dropped, nullif(l.used, ''),
+                row_number() OVER (record ORDER BY l.window_end_ms), count(*) OVER record
             FROM {_FILES} l LEFT JOIN {self._tables.events} e ON e.seq = l.seq
+            WINDOW record AS (PARTITION BY l.node, l.port, l.seq, l.step)
             ORDER BY l.seq, l.step, l.node, l.window_start_ms
             """,
             {"files": files},
         )
-        self._count_problems(cursor, "late", files)
+        cursor.execute(LATE_OPERATORS.format(late=_FILES, dropped="is_dropped"), {"run": self.run_id, "files": files})
+        cursor.execute(LATE_RECORDS.format(late=_FILES, dropped="is_dropped"), {"run": self.run_id, "files": files})
 
     def _append_fires(self, cursor: Cursor, files: Sequence[str]) -> None:
         if files:
@@ -211,7 +215,11 @@ class Recording:
                 f"SELECT node, file, line, raw, reason FROM {_FILES} ORDER BY node, file, line",
                 {"files": files},
             )
-            self._count_problems(cursor, "rejected", files)
+            cursor.execute(
+                "INSERT INTO run_problems (run_id, node, rejected) "
+                f"SELECT $run, node, count(*) FROM {_FILES} GROUP BY node",
+                {"run": self.run_id, "files": files},
+            )
 
     def _append_key_times(self, cursor: Cursor, node: str, files: Sequence[str]) -> None:
         if files:
@@ -219,12 +227,6 @@ class Recording:
                 f"INSERT INTO {self._tables.key_times} SELECT $node, key, ns, records FROM {_FILES}",
                 {"node": node, "files": files},
             )
-
-    def _count_problems(self, cursor: Cursor, what: str, files: Sequence[str]) -> None:
-        cursor.execute(
-            f"INSERT INTO run_problems (run_id, node, {what}) SELECT $run, node, count(*) FROM {_FILES} GROUP BY node",
-            {"run": self.run_id, "files": files},
-        )
 
 
 class _Loading:

@@ -177,7 +177,7 @@ def test_the_arrow_keys_move_and_the_minimap_and_zoom_answer(open_page: OpenPage
 def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     page = open_draft(open_page, "late")
     run(page)
-    late = page.get_by_role("button", name=re.compile(r"\d late, show records"))
+    late = page.get_by_role("button", name=re.compile(r"\d dropped, show records"))
     expect(late).to_be_visible()
     name = str(late.get_attribute("aria-label")).partition(":")[0]
     # A node: its counters, its state, its slowest keys.

@@ -185,7 +185,7 @@ def test_what_users_wrote_is_not_run_as_markup(open_page: OpenPage) -> None:
 def test_the_chart_shows_records_windows_and_watermark(open_page: OpenPage, color_scheme: str) -> None:
     page = open_page("event-time?run=2", color_scheme=color_scheme)
     legend = page.locator(".js-plotly-plot .legendtext")
-    expect(legend).to_have_text(["in time", "late", "watermark", "window", "window fires"])
+    expect(legend).to_have_text(["in time", "dropped", "watermark", "window", "window fires"])
     expect(page.get_by_text("2 of 6 records were late")).to_be_visible()
     expect(rows(page, "Late records").first).to_contain_text("10.002 s")
     expect(rows(page, "Rejected rows")).to_have_count(2)

@@ -29,8 +29,9 @@ With `bundle=3`, mini-batch: a bundle ends with every third record, whatever its
 the watermark. The kernel does not see a bundle that is open at the end.
 
 Cells: `NULL`, `true`, `false`, integers, floats, decimals as `1.50d`, `MAX` and `MIN` (watermarks), lists
-`[a,b]`, `'text with blanks'`, else text. `late` and `fires` are optional tables:
-`seq time start end wm lateness` and `seq start end`. Without `late`, no record may be late.
+`[a,b]`, `'text with blanks'`, else text. `late`, `used` and `fires` are optional tables:
+`seq time start end wm lateness` twice, of the late records that were dropped or missed a window, and of those that
+were used; and `seq start end`. Without `late` and `used`, no record may be late.
 
     test = check_cases(CASES)      # one test per case, its title the id
 """
@@ -80,6 +81,7 @@ class Case:
     key: tuple[str, ...] = ()
     watermark: tuple[str, int] | None = None
     late: str = ""
+    used: str = ""
     fires: str | None = None
     ports: int = 1
     bundle: int | None = None
@@ -237,11 +239,13 @@ def check_description(loop: Loop, saved: Saved | None, given: Given) -> None:
 def compare_all(case: Case, result: Result) -> None:
     """Fail if a case expects another changelog, other late records or other fired windows."""
     compare("the changelog", case.expect, [(e.seq, SYMBOLS[e.kind], *e.row) for e in result.emitted])
-    late = [
-        (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms)
-        for e in result.lates
-    ]
-    compare("the late ledger", case.late, late)
+    for expected, is_used in ((case.late, False), (case.used, True)):
+        late = [
+            (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms)
+            for e in result.lates
+            if bool(e.used) is is_used
+        ]
+        compare("the ledger of records late but used" if is_used else "the late ledger", expected, late)
     if case.fires is not None:
         compare("the fired windows", case.fires, sorted(result.fires))
 

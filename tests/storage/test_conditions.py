@@ -10,7 +10,7 @@ import pytest
 
 from engine.contract.recorder import Turn
 from storage import Store
-from storage.library.conditions import KINDS, LAG, LATE_SHARE, STANDS
+from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS
 from tests.storage.test_retention import begun
 from tests.storage.written_runs import Epoch, columns, edge
 
@@ -18,7 +18,9 @@ TIMED = edge("source", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
 
 
 def late(seq: int) -> tuple[Any, ...]:
-    return ("windows", "in", seq, b"", seq * 10, None, None, seq * 10 + 5, 5, "late", True)
+    """Event 4 is used although it is late."""
+    outcome = (False, "padded") if seq == 4 else (True, "")
+    return ("windows", "in", seq, b"", seq * 10, None, None, seq * 10 + 5, 5, "late", *outcome)
 
 
 def commit(recorder: Any, folder: Path, number: int, seqs: range, *lates: int) -> None:
@@ -31,22 +33,22 @@ def commit(recorder: Any, folder: Path, number: int, seqs: range, *lates: int) -
 def test_each_is_met_with_the_event_behind_it_and_over_later(store: Store, tmp_path: Path) -> None:
     run, recorder = begun(store, (TIMED,))
     number = run.run_id
-    for kind, bound in zip(KINDS, (20, 5, 60), strict=True):
+    for kind, bound in zip(KINDS, (10, 20, 5, 60), strict=True):
         store.conditions.set(number, kind, bound)
     store.conditions.look(number, 1_000)
     assert store.conditions.warnings(number) == ()
 
     commit(recorder, tmp_path, 0, range(1, 11), 4, 7, 9)
     store.conditions.look(number, 1_000)
-    (warned,) = store.conditions.warnings(number)
-    assert (warned.kind, warned.bound, warned.value, warned.seq, warned.over_at) == (LATE_SHARE, 20, 30, 9, None)
+    warned = {(each.kind, each.bound, each.value, each.seq, each.over_at) for each in store.conditions.warnings(number)}
+    assert warned == {(DROPPED_SHARE, 10, 20, 9, None), (LATE_SHARE, 20, 30, 9, None)}
 
     # It stands at event 10; nothing comes, and nothing is said twice.
     for now_ms in (5_900, 6_100, 7_000, 61_000):
         store.conditions.look(number, now_ms)
     warnings = {each.kind: each for each in store.conditions.warnings(number)}
     assert set(warnings) == set(KINDS)
-    assert len(store.conditions.warnings(number)) == 3
+    assert len(store.conditions.warnings(number)) == 4
     assert (warnings[STANDS].value, warnings[STANDS].seq) == (pytest.approx(5.1), 10)
     assert (warnings[LAG].value, warnings[LAG].seq) == (pytest.approx(60.9), 10)
 

@@ -50,8 +50,8 @@ def test_every_record_has_its_state(store: Store, run_id: int) -> None:
         (1, "a", 10, "in time"),
         (2, "b", 20, "in time"),
         (3, "a", 30, "in time"),
-        (4, "a", 12, "late"),
-        (5, "b", 15, "late"),
+        (4, "a", 12, "dropped"),
+        (5, "b", 15, "dropped"),
         (7, "b", 50, "in time"),
     ]
 
@@ -95,7 +95,7 @@ def test_decimation_loses_no_excursion_and_no_late_record(store: Store, tmp_path
     assert len(points) <= max_points
     assert sum(point["records"] for point in points) == 20_000
     shown = {(point["seq"], point["event_time_ms"], point["state"]) for point in points}
-    assert {(7_777, 1_000_000, "in time"), (15_001, -5, "out of order"), (9_000, 90_000, "late")} <= shown
+    assert {(7_777, 1_000_000, "in time"), (15_001, -5, "out of order"), (9_000, 90_000, "dropped")} <= shown
     assert line.watermarks.to_pylist()[-1]["watermark_ms"] == 1_000_000
 
 
@@ -129,16 +129,61 @@ def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> N
     assert store.late.page(run_id, source="b").total == 1
     assert [late.seq for late in store.late.page(run_id, EventRange(to_seq=4)).records] == [4]
     assert [late.seq for late in store.late.page(run_id, offset=1, limit=1).records] == [5]
-    for by, seqs in (("kept_by", [5, 4]), ("event", [4, 5]), ("window", [4, 5])):
+    for by, seqs in (("needed", [5, 4]), ("event", [4, 5]), ("window", [4, 5])):
         assert [late.seq for late in store.late.page(run_id, order=SortOrder(by)).records] == seqs, by
     # What has no window is last either way.
     turned = store.late.page(run_id, order=SortOrder("window", descending=True), limit=1)
     assert ([late.seq for late in turned.records], turned.total) == ([4], 2)
-    summary = store.late.summary(run_id)
-    assert [(row.node, row.source, row.records, row.needed_delay_ms) for row in summary] == [
+    summary = store.late.summary(run_id, 7)
+    assert [(row.node, row.source, row.dropped, row.dropped_delay_ms) for row in summary] == [
         ("window", "a", 1, 12),
         ("window", "b", 1, 6),
     ]
+
+
+def test_a_record_counts_once_whatever_windows_and_operators_it_was_late_for(store: Store, tmp_path: Path) -> None:
+    joined = edge("joined", columns(n="bigint"))
+    wires = [("a", "window"), ("a", "joined")]
+    records = {"a": [(seq, b"", "+I", ("x", seq)) for seq in range(1, 6)]}
+    marks = [(seq, "a", seq, 50, False) for seq in range(1, 6)]
+    late = [
+        # Dropped by both operators, by the first from two windows; below a projection its step is longer.
+        ("window", "in", 1, b"", 1, 0, 10, 50, 41, "closed"),
+        ("window", "in", 1, b"", 1, 5, 15, 50, 36, "closed"),
+        ("joined", "left", 1, b"\0", 1, None, None, 50, 49, "too old"),
+        # Dropped by one and used by the other.
+        ("window", "in", 2, b"", 2, 0, 10, 50, 41, "closed"),
+        ("joined", "left", 2, b"\0", 2, None, None, 50, 48, "too old", False, "padded"),
+        # It missed one window, and the other one took it.
+        ("window", "in", 3, b"", 3, 0, 10, 50, 41, "closed", False, ""),
+        # What a watermark fires is a record of its own, not that of the event.
+        ("joined", "left", 4, b"\xff\0", 4, None, None, 50, 46, "too old"),
+    ]
+    run_id = recorded(store, tmp_path, plan(A, WINDOW, joined, wires=wires), Epoch(0, records, marks, late))
+    totals = store.late.totals(run_id)
+    assert (totals.records, totals.dropped, totals.used, totals.late, totals.lines) == (5, 3, 1, 4, 6)
+    assert totals.by_node == {"window": (2, 1), "joined": (2, 1)}
+    run = store.runs.get(run_id)
+    assert (run.dropped, run.used) == (3, 1)
+    assert [(each.node, each.dropped, each.used) for each in store.runs.counters(run_id)][1:] == [
+        ("window", 2, 1),
+        ("joined", 2, 1),
+    ]
+    page = store.late.page(run_id)
+    assert (page.total, [(each.seq, each.node, each.dropped, each.used, each.windows) for each in page.records]) == (
+        6,
+        [
+            (1, "window", True, "", 2),
+            (1, "joined", True, "", 1),
+            (2, "window", True, "", 1),
+            (2, "joined", False, "padded", 1),
+            (3, "window", False, "", 1),
+            (4, "joined", True, "", 1),
+        ],
+    )
+    assert [each.seq for each in store.late.page(run_id, dropped=False).records] == [2, 3]
+    states = [point["state"] for point in store.timeline.timeline(run_id).points.to_pylist()]
+    assert states == ["dropped", "dropped", "late but used", "in time", "in time"]
 
 
 def test_allowed_lateness_lowers_the_delay_that_is_needed(store: Store, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_ends_and_late_records_are_put_where_they_belong(store: Store, tmp_path:
     assert store.queries.run("SELECT * FROM run_1._events").rows == (
         (1, "clicks", 10, 5, False, 10, "in time"),
         (2, "clicks", 30, 25, False, 30, "in time"),
-        (3, "clicks", 2, 25, False, 30, "late"),
+        (3, "clicks", 2, 25, False, 30, "dropped"),
         (4, "clicks", None, end, True, 30, None),
         (5, "untimed", None, None, False, None, None),
         (6, "untimed", None, None, False, None, None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ from storage.errors import (
     StoreWriteFailed,
 )
 from storage.model import RunStatus
-from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.storage.written_runs import Epoch, columns, edge, plan, planned, recorded
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE = edge("node", columns(n="bigint"))
@@ -38,7 +39,7 @@ from pathlib import Path
 from storage import Store
 from storage.errors import StoreWriteFailed
 from storage.recording.recorder import Recording
-from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.storage.written_runs import Epoch, columns, edge, plan, planned, recorded
 
 folder = Path(sys.argv[1])
 planned = plan(edge("node", columns(n="bigint")))
@@ -195,18 +196,117 @@ def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_pat
         assert store.changelog.page(run.run_id, "node").total == 2
 
 
+def _before_outcomes(client: duckdb.DuckDBPyConnection) -> None:
+    """Make the store what it was before late records said whether they were dropped or used."""
+    client.execute("DELETE FROM migrations WHERE number >= 13")
+    client.execute("UPDATE run_problems SET dropped = dropped + used")
+    client.execute("ALTER TABLE run_problems DROP COLUMN used")
+    client.execute("ALTER TABLE run_problems RENAME COLUMN dropped TO late")
+    client.execute("DROP TABLE run_late_records")
+    for column in ("dropped", "used", "entry", "entries"):
+        client.execute(f"ALTER TABLE run_1._late DROP COLUMN {column}")
+    kinds = "ENUM('in time', 'out of order', 'late')"
+    was = "CASE WHEN state IN ('dropped', 'late but used') THEN 'late' ELSE state::VARCHAR END"
+    client.execute(f"ALTER TABLE run_1._events ALTER state TYPE {kinds} USING ({was})::{kinds}")
+    client.execute("UPDATE run_1._overview SET state = 'late' WHERE state IN ('dropped', 'late but used')")
+
+
+def test_late_records_of_an_older_studio_say_whether_they_were_dropped(tmp_path: Path) -> None:
+    """Windows of 10 ms, a new one every 5 ms: event 4 missed both of its windows, event 5 only the first."""
+    keys = {"left_keys": ["ts"], "right_keys": ["ts"]}
+    document = {
+        "nodes": [
+            {"id": "joined", "operator": "temporal_join", "parameters": {"kind": "left", **keys}},
+            {
+                "id": "windows",
+                "operator": "window_aggregate",
+                "parameters": {
+                    "kind": "hop",
+                    "size_ms": 10,
+                    "slide_ms": 5,
+                    "aggregates": [{"function": "COUNT", "name": "n"}],
+                },
+            },
+        ],
+        "edges": [{"source": "clicks", "target": node} for node in ("joined", "windows")],
+    }
+    edges = (
+        edge("clicks", columns(ts="bigint*"), watermark_delay_ms=0),
+        edge("joined", columns(n="bigint"), operator="temporal_join"),
+        edge("windows", columns(n="bigint"), operator="window_aggregate"),
+    )
+    late = [
+        (
+            "joined",
+            "left",
+            2,
+            b"",
+            7,
+            None,
+            None,
+            20,
+            13,
+            "the version of its time had been let go when it arrived",
+            False,
+            "x",
+        ),
+        (
+            "joined",
+            "right",
+            3,
+            b"",
+            8,
+            None,
+            None,
+            20,
+            12,
+            "rows of its time had been joined before it arrived",
+            False,
+            "x",
+        ),
+        ("windows", "in", 4, b"", 7, 0, 10, 20, 11, "closed"),
+        ("windows", "in", 4, b"", 7, 5, 15, 20, 6, "closed"),
+        ("windows", "in", 5, b"", 17, 10, 20, 20, 1, "closed", False, ""),
+    ]
+    times = (20, 7, 8, 7, 17)
+    marks = [(seq, "clicks", time, 20, False) for seq, time in enumerate(times, 1)]
+    with Store.open(tmp_path / "s.duckdb") as store:
+        run = recorded(store, tmp_path, planned(json.dumps(document), edges), Epoch(0, watermarks=marks, late=late))
+        counters, totals = store.runs.counters(run), store.late.totals(run)
+        entries = store.queries.run("SELECT seq, dropped, used IS NULL, entry, entries FROM run_1._late").rows
+        points = store.timeline.timeline(run).points.to_pylist()
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
+        _before_outcomes(client)
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert store.queries.run("SELECT seq, dropped, used IS NULL, entry, entries FROM run_1._late").rows == entries
+        assert (store.runs.counters(run), store.late.totals(run)) == (counters, totals)
+        assert store.timeline.timeline(run).points.to_pylist() == points
+        assert [point["state"] for point in points] == [
+            "in time",
+            "late but used",
+            "late but used",
+            "dropped",
+            "late but used",
+        ]
+        assert store.queries.run("SELECT DISTINCT state FROM run_1._overview ORDER BY 1").rows == (
+            ("dropped",),
+            ("in time",),
+        )
+
+
 def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> None:
     """Its lifetimes were noted with every epoch, and nothing said so."""
     totals = edge("totals", columns(k="string", n="bigint"), "[I,UA]", ["k"])
-    planned = plan(totals)
+    its_plan = plan(totals)
     with Store.open(tmp_path / "s.duckdb") as store:
-        run = store.runs.create("a run", planned.pipeline_json)
+        run = store.runs.create("a run", its_plan.pipeline_json)
         recording = store.record(run.run_id)
-        recording.begin(planned)
+        recording.begin(its_plan)
         first = Epoch(0, {"totals": [(1, b"\0", "+I", ("a", 1)), (2, b"\0", "+U", ("a", 2))]})
-        recording.commit(first.write(tmp_path, planned.edges))
+        recording.commit(first.write(tmp_path, its_plan.edges))
         assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
     with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
+        _before_outcomes(client)
         client.execute("DELETE FROM migrations WHERE number >= 4")
         later = ("run_live", "run_retention", "run_edge_retention", "run_conditions", "run_warnings", "saved_views")
         for table in later:
@@ -236,11 +336,11 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         # It belongs to its pipeline, as one of today does.
         assert store.pipelines.load(1).identity == store.runs.get(run.run_id).identity == "pipeline-1"
         assert store.drafts.load("k").identity == "draft-k"
-        assert store.runs.composed(run.run_id) == planned.pipeline_json
+        assert store.runs.composed(run.run_id) == its_plan.pipeline_json
         assert store.queries.run("SELECT records, last_seq FROM run_lifetimes").rows == ((2, 2),)
         recording = store.record(run.run_id)
-        recording.begin(planned)
-        recording.commit(Epoch(1, {"totals": [(3, b"\0", "+U", ("a", 3))]}).write(tmp_path, planned.edges))
+        recording.begin(its_plan)
+        recording.commit(Epoch(1, {"totals": [(3, b"\0", "+U", ("a", 3))]}).write(tmp_path, its_plan.edges))
         assert store.queries.run('FROM run_1."totals as of"(3)').rows == (("a", 3),)
         assert store.queries.run('FROM run_1."totals as of"(1)').rows == (("a", 1),)
         assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 3).rows] == [("a", 3)]

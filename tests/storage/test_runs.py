@@ -36,7 +36,7 @@ def test_a_run_knows_what_ran_and_how_it_ended(store: Store, tmp_path: Path) -> 
     assert run.status is RunStatus.FINISHED
     assert run.document == PLAN.pipeline_json
     assert run.explanation == PLAN.explanation
-    assert (run.records, run.late, run.rejected, run.epochs_done, run.last_seq) == (5, 1, 1, 1, 2)
+    assert (run.records, run.dropped, run.rejected, run.epochs_done, run.last_seq) == (5, 1, 1, 1, 2)
     assert run.finished_at is not None
     assert run.started_at <= run.finished_at
 
@@ -51,7 +51,7 @@ def test_titles_say_of_the_newest_runs_what_the_list_says(store: Store, tmp_path
 def test_counters_say_what_went_in_and_out_of_each_node(store: Store, tmp_path: Path) -> None:
     words, totals = store.runs.counters(recorded(store, tmp_path, PLAN, HELLO_TWICE))
     assert (words.records_in, words.records_out, words.rejected) == (None, 2, 1)
-    assert (totals.records_in, totals.records_out, totals.late) == (2, 3, 1)
+    assert (totals.records_in, totals.records_out, totals.dropped) == (2, 3, 1)
     assert totals.counts[RowKind.UPDATE_AFTER] == 1
 
 

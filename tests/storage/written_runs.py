@@ -154,10 +154,11 @@ def write_source(
 
 
 def write_rows(folder: Path, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write plain rows; none makes an empty folder. The last columns may be missing: true."""
+    """Write plain rows; none makes an empty folder. The last columns may be missing: true, or no text."""
     folder.mkdir(parents=True, exist_ok=True)
     if rows:
-        full = [(*row, *[True] * (len(schema) - len(row))) for row in rows]
+        defaults = ["" if column.type == pa.string() else True for column in schema]
+        full = [(*row, *defaults[len(row) :]) for row in rows]
         arrays = [pa.array([row[at] for row in full], column.type) for at, column in enumerate(schema)]
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / "part-00000.parquet")
 

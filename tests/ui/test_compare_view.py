@@ -39,7 +39,7 @@ def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path
     app.segmented_control(key="compare-part").set_value("Plan").run()
     assert ["clicks", "watermark_delay_ms", "5000", "12000"] in rows_of(app, "compare-plan")
     app.segmented_control(key="compare-part").set_value("Late records").run()
-    assert rows_of(app, "compare-late")[0][-2:] == ["late by 5.001 s", "in time"]
+    assert rows_of(app, "compare-late")[0][-2:] == ["dropped, late by 5.001 s", "in time"]
     app.segmented_control(key="compare-part").set_value("Changelog").run()
     assert rows_of(app, "compare-records")[0][0] == "7"
     app.segmented_control(key="compare-part").set_value("Event time").run()

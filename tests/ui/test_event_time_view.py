@@ -10,6 +10,7 @@ from storage import Store
 from storage.event_time.late import SortOrder
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
+from tests.storage.written_runs import Epoch, columns, edge, plan
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of, traces_of
@@ -29,8 +30,8 @@ def test_a_run_that_never_began_says_so(seeded: dict[str, int], open_view: OpenV
 def test_records_are_in_time_or_late_each_with_a_mark_of_its_own(seeded: dict[str, int], open_view: OpenView) -> None:
     traces = traces_of(open_view("event_time", run=seeded["windows"]))
     assert traces["in time"]["x"] == [1, 2, 3, 4]
-    assert traces["late"]["x"] == [5, 6]
-    assert traces["in time"]["marker"]["symbol"] != traces["late"]["marker"]["symbol"]
+    assert traces["dropped"]["x"] == [5, 6]
+    assert traces["in time"]["marker"]["symbol"] != traces["dropped"]["marker"]["symbol"]
 
 
 def test_hovering_a_record_says_what_it_is_and_its_window(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -39,7 +40,7 @@ def test_hovering_a_record_says_what_it_is_and_its_window(seeded: dict[str, int]
         "<b>event 1</b> of clicks<br>2001-09-09 01:47:30.000<br>key=a, id=1, ts=1000000050000"
         "<br>in per_window [2001-09-09 01:47:30, 01:47:40)"
     )
-    assert traces["late"]["text"][0].endswith("too late for per_window [2001-09-09 01:48:20, 01:48:30)")
+    assert traces["dropped"]["text"][0].endswith("per_window [2001-09-09 01:48:20, 01:48:30): dropped")
 
 
 def test_the_text_of_a_record_is_no_html_in_the_chart(store: Store, open_view: OpenView, tmp_path: Path) -> None:
@@ -72,8 +73,12 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
     run = seeded["windows"]
     app = open_view("event_time", run=run, event=6)
     said = [markdown.value for markdown in app.markdown]
-    assert said[0] == "**2 of 6 records were late**; a watermark delay of **10.002 s** would have kept all."
+    assert said[0] == (
+        "**2 of 6 records were late**: **2 were dropped** by per_window. A watermark delay of **10.002 s** would have "
+        "kept all that were dropped."
+    )
     assert rows_of(app, f"late-{run}-grid")[0] == [
+        "dropped",
         "the window had closed before the record arrived",
         "5.001 s",
         "[01:48:20, 01:48:30)",
@@ -84,15 +89,15 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
         "01:48:35.000",
         "key=b, id=5, ts=1000000100001",
     ]
-    assert [row[4] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
+    assert [row[5] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
     app.session_state[f"late-{run}-order"] = SortOrder("event", descending=True)
-    assert [row[4] for row in rows_of(app.run(), f"late-{run}-grid")] == ["6", "5"]
+    assert [row[5] for row in rows_of(app.run(), f"late-{run}-grid")] == ["6", "5"]
     assert '<th scope="col" class="number" aria-sort="descending">' in html_of(app, f"late-{run}-grid")
 
 
 def test_no_late_record_is_good_news(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("event_time", run=seeded["two_sources"])
-    assert app.success[0].value == "None of 40 records was too late for any operator."
+    assert app.success[0].value == "None of 40 records was late for any operator."
 
 
 def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -148,9 +153,9 @@ def test_the_records_of_a_range_are_listed_with_their_state(seeded: dict[str, in
     app.segmented_control(key=f"part-{run}").set_value("Records of the range").run()
     rows = rows_of(app, f"records-{run}-grid")
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5", "6", "7"]
-    assert rows[4][1:5] == ["clicks", "2001-09-09 01:48:20.001", "late", "19.999 s"]
+    assert rows[4][1:5] == ["clicks", "2001-09-09 01:48:20.001", "dropped", "19.999 s"]
     assert rows[6][-1] == "end of the source"
-    app.selectbox(key="records-state").set_value("late").run()
+    app.selectbox(key="records-state").set_value("dropped").run()
     assert [row[0] for row in rows_of(app, f"records-{run}-grid")] == ["5", "6"]
 
 
@@ -158,9 +163,9 @@ def test_sources_and_operators_are_there_in_figures(seeded: dict[str, int], open
     run = seeded["windows"]
     app = open_view("event_time", run=run)
     app.segmented_control(key=f"part-{run}").set_value("Sources and operators").run()
-    assert rows_of(app, "sources-grid")[0][:5] == ["clicks", "6", "0", "2", "19.999 s"]
+    assert rows_of(app, "sources-grid")[0][:6] == ["clicks", "6", "0", "2", "0", "19.999 s"]
     assert rows_of(app, "operators-grid") == [
-        ["per_window", "Window aggregate", "clicks", "3", "2", "5.001 s"],
+        ["per_window", "Window aggregate", "clicks", "3", "2", "0", "5.001 s"],
     ]
 
 
@@ -179,7 +184,7 @@ def test_the_lead_is_below_zero_where_a_record_was_late(seeded: dict[str, int], 
     app.segmented_control(key=f"part-{run}").set_value("Lead over the watermark").run()
     _, lead = app.get("plotly_chart")
     traces = {trace["name"]: trace for trace in json.loads(lead.proto.spec)["data"]}
-    assert "late" in traces
+    assert "dropped" in traces
 
 
 def test_ordinary_jumps_within_the_delay_are_no_alarm(store: Store, tmp_path: Path, open_view: OpenView) -> None:
@@ -208,3 +213,21 @@ def test_who_sees_it_and_which_events_are_in_the_url(seeded: dict[str, int], ope
     assert ("seen" in values, values["range"]) == (False, "3-6")
     app.button(key=f"range-{run}-whole").click().run()
     assert "range" not in app.session_state[KEY].values
+
+
+def test_while_a_run_goes_on_nothing_late_is_no_all_clear(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    clicks = edge("clicks", columns(ts="bigint*"), watermark_delay_ms=0)
+    its_plan = plan(clicks)
+    run = store.runs.create("a run", its_plan.pipeline_json)
+    recorder = store.record(run.run_id)
+    recorder.begin(its_plan)
+    records = {"clicks": [(seq, b"", "+I", (seq,)) for seq in (1, 2, 3)]}
+    marks = [(seq, "clicks", seq, seq, False) for seq in (1, 2, 3)]
+    recorder.commit(Epoch(0, records, watermarks=marks).write(tmp_path, its_plan.edges))
+    app = open_view("event_time", run=run.run_id)
+    assert not app.success
+    assert [info.value for info in app.info] == ["So far, up to event 3: none of 3 records was late for any operator."]
+    assert any("Up to event 3: the run goes on" in caption.value for caption in app.caption)
+    recorder.finish()
+    app = open_view("event_time", run=run.run_id)
+    assert [said.value for said in app.success] == ["None of 3 records was late for any operator."]

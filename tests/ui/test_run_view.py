@@ -36,7 +36,7 @@ def test_a_finished_run_shows_what_went_in_and_out_of_every_operator(
     app = open_view("run", run=seeded["windows"])
     assert "finished" in app.markdown[0].value
     assert "7 events" in app.caption[-1].value
-    assert "2 late records" in app.caption[-1].value
+    assert "2 dropped" in app.caption[-1].value
     assert rows_of(app, "operators") == [
         ["● done", "clicks", "Rows", "", "6", "", "2"],
         ["● done", "per_window", "Window aggregate", "6", "3", "2", ""],

@@ -148,7 +148,7 @@ def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_v
     assert app.query_params["event"] == "3"
     app.button(key="event-next-late-record").click().run()
     assert app.query_params["event"] == "5"
-    assert "**too late**" in said(app)
+    assert "**late**: an operator dropped it" in said(app)
     app.button(key="event-next-retraction").click().run()
     assert app.query_params["event"] == "5"
     assert "None after event 5." in said(app)

@@ -20,7 +20,7 @@ from ui.builder.problems import explained, is_to_do
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
-from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
+from ui.shell.theme import DROPPED, KIND_COLORS, LATE_USED, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
 from ui.shell.words import duration, instant
 
 Shape = dict[str, Any]
@@ -42,7 +42,8 @@ def colors() -> Mapping[str, str]:
         **{f"--kind-{_KIND_LETTERS[kind]}": color for kind, color in KIND_COLORS.items()},
         **{f"--role-{role}": color for role, color in ROLE_COLORS.items()},
         "--problem": PROBLEM,
-        "--late": LATE,
+        "--dropped": DROPPED,
+        "--late-but-used": LATE_USED,
         "--rejected": REJECTED,
         "--on-color": ON_COLOR,
     }
@@ -241,7 +242,8 @@ def _ran(line: OperatorLine, mark_ms: int | None) -> Shape:
         "state": line.state,
         "in": line.records_in,
         "out": line.records_out,
-        "late": line.late,
+        "dropped": line.dropped,
+        "used": line.used,
         "rejected": line.rejected,
     }
     if mark_ms is not None:

@@ -49,7 +49,7 @@ class CheckResult:
             )
             for node in raw.get("nodes", ())
         )
-        return cls(Checked(tuple(nodes), raw.get("late", 0)), raw.get("error", ""))
+        return cls(Checked(tuple(nodes)), raw.get("error", ""))
 
     @property
     def is_equal(self) -> bool:
@@ -138,7 +138,6 @@ class Checker:
             _LOG.exception("the check of run %s failed", run_id)
             return {"error": f"Spark could not answer ({type(error).__name__}). The log has the details."}
         return {
-            "late": result.late,
             "nodes": [
                 {
                     "node": node.node,

@@ -1,4 +1,4 @@
-"""The operators of a run: state, records in and out, late and rejected records, time, error."""
+"""The operators of a run: state, records in and out, dropped, late but used, and rejected records, time, error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class OperatorLine:
     state: str
     records_in: int | None = None
     records_out: int | None = None
-    late: int = 0
+    dropped: int = 0
+    used: int = 0
     rejected: int = 0
     seconds: float | None = None
     error: str = ""
@@ -57,7 +58,8 @@ def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None
                 _state(run, progress.state if progress else "", failed),
                 records_in,
                 records_out,
-                counter.late if counter else 0,
+                counter.dropped if counter else 0,
+                counter.used if counter else 0,
                 counter.rejected if counter else 0,
                 progress.seconds if progress and progress.seconds else None,
                 (progress.error if progress else "") or (run.error if failed else ""),

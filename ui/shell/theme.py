@@ -42,7 +42,8 @@ ROLE_COLORS: Final = {"source": "#1c7f8c", "operator": "#6a63c9", "sink": "#6f76
 PROBLEM: Final = "#c73a36"
 IN_TIME: Final = "#2f7fb8"
 OUT_OF_ORDER: Final = "#956c08"
-LATE: Final = PROBLEM
+DROPPED: Final = PROBLEM
+LATE_USED: Final = "#6f7683"
 REJECTED: Final = "#7d6a5c"
 SERIES: Final = ("#3f66c9", "#1c7f8c", "#8a5fbf", "#a8600c", "#4f7f2e", "#b4487f")
 

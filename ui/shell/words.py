@@ -84,6 +84,11 @@ def size(number: int) -> str:
     return f"{-(-number // 1024)} kB"
 
 
+def capitalized(text: str) -> str:
+    """A sentence's first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def ago(moment: datetime, now: datetime | None = None) -> str:
     """How long ago a moment was: `just now`, `5 min ago`, `yesterday`, then the date. Without a zone it is UTC."""
     then, now = (at if at.tzinfo else at.replace(tzinfo=UTC) for at in (moment, now or datetime.now(UTC)))

@@ -21,6 +21,7 @@ from ui.components.runs.run_difference_tables import (
     time_table,
 )
 from ui.components.runs.run_status import look, when
+from ui.components.runs.so_far import all_clear
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -93,7 +94,7 @@ class _Differences:
         """(name, number of differences, sentence, function that draws the part); parts with differences first."""
         counters = sum(not pair.is_same for pair in self.counters)
         times = sum(pair.left != pair.right for pair in self.times)
-        late = self.late.only_left + self.late.only_right
+        late = self.late.only_left + self.late.only_right + self.late.other_outcome
         one, other = self.names
         entries = [
             ("Plan", len(self.plans), words.count(len(self.plans), "difference"), self._plan),
@@ -103,7 +104,12 @@ class _Differences:
                 "Late records",
                 late,
                 f"{self.late.only_left:,} only in {one}, {self.late.only_right:,} only in {other}, "
-                f"{self.late.both:,} in both",
+                f"{self.late.both:,} in both"
+                + (
+                    f", {self.late.other_outcome:,} of them dropped in one and used in the other"
+                    if self.late.other_outcome
+                    else ""
+                ),
                 self._late,
             ),
         ]
@@ -142,7 +148,7 @@ class _Differences:
 
     def _late(self) -> None:
         if not self.late.rows:
-            st.success("The same records were late in both, or none.", icon=":material/check_circle:")
+            all_clear("The same records were dropped and used in both, or none was late", self.left, self.right)
             return
         grid(
             late_pairs_table(self.late.rows, *self.names, state.event),
@@ -156,7 +162,7 @@ class _Differences:
         assert self.edge is not None
         assert self.table is not None
         if self.table.is_same:
-            st.success(f"The same {words.count(self.table.equal, 'row')} in both.", icon=":material/check_circle:")
+            all_clear(f"The same {words.count(self.table.equal, 'row')} in both", self.left, self.right)
             return
         by = (
             f"by {words.escaped(', '.join(self.table.key))}"
@@ -170,7 +176,7 @@ class _Differences:
     def _changelog(self) -> None:
         assert self.edge is not None
         if self.event is None:
-            st.success("Both changelogs are the same, record by record.", icon=":material/check_circle:")
+            all_clear("Both changelogs are the same, record by record", self.left, self.right)
             return
         start = max(0, self.event - 1)
         pairs = workspace.store().run_differences.records(

@@ -7,11 +7,11 @@ from typing import Final
 import streamlit as st
 
 from storage.event_time.idle_sources import lagging_sources
-from storage.event_time.model import LateRecord, Timeline
+from storage.event_time.model import LateRecord, LateTotals, Timeline
 from storage.model import Edge, EventRange, Filter, Run
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
-from ui.components.event_time.late_records import late_records, rejected_rows
-from ui.components.event_time.late_table import operator_sentences, summary_sentence
+from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
+from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
 from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
@@ -19,6 +19,7 @@ from ui.components.event_time.time_tables import arrival_table, operator_table, 
 from ui.components.grid import grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
+from ui.components.runs.so_far import all_clear
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
@@ -51,8 +52,7 @@ def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, s
 def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
     missed: dict[int, list[str]] = {}
     for late in records:
-        window = words.window(late.window_start_ms, late.window_end_ms)
-        missed.setdefault(late.seq, []).append(f"{late.node} {window}".strip())
+        missed.setdefault(late.seq, []).append(f"{late.node} {window_of(late)}".strip() + f": {outcome_of(late)}")
     return missed
 
 
@@ -136,13 +136,12 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     return timeline
 
 
-def _findings(run: Run, timeline: Timeline) -> None:
+def _findings(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw what explains the chart: records from the future in the run, sources that held the watermark back here."""
     delays = {edge.node: edge.watermark_delay_ms or 0 for edge in workspace.store().runs.edges(run.run_id)}
-    lost = workspace.store().late.events(run.run_id)
     for record in workspace.store().future_records.find(run.run_id):
         # A jump within the delay is expected, and a record that made only a few others late is not worth a warning.
-        if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * lost:
+        if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * totals.late:
             continue
         finding, way = st.columns([6, 1], vertical_alignment="center")
         finding.warning(future_sentence(record), icon=":material/fast_forward:")
@@ -174,7 +173,11 @@ def _records(run: Run, timeline: Timeline) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.selectbox("Source", timeline.sources, index=None, key="records-source", placeholder="all")
         state_ = st.selectbox(
-            "State", ["in time", "out of order", "late"], index=None, key="records-state", placeholder="all"
+            "State",
+            ["in time", "out of order", "late but used", "dropped"],
+            index=None,
+            key="records-state",
+            placeholder="all",
         )
     key = f"records-{run.run_id}-{timeline.from_seq}-{timeline.to_seq}-{source}-{state_}"
     offset = int(st.session_state.get(key, 0))
@@ -213,7 +216,7 @@ def _lead(timeline: Timeline) -> None:
     draw_figure(lead_chart(timeline), "lead-chart")
 
 
-def _parts(run: Run, timeline: Timeline, records: int) -> None:
+def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw one part at a time: parts that are not shown are not queried."""
     key = f"part-{run.run_id}"
     st.session_state.setdefault(key, _LATE)
@@ -226,48 +229,32 @@ def _parts(run: Run, timeline: Timeline, records: int) -> None:
         case "Lead over the watermark":
             _lead(timeline)
         case _:
-            _late(run, records)
+            _late(run, totals)
 
 
-def _answer(run: Run, records: int) -> None:
-    """Draw the number of late records and the delay that would have kept them, above all explanations."""
-    ledger = workspace.store().late
-    summaries = ledger.summary(run.run_id)
-    if summaries:
-        st.markdown(summary_sentence(summaries, ledger.events(run.run_id), records))
-
-
-def _late(run: Run, records: int) -> None:
-    ledger = workspace.store().late
-    summaries = ledger.summary(run.run_id)
-    if not summaries:
-        st.success(
-            f"None of {words.count(records, 'record')} was too late for any operator.", icon=":material/check_circle:"
-        )
+def _late(run: Run, totals: LateTotals) -> None:
+    if not totals.late:
+        all_clear(f"None of {words.count(totals.records, 'record')} was late for any operator", run)
         return
-    for sentence in operator_sentences(summaries):
-        st.caption(sentence)
-    late_records(run, height=380)
+    late_records(run, totals.last_seq, height=380)
     if state.event is not None and st.button(
         f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"
     ):
         go("changelog")
 
 
-def _rejected(run: Run) -> None:
-    if not run.rejected:
+def _rejected(run: Run, totals: LateTotals) -> None:
+    if not totals.rejected:
         return
     st.subheader("Rejected rows", anchor=False)
-    st.markdown(
-        f"**{words.count(run.rejected, 'row')}** of the sources could not be read; the run continued without "
-        + ("it." if run.rejected == 1 else "them.")
-    )
+    rejected_summary(run, totals)
     rejected_rows(run, height=320)
 
 
 def _show(run: Run) -> None:
     stored = workspace.store().runs.stored(run.run_id)
     timed = list(stored.timed_sources)
+    totals = workspace.store().late.totals(run.run_id)
     if not stored.sources:
         nothing_yet(run)
     elif not timed:
@@ -282,11 +269,12 @@ def _show(run: Run) -> None:
         st.info("The sources had no records.", icon=":material/info:")
     else:
         node, names = _seen_by(run, timed)
-        _answer(run, sum(edge.total for edge in timed))
+        if totals.late:
+            late_summary(run, totals)
         timeline = _chart(run, timed, node, names)
-        _findings(run, timeline)
-        _parts(run, timeline, sum(edge.total for edge in timed))
-    _rejected(run)
+        _findings(run, timeline, totals)
+        _parts(run, timeline, totals)
+    _rejected(run, totals)
 
 
 chosen = opened_run()

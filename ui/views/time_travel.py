@@ -50,7 +50,8 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
         back = ", a retraction"
     fired = sorted(node for node, seq in around.fires if seq == event)
     windows = f", and its watermark fired windows of {words.escaped(', '.join(fired))}" if fired else ""
-    late = ", **too late**" if any(seq == event for _, seq in around.late) else ""
+    outcomes = [dropped for (_, seq), dropped in around.late.items() if seq == event]
+    late = ", **late**: an operator dropped it" if any(outcomes) else ", **late but used**" if outcomes else ""
     return f"Event {event:,}: {cause}{late}; {then}{back}{windows}."
 
 

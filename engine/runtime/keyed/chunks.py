@@ -130,7 +130,8 @@ class _Loop:
             pa.array(watermarks[lates.places]),
             pa.array(lates.lateness_ms),
             pa.array([lates.reason] * size, pa.string()),
-            pa.array(lates.is_lost),
+            pa.array(lates.is_dropped),
+            pa.array([""] * size, pa.string()),
         ]
         self._files.late(records.ports[lates.places].astype(np.int64), columns)
 

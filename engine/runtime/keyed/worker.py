@@ -182,7 +182,7 @@ class _Writer:
         return [typed(values, field.type) for values, field in zip(columns, fields, strict=True)]
 
 
-_LATE_TYPES: Final = (pa.int64(), pa.binary(), *[pa.int64()] * 5, pa.string(), pa.bool_())
+_LATE_TYPES: Final = (pa.int64(), pa.binary(), *[pa.int64()] * 5, pa.string(), pa.bool_(), pa.string())
 
 
 def _late(item: Late) -> tuple[Any, ...]:
@@ -196,7 +196,8 @@ def _late(item: Late) -> tuple[Any, ...]:
         item.watermark_ms,
         item.lateness_ms,
         item.reason,
-        item.is_lost,
+        item.is_dropped,
+        item.used,
     )
 
 

@@ -89,6 +89,10 @@ test_cases = check_cases(
                 seq  time  start  end  wm  lateness
                 3    9     0      10   14  0
             """,
+            used="""
+                seq  time  start  end  wm  lateness
+                2    9     0      10   9   0
+            """,
             leaves_state=False,
         ),
         Case(

@@ -36,7 +36,7 @@ def kernel(
     return lambda: IntervalJoinKernel(kind, lower_ms, upper_ms, (3, 3), matches)
 
 
-def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str | None = None) -> Case:
+def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str | None = None, used: str = "") -> Case:
     return Case(
         title,
         TWO_SIDES,
@@ -44,6 +44,7 @@ def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str
         kernel(kind, condition=condition),
         ("k",),
         late=late,
+        used=used,
         ports=2,
         mode=ChangelogMode({RowKind.INSERT}),
         leaves_state=False,
@@ -75,6 +76,16 @@ RIGHT_LATE = """
     seq  time  start  end   wm     lateness
     12   6500  NULL   NULL  19000  9500
 """
+JOINED = """
+    seq  time  start  end   wm     lateness
+    7    2000  NULL   NULL  5000   1000
+"""
+
+
+def both(first: str, second: str) -> str:
+    """Two tables of the ledger as one."""
+    return first + "\n".join(second.splitlines()[2:])
+
 
 test_cases = check_cases(
     [
@@ -89,7 +100,8 @@ test_cases = check_cases(
             7    +I    a  4  2000  a   10  2000
             8    +I    a  3  6000  a   40  7000
         """,
-            LEFT_LATE + RIGHT_LATE.replace("    seq  time  start  end   wm     lateness\n", ""),
+            both(LEFT_LATE, RIGHT_LATE),
+            used=JOINED,
         ),
         case(
             "right: padded by timer, a late row at once",
@@ -106,6 +118,7 @@ test_cases = check_cases(
             13   +I    NULL  NULL  NULL  d   50  21000
         """,
             LEFT_LATE,
+            used=both(JOINED, RIGHT_LATE),
         ),
         case(
             "left with a condition: who meets nobody is padded",
@@ -123,6 +136,7 @@ test_cases = check_cases(
         """,
             RIGHT_LATE,
             "x < y",
+            used=both(JOINED, LEFT_LATE),
         ),
         case(
             "full with a condition that nobody fulfils",
@@ -144,6 +158,7 @@ test_cases = check_cases(
         """,
             "",
             "x > y",
+            used=both(JOINED, both(LEFT_LATE, RIGHT_LATE)),
         ),
     ]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,7 +36,10 @@ def kernel(kind: JoinKind, condition: str | None = None) -> Callable[[], Tempora
 
 
 def case(title: str, kind: JoinKind, given: str, expect: str, late: str = "", condition: str | None = None) -> Case:
-    return Case(title, given, expect, kernel(kind, condition), ("k",), late=late, ports=2)
+    """late: rows without a version, which an inner join drops and a left join pads."""
+    is_padded = kind is JoinKind.LEFT
+    made = Case(title, given, expect, kernel(kind, condition), ("k",), ports=2)
+    return replace(made, used=late) if is_padded else replace(made, late=late)
 
 
 # Port 0 is the stream, port 1 has the versions; the first column of a row is its event time in ms.

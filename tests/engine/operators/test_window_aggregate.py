@@ -415,6 +415,12 @@ AGAIN = [
             seq  time  start  end    wm     lateness
             6    5000  0      10000  14999  0
         """,
+        used="""
+            seq  time  start  end    wm     lateness
+            3    2000  0      10000  12000  2001
+            4    3000  0      10000  12000  2001
+            5    4000  0      10000  14998  4999
+        """,
         mode=ChangelogMode.of(INSERT_UPDATE, UpdateKind.BEFORE_AND_AFTER),
         leaves_state=False,
     ),
@@ -432,6 +438,11 @@ AGAIN = [
             seq  kind  window_start  window_end  n
             2    +I    0             10000000    1
             3    +U    0             10000000    2
+        """,
+        used="""
+            seq  time  start  end    wm     lateness
+            2    1000  0      10000  10000  1
+            3    2000  0      10000  10000  1
         """,
         fires="""
             seq  start  end
@@ -527,6 +538,10 @@ AGAIN = [
         late="""
             seq  time  start  end    wm     lateness
             5    8000  8000   13000  30000  7001
+        """,
+        used="""
+            seq  time  start  end    wm     lateness
+            3    5500  1000   14000  14000  1
         """,
         mode=ChangelogMode.of(ALL_CHANGES, UpdateKind.BEFORE_AND_AFTER),
         leaves_state=False,
@@ -636,7 +651,7 @@ def test_the_table_is_the_batch_answer_over_the_records_that_are_not_late(
 ) -> None:
     inputs, timeline = events(records, delay_ms)
     windows: dict[Row, list[int]] = {}
-    late = []
+    late, again, counted = [], [], set()
     for record in inputs:
         time, value = record.row
         watermark_ms = timeline.at(record.seq - 1)
@@ -644,11 +659,18 @@ def test_the_table_is_the_batch_answer_over_the_records_that_are_not_late(
             if end - 1 + lateness_ms <= watermark_ms:
                 late.append((record.seq, start, end))
             else:
+                counted.add(record.seq)
+                if end - 1 <= watermark_ms:
+                    again.append((record.seq, start, end))
                 windows.setdefault((start, end), []).append(value)
     settings = {"allowed_lateness_ms": lateness_ms, "early_fire_every_ms": early_ms, "generate_update_before": before}
     out, saved = run(sliced(windowing, *CALLS, **settings)(), inputs, timeline)
     assert table_of(out.emitted) == {window: batch(values) for window, values in windows.items()}
-    assert [(item.seq, item.window_start_ms, item.window_end_ms) for item in out.lates] == late
+    missed = [item for item in out.lates if not item.used]
+    assert [(item.seq, item.window_start_ms, item.window_end_ms) for item in missed] == late
+    used = [item for item in out.lates if item.used]
+    assert sorted((item.seq, item.window_start_ms, item.window_end_ms) for item in used) == sorted(again)
+    assert {item.seq for item in out.lates if item.is_dropped} == {seq for seq, *_ in late} - counted
     assert saved is None
     kinds = {record.kind for record in out.emitted}
     assert kinds <= ({0} if not lateness_ms and not early_ms else {0, 1, 2} if before else {0, 2})
@@ -661,7 +683,7 @@ def test_sessions_are_those_of_a_plain_simulation(
     inputs, timeline = events(records, delay_ms)
     open_sessions: list[tuple[int, int, list[int]]] = []
     closed = {}
-    late = []
+    late, used = [], []
     for record in inputs:
         time, value = record.row
         watermark_ms = timeline.at(record.seq - 1)
@@ -675,11 +697,15 @@ def test_sessions_are_those_of_a_plain_simulation(
         values = [value, *(value for one in near for value in one[2])]
         start, end = min([time, *(one[0] for one in near)]), max([time + 5_000, *(one[1] for one in near)])
         open_sessions = [one for one in open_sessions if one not in near] + [(start, end, values)]
+        if end - 1 <= watermark_ms:
+            used.append((record.seq, start, end))
     closed |= {(start, end): values for start, end, values in open_sessions}
     settings = {"allowed_lateness_ms": lateness_ms, "early_fire_every_ms": early_ms}
     out, saved = run(sessions(GAP, *CALLS, **settings)(), inputs, timeline)
     assert table_of(out.emitted) == {window: batch(values) for window, values in closed.items()}
-    assert [item.seq for item in out.lates] == late
+    assert [item.seq for item in out.lates if item.is_dropped] == late
+    again = [item for item in out.lates if item.used]
+    assert [(item.seq, item.window_start_ms, item.window_end_ms) for item in again] == used
     assert saved is None
 
 

@@ -73,7 +73,8 @@ export type NodeFacts = {
     state: string
     in: number | null
     out: number | null
-    late: number
+    dropped: number
+    used: number
     rejected: number
     amplification?: string
     /** Of a source, while the run goes on. */

@@ -9,7 +9,6 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
-from storage.model import Run
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
@@ -20,9 +19,9 @@ from ui.components.builder.plan_panel import node_plan, whole_plan
 from ui.components.builder.run_tab import edge_in_run, edge_of, node_in_run
 from ui.components.builder.sql_tab import sql_tab
 from ui.components.changelog.table_as_of import table_as_of
-from ui.components.event_time.late_records import late_records, rejected_rows
-from ui.components.event_time.late_table import summary_sentence
+from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
 from ui.components.grip import drawer_grip
+from ui.components.runs.so_far import all_clear
 from ui.components.time_travel.event_player import event_player
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
@@ -172,23 +171,21 @@ def _late(shown: Overlay | None) -> None:
         st.caption("Records that came too late, and rows that could not be read. Run the pipeline to see them.")
         return
     run = shown.run
-    if not run.late and not run.rejected:
-        st.success("No record was late, and no row was rejected.", icon=":material/check_circle:")
+    totals = workspace.store().late.totals(run.run_id)
+    if not totals.last_seq and run.goes_on:
+        st.caption("The first late records and rejected rows appear when the first epoch is complete.")
         return
-    if run.late:
-        _late_records(run)
-    if run.rejected:
-        st.markdown(f"**{words.count(run.rejected, 'rejected row')}**")
+    if not totals.late and not totals.rejected:
+        all_clear("No record was late, and no row was rejected", run)
+        return
+    late_summary(run, totals)
+    if totals.late:
+        late_records(run, totals.last_seq)
+    if totals.rejected:
+        rejected_summary(run, totals)
         rejected_rows(run)
     if st.button("Look at event time", icon=":material/timeline:", type="tertiary", key="bench-event-time"):
         go("event_time")
-
-
-def _late_records(run: Run) -> None:
-    store = workspace.store()
-    records = sum(edge.total for edge in store.runs.edges(run.run_id) if edge.role == "source")
-    st.markdown(summary_sentence(store.late.summary(run.run_id), store.late.events(run.run_id), records))
-    late_records(run)
 
 
 def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:

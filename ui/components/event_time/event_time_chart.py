@@ -27,7 +27,8 @@ _WINDOWS: Final = 120
 _STATES: Final = {
     "in time": ("circle", theme.IN_TIME),
     "out of order": ("diamond", theme.OUT_OF_ORDER),
-    "late": ("x", theme.LATE),
+    "late but used": ("square", theme.LATE_USED),
+    "dropped": ("x", theme.DROPPED),
 }
 _DASHES: Final = ("dot", "dash", "dashdot", "longdash")
 _WINDOW: Final = "rgba(124,112,200,0.13)"
@@ -92,7 +93,7 @@ def event_time_chart(
     missed: Mapping[int, Sequence[str]] | None = None,
     event: int | None = None,
 ) -> go.Figure:
-    """The chart of a timeline. missed: by event, the windows that a late record was too late for."""
+    """The chart of a timeline. missed: by event, what became of a late record."""
     chart = theme.figure(_HEIGHT)
     fired = spans(timeline)
     scale = _scale(timeline, fired)
@@ -251,7 +252,7 @@ def _draw_points(
         points = [row for row in rows if row["state"] == state]
         if not points:
             continue
-        size = (11 if state == "late" else 9) if len(rows) <= 400 else 4
+        size = (11 if state in ("late but used", "dropped") else 9) if len(rows) <= 400 else 4
         hovers = [_hover(row, timeline, fired, describe, missed) for row in points]
         chart.add_scatter(
             x=[row["seq"] for row in points],
@@ -280,7 +281,7 @@ def _hover(
     if description := describe(seq):
         lines.append(words.in_chart(description))
     if seq in missed:
-        lines += [f"too late for {window}" for window in missed[seq]]
+        lines += list(missed[seq])
     elif timeline.is_exact:
         inside = [span for span in fired if span.start_ms <= time < span.end_ms and span.windows == 1]
         named = [f"in {span.node} {words.window(span.start_ms, span.end_ms)}" for span in inside]

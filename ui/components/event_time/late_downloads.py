@@ -19,20 +19,24 @@ T = TypeVar("T")
 
 
 def late_download(run_id: int, total: int) -> None:
-    """A button with all late records of a run; the record's own values come last, as one text."""
-    places = ("event", "operator", "source", "event_time", "late_by_ms", "window_start", "window_end")
-    columns = (*places, "watermark", "kept_by_delay_ms", "reason", "record")
+    """A button with all late records of a run, a line for each operator; the record's values are last, as one text."""
+    places = ("event", "operator", "source", "outcome", "used", "event_time", "late_by_ms")
+    columns = (*places, "window_start", "window_end", "windows", "watermark", "needed_delay_ms", "reason", "record")
 
     def rows() -> Iterable[Sequence[object]]:
         for late in _all(lambda at: workspace.store().late.page(run_id, offset=at, limit=_PAGE), total):
-            moments = (late.window_start_ms, late.window_end_ms, late.watermark_ms)
             yield (
                 late.seq,
                 late.node,
                 late.source,
+                "dropped" if late.dropped else "late but used",
+                late.used,
                 words.instant(late.event_time_ms),
                 late.lateness_ms,
-                *map(words.instant, moments),
+                words.instant(late.window_start_ms),
+                words.instant(late.window_end_ms),
+                late.windows if late.window_end_ms is not None else "",
+                words.instant(late.watermark_ms),
                 late.needed_delay_ms,
                 late.reason,
                 words.record(late.columns, late.values),

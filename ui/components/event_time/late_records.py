@@ -9,26 +9,49 @@ from typing import Final
 import streamlit as st
 
 from storage.event_time.late import SortOrder
-from storage.model import Run
+from storage.event_time.model import LateTotals
+from storage.model import EventRange, Run
 from ui.components.event_time.late_downloads import late_download, rejected_download
+from ui.components.event_time.late_sentences import late_sentence, lines_sentence
 from ui.components.event_time.late_table import late_table, rejected_table
 from ui.components.grid import Table, grid
+from ui.components.runs.so_far import all_clear, so_far
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.state import state
 
 _PAGE: Final = 50
 
 
-def late_records(run: Run, *, height: int | None = None) -> None:
-    """Draw the late records of a run. A click on one moves the page to its event."""
+def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
+    """Draw the late records of a run up to an event. A click on one moves the page to its event."""
     key = f"late-{run.run_id}"
     order, offset = _order(key), _offset(key)
-    page = workspace.store().late.page(run.run_id, order=order, offset=offset, limit=_PAGE)
+    page = workspace.store().late.page(run.run_id, EventRange(to_seq=last_seq), order=order, offset=offset, limit=_PAGE)
     table = late_table(page.records, state.event, order)
-    with _sorted(key, table, page.total, "late records", height, on_pick=lambda seq: move_to(int(seq))):
+    with _sorted(key, table, page.total, "lines", height, on_pick=lambda seq: move_to(int(seq))):
         late_download(run.run_id, page.total)
+
+
+def late_summary(run: Run, totals: LateTotals) -> None:
+    """Draw how many records were late, what became of them, and how long the list of them is."""
+    if not totals.late:
+        all_clear("No record was late for any operator", run)
+        return
+    st.markdown(late_sentence(run, totals, workspace.store().late.summary(run.run_id, totals.last_seq)))
+    if lines := lines_sentence(totals):
+        st.caption(lines)
+
+
+def rejected_summary(run: Run, totals: LateTotals) -> None:
+    """Draw how many rows were rejected."""
+    scope = f" {so_far(run)}" if so_far(run) else ""
+    without = "it" if totals.rejected == 1 else "them"
+    st.markdown(
+        f"**{words.count(totals.rejected, 'row')} {'was' if totals.rejected == 1 else 'were'} rejected**{scope}: they "
+        f"could not be read, and the run went on without {without}."
+    )
 
 
 def rejected_rows(run: Run, *, height: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The late ledger as a table: operator, missed window, watermark at arrival, delay that would have kept the record."""
+"""The late ledger as a table: what became of a record and why, its window, the delay with which it had been in time."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from dataclasses import replace
 from typing import Final
 
 from storage.event_time.late import SortOrder
-from storage.event_time.model import LateRecord, LateSummary, RejectedRow
+from storage.event_time.model import LateRecord, RejectedRow
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
 _LATE_SORTS: Final = {
+    "outcome": "outcome",
     "why": "reason",
     "late by": "late_by",
-    "window it missed": "window",
-    "would be kept by": "kept_by",
+    "window": "window",
+    "in time with a delay of": "needed",
     "event": "event",
 }
 
 
 def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrder | None = None) -> Table:
-    """One line per late record and window, the reason first. order: the sort order."""
+    """One line per late record and operator, what became of it first. order: the sort order."""
     day = _only_day(records)
     columns: tuple[str, ...] = (
+        "outcome",
         "why",
         "late by",
-        "window it missed",
-        "would be kept by",
+        "window",
+        "in time with a delay of",
         "event",
         "operator",
         f"event time ({day or 'UTC'})",
@@ -37,10 +39,11 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrde
     rows = [
         Row(
             (
+                Cell(outcome_of(late), tone="bad" if late.dropped else "", is_prose=True),
                 Cell(late.reason, is_prose=True),
-                Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
-                Cell(words.window(late.window_start_ms, late.window_end_ms, day)),
-                Cell(_kept_by(late), tone="good"),
+                Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else ""),
+                Cell(window_of(late, day)),
+                Cell("" if late.needed_delay_ms is None else words.duration(late.needed_delay_ms)),
                 Cell(f"{late.seq:,}", is_number=True),
                 Cell(late.node, is_strong=True),
                 _instant(late.event_time_ms, day),
@@ -53,7 +56,7 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrde
         for late in records
     ]
     if all(late.window_end_ms is None for late in records):
-        at = columns.index("window it missed")
+        at = columns.index("window")
         columns = columns[:at] + columns[at + 1 :]
         rows = [replace(row, cells=[*row.cells[:at], *row.cells[at + 1 :]]) for row in rows]
     return Table(columns, rows, frozenset({"event"}), sorts=_LATE_SORTS, sorted_by=order)
@@ -81,34 +84,6 @@ def rejected_table(rows: Sequence[RejectedRow], order: SortOrder | None = None) 
     )
 
 
-def summary_sentence(summaries: Sequence[LateSummary], late_events: int, records: int) -> str:
-    """The number of late records, and the smallest delay that would have kept them all. Markdown."""
-    verb = "was" if late_events == 1 else "were"
-    start = f"**{late_events:,} of {words.count(records, 'record')} {verb} late**"
-    needed: dict[str, int] = {}
-    for summary in summaries:
-        if summary.needed_delay_ms is None:
-            return f"{start}."
-        needed[summary.source] = max(needed.get(summary.source, 0), summary.needed_delay_ms)
-    kept = "it" if late_events == 1 else "all"
-    if len(needed) == 1:
-        delay = next(iter(needed.values()))
-        return f"{start}; a watermark delay of **{words.duration(delay)}** would have kept {kept}."
-    delays = " and ".join(f"**{words.duration(delay)}** at {source}" for source, delay in needed.items())
-    return f"{start}; watermark delays of {delays} would have kept {kept}."
-
-
-def operator_sentences(summaries: Sequence[LateSummary]) -> list[str]:
-    """Per operator and source, if there are several: the number of late records and their maximum lateness."""
-    if len(summaries) < 2:
-        return []
-    return [
-        f"{summary.node}: {words.count(summary.records, 'late record')} of {summary.source}"
-        + (f", by at most {words.duration(summary.max_lateness_ms)}" if summary.max_lateness_ms is not None else "")
-        for summary in summaries
-    ]
-
-
 def _only_day(records: Sequence[LateRecord]) -> str:
     """The common date of all shown times, which the cells then omit; empty if there are several dates."""
     moments = [ms for late in records for ms in (late.event_time_ms, late.window_start_ms, late.watermark_ms)]
@@ -120,5 +95,12 @@ def _instant(ms: int | None, day: str) -> Cell:
     return Cell(words.clock(ms, day), note=f"{words.instant(ms)} UTC")
 
 
-def _kept_by(late: LateRecord) -> str:
-    return "" if late.needed_delay_ms is None else words.duration(late.needed_delay_ms)
+def outcome_of(late: LateRecord) -> str:
+    """What became of a late record: dropped, or late but used, with what it changed."""
+    return "dropped" if late.dropped else f"late but used: {late.used or 'counted in its other windows'}"
+
+
+def window_of(late: LateRecord, day: str = "") -> str:
+    """The first window that was over, and how many more were."""
+    more = f" and {late.windows - 1:,} more" if late.windows > 1 else ""
+    return words.window(late.window_start_ms, late.window_end_ms, day) + more

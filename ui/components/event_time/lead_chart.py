@@ -13,8 +13,13 @@ import plotly.graph_objects as go
 from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
-_STATES = {"in time": theme.IN_TIME, "out of order": theme.OUT_OF_ORDER, "late": theme.LATE}
-_SYMBOLS = {"in time": "circle", "out of order": "diamond", "late": "x"}
+_STATES = {
+    "in time": theme.IN_TIME,
+    "out of order": theme.OUT_OF_ORDER,
+    "late but used": theme.LATE_USED,
+    "dropped": theme.DROPPED,
+}
+_SYMBOLS = {"in time": "circle", "out of order": "diamond", "late but used": "square", "dropped": "x"}
 
 
 def leads(timeline: Timeline) -> list[tuple[int, str, int]]:

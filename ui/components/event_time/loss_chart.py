@@ -35,7 +35,7 @@ def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_m
         ("as it ran", operator.delay_ms, "diamond", theme.OUT_OF_ORDER),
         ("best trade-off", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
         ("nothing lost", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
-        ("chosen", delay_ms, "star", theme.LATE),
+        ("chosen", delay_ms, "star", theme.series_color(5)),
     ]
     for name, at, symbol, color in marks:
         lost = losses.lost(at + lateness_ms)

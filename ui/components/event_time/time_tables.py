@@ -10,7 +10,7 @@ from ui.builder.editing import operator_title
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
-_TONES: Final = {"late": "bad", "out of order": "warn", "in time": "good"}
+_TONES: Final = {"dropped": "bad", "late but used": "quiet", "out of order": "warn", "in time": "good"}
 
 
 def arrival_table(records: Sequence[Arrival], event: int | None) -> Table:
@@ -46,7 +46,8 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
         "source",
         "records",
         "out of order",
-        "late",
+        "dropped",
+        "late but used",
         "max. out-of-orderness",
         "average lead over its watermark",
         "final watermark",
@@ -57,7 +58,8 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
                 Cell(each.source, is_strong=True),
                 Cell(f"{each.records:,}", is_number=True),
                 Cell(f"{each.out_of_order:,}", is_number=True, tone="warn" if each.out_of_order else ""),
-                Cell(f"{each.late:,}", is_number=True, tone="bad" if each.late else ""),
+                Cell(f"{each.dropped:,}", is_number=True, tone="bad" if each.dropped else ""),
+                Cell(f"{each.used:,}", is_number=True),
                 Cell(words.duration(each.disorder_ms), is_number=True),
                 Cell(words.duration(each.ahead_ms) if each.watermark_ms is not None else "", is_number=True),
                 Cell(words.instant(each.watermark_ms)),
@@ -65,12 +67,20 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
         )
         for each in sources
     ]
-    return Table(columns, rows, frozenset(columns[1:6]))
+    return Table(columns, rows, frozenset(columns[1:7]))
 
 
 def operator_table(operators: Sequence[OperatorTimes]) -> Table:
     """One line per operator that uses event time. Picking one shows the chart as seen by that operator."""
-    columns = ("operator", "kind", "its watermark is the lowest of", "windows fired", "late records", "late by at most")
+    columns = (
+        "operator",
+        "kind",
+        "its watermark is the lowest of",
+        "windows fired",
+        "dropped",
+        "late but used",
+        "late by at most",
+    )
     rows = [
         Row(
             (
@@ -78,7 +88,8 @@ def operator_table(operators: Sequence[OperatorTimes]) -> Table:
                 Cell(operator_title(each.operator)),
                 Cell(", ".join(_held(*source) for source in each.sources.items())),
                 Cell(f"{each.windows:,}", is_number=True),
-                Cell(f"{each.late:,}", is_number=True, tone="bad" if each.late else ""),
+                Cell(f"{each.dropped:,}", is_number=True, tone="bad" if each.dropped else ""),
+                Cell(f"{each.used:,}", is_number=True),
                 Cell(words.duration(each.max_lateness_ms) if each.max_lateness_ms is not None else "", is_number=True),
             ),
             pick=each.node,

@@ -25,7 +25,10 @@ def recent_runs(most: int = 6) -> None:
 def _row(run: Run) -> None:
     name, when, action = st.columns([5, 2, 2], vertical_alignment="center")
     shown = look(run, runs().job(run.run_id))
-    facts = f"{shown.word}, {words.count(run.records, 'record')}" + (f", {run.late:,} late" if run.late else "")
+    facts = f"{shown.word}, {words.count(run.records, 'record')}"
+    facts += (f", {run.dropped:,} dropped" if run.dropped else "") + (
+        f", {run.used:,} late but used" if run.used else ""
+    )
     name.markdown(f":{shown.color}[{shown.icon}] {words.escaped(run.name)}  \n:small[:gray[{facts}]]")
     when.caption(words.ago(run.started_at))
     with action:

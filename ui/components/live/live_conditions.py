@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.library.conditions import KINDS, LAG, LATE_SHARE, STANDS, Warned
+from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS, Warned
 from storage.model import Run
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
@@ -15,7 +15,8 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _ASKS: Final[Mapping[str, str]] = {
-    LATE_SHARE: "Late records in the last minute: more than (%)",
+    DROPPED_SHARE: "Records dropped in the last minute: more than (%)",
+    LATE_SHARE: "Late records in the last minute, dropped or used: more than (%)",
     STANDS: "Watermark has not advanced for (seconds)",
     LAG: "Watermark lag behind the current time (seconds)",
 }
@@ -66,7 +67,9 @@ def warnings_of(run: Run) -> None:
 def _sentence(each: Warned) -> str:
     value, bound = words.elapsed(each.value), words.elapsed(each.bound)
     what = {
-        LATE_SHARE: f"{each.value:.1f} % of the events of a minute were late, more than {each.bound:g} %",
+        DROPPED_SHARE: f"{each.value:.1f} % of the events of a minute were dropped, more than {each.bound:g} %",
+        LATE_SHARE: f"{each.value:.1f} % of the events of a minute were late (dropped or used), "
+        f"more than {each.bound:g} %",
         STANDS: f"the watermark did not advance for {value} (limit: {bound})",
         LAG: f"the watermark lagged {value} behind the current time (limit: {bound})",
     }[each.kind]

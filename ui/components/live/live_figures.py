@@ -1,9 +1,9 @@
-"""A live run in figures: the rate of events, the duration of epochs, the watermark, the late records."""
+"""A live run in figures: the rate of events, the duration of epochs, the watermark, the dropped records."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -84,14 +84,21 @@ def _time_figures(run: Run, mark: int | None) -> None:
         height="stretch",
     )
     st.metric(
-        "Late",
-        f"{run.late:,}",
-        f"{run.late / run.last_seq:.1%} of the events" if run.late and run.last_seq else None,
+        "Dropped",
+        f"{run.dropped:,}",
+        " · ".join(_shares(run)) or None,
         delta_color="off",
         delta_arrow="off",
         border=True,
         height="stretch",
     )
+
+
+def _shares(run: Run) -> Iterator[str]:
+    if run.dropped and run.last_seq:
+        yield f"{run.dropped / run.last_seq:.1%} of the events"
+    if run.used:
+        yield f"{run.used:,} late but used"
 
 
 def current_rate(run_id: int) -> float:

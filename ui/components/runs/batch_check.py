@@ -57,8 +57,8 @@ def batch_check(run: Run) -> CheckResult | None:
             key="batch-check",
             on_click=_start,
             args=(run,),
-            help="Spark computes the same query over the rows that were not late, without the studio's kernels. Both "
-            "tables must be equal.",
+            help="Spark computes the same query over the records that were not dropped, without the studio's kernels. "
+            "Both tables must be equal.",
         )
         return None
     _draw(run, result)
@@ -72,9 +72,9 @@ def _draw(run: Run, result: CheckResult) -> None:
         sinks = result.checked.sinks
         rows = sum(node.same for node in sinks)
         names = ", ".join(node.node for node in sinks)
-        late = f" without the {words.count(result.checked.late, 'late record')}" if result.checked.late else ""
+        without = f" without the {words.count(run.dropped, 'dropped record')}" if run.dropped else ""
         st.success(
-            f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and the "
+            f"**Equal to Spark's batch answer**{without}: {words.count(rows, 'row')} of {names} compared, and the "
             "output of every upstream operator.",
             icon=":material/verified:",
         )

@@ -11,6 +11,7 @@ from storage.errors import UnknownRun
 from storage.model import Edge, Run
 from ui.components.beat import beat
 from ui.components.live.retention import say_kept
+from ui.components.runs.so_far import say_so_far
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded_fragment
 from ui.shell.navigation import go
@@ -26,6 +27,7 @@ def opened_run() -> Run | None:
         no_runs("Nothing has run yet", "Run a pipeline to see every record that it emits.")
         return None
     say_kept(run)
+    say_so_far(run)
     if run.goes_on:
         watch(run)
     return run

@@ -20,11 +20,13 @@ _TONES: Final = {
 
 def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
     """Draw the lines; a failed operator has its sentence right below it."""
-    has_late = any(line.late for line in lines)
+    has_dropped = any(line.dropped for line in lines)
+    has_used = any(line.used for line in lines)
     has_rejected = any(line.rejected for line in lines)
     columns = ["", "operator", "kind", "records in", "records out"]
     has_time = any(line.seconds is not None for line in lines)
-    columns += ["late"] * has_late + ["rejected"] * has_rejected + ["time"] * has_time
+    columns += ["dropped"] * has_dropped + ["late but used"] * has_used
+    columns += ["rejected"] * has_rejected + ["time"] * has_time
     rows: list[Row] = []
     for line in lines:
         sign, tone = _TONES[line.state]
@@ -35,13 +37,14 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
             _number(line.records_in),
             _number(line.records_out),
         ]
-        cells += [_number(line.late or None, "warn")] * has_late
+        cells += [_number(line.dropped or None, "bad")] * has_dropped
+        cells += [_number(line.used or None)] * has_used
         cells += [_number(line.rejected or None, "warn")] * has_rejected
         cells += [Cell(words.elapsed(line.seconds) if line.seconds is not None else "", is_number=True)] * has_time
         rows.append(Row(cells, tone="bad" if line.state == "failed" else ""))
         if line.error:
             rows.append(Row(note=line.error, tone="bad"))
-    numbers = frozenset({"records in", "records out", "late", "rejected", "time"})
+    numbers = frozenset({"records in", "records out", "dropped", "late but used", "rejected", "time"})
     grid(Table(columns, rows, numbers), key=key, label="Operators of the run")
 
 

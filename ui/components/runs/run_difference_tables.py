@@ -30,14 +30,14 @@ def counter_table(pairs: Sequence[CounterPair], left: str, right: str) -> Table:
     for pair in pairs:
         for name, own, other in ((left, pair.left, pair.right), (right, pair.right, pair.left)):
             rows.append(Row((Cell(pair.node, is_strong=True), Cell(name), *_counts(own, other))))
-    columns = ("node", "run", "in", "out", *(kind.symbol for kind in RowKind), "late", "rejected")
+    columns = ("node", "run", "in", "out", *(kind.symbol for kind in RowKind), "dropped", "late but used", "rejected")
     return Table(columns, rows, frozenset(columns[2:]))
 
 
 def _counts(own: NodeCounters | None, other: NodeCounters | None) -> list[Cell]:
     if own is None:
-        return [Cell("missing", tone="quiet"), *[Cell("")] * 7]
-    mine, theirs = _numbers(own), _numbers(other) if other else [None] * 8
+        return [Cell("missing", tone="quiet"), *[Cell("")] * 8]
+    mine, theirs = _numbers(own), _numbers(other) if other else [None] * 9
     return [
         Cell("" if number is None else f"{number:,}", is_number=True, is_changed=number != beside)
         for number, beside in zip(mine, theirs, strict=True)
@@ -49,7 +49,8 @@ def _numbers(counters: NodeCounters) -> list[int | None]:
         counters.records_in,
         counters.records_out,
         *(counters.counts[kind] for kind in RowKind),
-        counters.late,
+        counters.dropped,
+        counters.used,
         counters.rejected,
     ]
 
@@ -72,7 +73,7 @@ def _number(value: float | None, is_time: bool, changed: bool) -> Cell:
 
 
 def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: int | None) -> Table:
-    """One line per record that was late in one of them only."""
+    """One line per record that was late in one of them only, or dropped in one and used in the other."""
     rows = [
         Row(
             (
@@ -80,8 +81,8 @@ def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: in
                 Cell(pair.node, is_strong=True),
                 Cell(words.instant(pair.event_time_ms)),
                 Cell(words.window(pair.window_start_ms, pair.window_end_ms)),
-                _lateness(pair.in_left, pair.left_ms),
-                _lateness(pair.in_right, pair.right_ms),
+                _outcome(pair.left_dropped, pair.left_ms),
+                _outcome(pair.right_dropped, pair.right_ms),
             ),
             pick=str(pair.seq),
             is_current=pair.seq == event,
@@ -91,10 +92,11 @@ def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: in
     return Table(("event", "operator", "event time (UTC)", "window", left, right), rows, frozenset({"event"}))
 
 
-def _lateness(is_late: bool, by_ms: int | None) -> Cell:
-    if not is_late:
+def _outcome(dropped: bool | None, by_ms: int | None) -> Cell:
+    if dropped is None:
         return Cell("in time", tone="good")
-    return Cell("late" if by_ms is None else f"late by {words.duration(by_ms)}", tone="bad")
+    by = "" if by_ms is None else f", late by {words.duration(by_ms)}"
+    return Cell(f"dropped{by}", tone="bad") if dropped else Cell(f"late but used{by}")
 
 
 def record_pairs_table(

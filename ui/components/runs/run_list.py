@@ -20,6 +20,7 @@ from ui.shell.guard import guarded
 from ui.shell.state import state
 
 _PAGE: Final = 10
+_PROBLEMS: Final = ("dropped", "late but used", "rejected")
 _KEY: Final = "runs-page"
 
 
@@ -62,8 +63,8 @@ def run_list(current: int | None) -> None:
                 is_current=run.run_id == current,
             )
         )
-    columns = ("run", "name", "status", "started", "took", "engine", "events", "records", "late", "rejected")
-    numbers = frozenset({"run", "took", "events", "records", "late", "rejected"})
+    columns = ("run", "name", "status", "started", "took", "engine", "events", "records", *_PROBLEMS)
+    numbers = frozenset({"run", "took", "events", "records", *_PROBLEMS})
     grid(Table(columns, rows, numbers), key="runs", on_pick=_open, label="All runs")
     if page > 1 or len(listed_runs) > _PAGE:
         with st.container(horizontal=True):
@@ -73,11 +74,12 @@ def run_list(current: int | None) -> None:
 
 def _figures(run: Run) -> list[Cell]:
     if run.goes_on:
-        return [Cell()] * 4
+        return [Cell()] * 5
     return [
         Cell(f"{run.last_seq:,}", is_number=True),
         Cell(f"{run.records:,}", is_number=True),
-        Cell(f"{run.late:,}" if run.late else "", is_number=True, tone="warn"),
+        Cell(f"{run.dropped:,}" if run.dropped else "", is_number=True, tone="bad"),
+        Cell(f"{run.used:,}" if run.used else "", is_number=True),
         Cell(f"{run.rejected:,}" if run.rejected else "", is_number=True, tone="warn"),
     ]
 

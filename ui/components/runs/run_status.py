@@ -81,7 +81,8 @@ def facts(run: Run, job: Job | None) -> str:
         words.count(run.epochs, "epoch") if run.epochs > 1 else "",
         words.count(run.last_seq, "event"),
         words.count(run.records, "changelog record"),
-        words.count(run.late, "late record") if run.late else "",
+        f"{run.dropped:,} dropped" if run.dropped else "",
+        f"{run.used:,} late but used" if run.used else "",
         words.count(run.rejected, "rejected row") if run.rejected else "",
     ]
     return " · ".join(part for part in parts if part)

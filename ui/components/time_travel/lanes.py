@@ -127,23 +127,24 @@ def _places(around: Around) -> dict[tuple[int, int], float]:
 
 def _late(chart: go.Figure, around: Around, places: Mapping[tuple[int, int], float], names: list[str]) -> None:
     """Draw rings around the late source records."""
-    shown = [
-        (places[at, record.row], names[at], record.seq)
-        for at, lane in enumerate(around.lanes)
-        for record in lane.records
-        if (lane.edge.node, record.seq) in around.late and lane.edge.role == "source"
-    ]
-    if shown:
-        chart.add_scatter(
-            x=[x for x, _, _ in shown],
-            y=[name for _, name, _ in shown],
-            mode="markers",
-            name="came too late",
-            marker={"symbol": "circle-open", "size": 20, "color": theme.LATE, "line": {"width": 2.5}},
-            customdata=[seq for _, _, seq in shown],
-            hoverinfo="skip",
-            unselected={"marker": {"opacity": 1}},
-        )
+    for name, color, is_dropped in (("dropped", theme.DROPPED, True), ("late but used", theme.LATE_USED, False)):
+        shown = [
+            (places[at, record.row], names[at], record.seq)
+            for at, lane in enumerate(around.lanes)
+            for record in lane.records
+            if lane.edge.role == "source" and around.late.get((lane.edge.node, record.seq)) is is_dropped
+        ]
+        if shown:
+            chart.add_scatter(
+                x=[x for x, _, _ in shown],
+                y=[lane for _, lane, _ in shown],
+                mode="markers",
+                name=name,
+                marker={"symbol": "circle-open", "size": 20, "color": color, "line": {"width": 2.5}},
+                customdata=[seq for _, _, seq in shown],
+                hoverinfo="skip",
+                unselected={"marker": {"opacity": 1}},
+            )
 
 
 def _color(kind: RowKind, *, is_past: bool) -> str:

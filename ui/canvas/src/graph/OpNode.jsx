@@ -105,23 +105,24 @@ function Progress({ id, run }) {
           watermark {run.watermark.replace('.000', '')}
         </span>
       )}
-      <Ledger id={id} count={run.late} what="late" />
+      <Ledger id={id} count={run.dropped} what="dropped" />
+      <Ledger id={id} count={run.used} what="late but used" />
       <Ledger id={id} count={run.rejected} what="rejected" />
     </div>
   )
 }
 
 /**
- * The number of records that a node did not take. A click opens their list.
+ * The number of records that a node did not take, or took late. A click opens their list.
  *
- * @param {{ id: string, count: number, what: 'late' | 'rejected' }} props
+ * @param {{ id: string, count: number, what: 'dropped' | 'late but used' | 'rejected' }} props
  */
 function Ledger({ id, count, what }) {
   const { open } = useContext(Picture)
   if (!count) return null
   return (
     <button
-      className={`${what} nodrag`}
+      className={`${what.replaceAll(' ', '-')} nodrag`}
       aria-label={`${id}: ${count} ${what}, show records`}
       onClick={() => open({ late: id })}
     >
