@@ -127,27 +127,19 @@ class Server:
         """Kill it immediately."""
         with contextlib.suppress(OSError):
             os.kill(self.jvm, signal.SIGKILL)
-        self._wait(10)
+        self.ends_within(10)
 
     def close(self, timeout_s: float) -> bool:
         """Let it end in order, and wait for that. False if it had to be killed."""
         with contextlib.suppress(OSError):
             os.kill(self.keeper, signal.SIGTERM)
-        if self._wait(timeout_s):
+        if self.ends_within(timeout_s):
             return True
         self.kill()
         return False
 
     def ends_within(self, timeout_s: float) -> bool:
-        """Wait for its end. False if it is still alive."""
-        end = time.monotonic() + timeout_s
-        while self.is_alive():
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
-
-    def _wait(self, timeout_s: float) -> bool:
+        """Wait for its end. False if it is still there."""
         end = time.monotonic() + timeout_s
         while self.is_alive() or is_running(self.jvm):
             if time.monotonic() > end:
