@@ -9,6 +9,7 @@ with NULL in it is rejected.
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -21,6 +22,7 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.input_files import InputFile, find_files, local_file
+from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.parquet_scan import ADVICE
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in, write_head
@@ -93,7 +95,7 @@ class Recording(Source):
 
     def _file(self, node: str, folder: Path) -> InputFile:
         try:
-            (file,) = find_files(self.path, folder, node, (".parquet",))
+            (file,) = find_files(self.path, folder, node, (".parquet",), partial(may_be_read, is_recording=True))
         except SourceMissing as error:
             run = _FOLDER.search(self.path)
             what = f"the recording of run {run[1]} is not there" if run else "there is no such recording"

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from engine.errors import SourceError
+from engine.errors import SourceError, SourceMissing
 from engine.local.sources import read
 from engine.model.pipeline import Node, Pipeline
 from engine.planner import plan
 from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
 from engine.reading.files.named_folders import may_be_read
+from engine.reading.files.source import FileSource
 from engine.reading.servers.named_servers import ENVIRONMENT as ADDRESSES
 from engine.recordings import on_recordings
+from engine.sources.csv import Csv
+from engine.sources.duckdb import DuckDb
+from engine.sources.excel import Excel
+from engine.sources.jsonl import JsonLines
+from engine.sources.parquet import Parquet
 from engine.sources.postgres import Postgres
+from engine.sources.sqlite import Sqlite
 from engine.spark.engines import Engine
 from storage import Store
 from tests.engine.planning import KnownTypes
@@ -52,6 +60,21 @@ def test_what_a_shared_studio_has_itself_is_read_whole_and_in_part(
     head = read(planned, no_spark, numbers, rows=1)["numbers"]
     assert (len(head), head.is_whole) == (1, False)
     assert not may_be_read(store.path)
+
+
+@pytest.mark.parametrize("make", [Csv, JsonLines, Parquet, Excel, Sqlite, DuckDb])
+def test_a_recording_is_read_as_a_recording_only(
+    make: type[FileSource], numbers: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = store.recordings.write(run_locally(store, numbers, NAMED))["numbers"]
+    for path in (place, place.parent, place.parent / "*.parquet"):
+        monkeypatch.setenv(FOLDERS, folders_of({}, store.path))
+        with pytest.raises(SourceError, match="is in none of the folders that this studio reads"):
+            make(path=str(path)).files("n", numbers)
+        # A folder that whoever runs the studio names is read by every source.
+        monkeypatch.setenv(FOLDERS, folders_of({FOLDERS: str(place.parent)}, store.path))
+        with suppress(SourceMissing):
+            assert make(path=str(path)).files("n", numbers)
 
 
 def test_a_shared_studio_connects_to_no_server_unless_one_is_named(

@@ -144,7 +144,8 @@ def folders_of(environ: Mapping[str, str], store: Path) -> str:
 
     Its own hold uploads, posted rows, and recordings of runs, which everybody may see.
     """
-    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), str(recordings_folder(store))]
+    recordings = f"{named_folders.RECORDINGS}{recordings_folder(store)}"
+    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), recordings]
     return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
 
 

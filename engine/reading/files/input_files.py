@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,13 @@ def local_place(path: str, folder: Path, node: str) -> Path:
         raise SourceError(message, node, "path") from error
 
 
-def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
+def find_files(
+    path: str,
+    folder: Path,
+    node: str,
+    endings: Collection[str],
+    may_be_read: Callable[[Path | str], bool] = may_be_read,
+) -> tuple[InputFile, ...]:
     """The files of a path, by name. In a folder, those with one of the endings, compressed or not.
 
     If the path is not on this machine, the storage of the engine is asked (`engine.reading.files.storage`).

@@ -4,6 +4,9 @@ The variable is a comma-separated list of folders on this machine and URI prefix
 all that the studio's own user may read. Paths are resolved before they are compared. A URI is decoded first, as often
 as it has something to decode, because a server may do so too; one that then leads out of a folder, or that servers
 read in more than one way, is in no folder.
+
+The studio itself adds its folders of uploads and posted rows, and after RECORDINGS the one of recordings, which only
+the source Recording reads.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from typing import Final
 from urllib.parse import unquote
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_FOLDERS"
+RECORDINGS: Final = "recordings="
+"""In the variable, before a folder of which nothing but recordings is read, and by their own source only."""
 # Of a segment servers may leave out what follows a semicolon, and spaces at its ends.
 _LEADS_UP: Final = re.compile(r"\s*\.{1,2}\s*(;.*)?")
 _WEB: Final = ("http", "https")
@@ -35,21 +40,29 @@ def copies_in(folder: Path) -> Iterator[None]:
         _COPIES.reset(token)
 
 
-def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a file, a folder or a URI (a text) is in one of the named folders; True if none are named."""
-    named = environ.get(ENVIRONMENT)
-    if named is None:
+def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ, *, is_recording: bool = False) -> bool:
+    """Whether a file, a folder or a URI (a text) is in one of the named folders; True if none are named.
+
+    is_recording: whether the source Recording reads it.
+    """
+    if ENVIRONMENT not in environ:
         return True
-    places = [place.strip() for place in named.split(",") if place.strip()]
+    places = _places(environ)
     if isinstance(path, str):
-        return _is_plain(path) and any(_is_below(path, place) for place in places if "://" in place)
+        return _is_plain(path) and any(_is_below(path, place) for place in places)
+    kept = [place.removeprefix(RECORDINGS) for place in places if is_recording or not place.startswith(RECORDINGS)]
     try:
         real = path.resolve()
-        folders = [*_COPIES.get(), *(Path(place).resolve() for place in places if "://" not in place)]
+        folders = [*_COPIES.get(), *(Path(place).resolve() for place in kept if "://" not in place)]
         return any(map(real.is_relative_to, folders))
     except (OSError, RuntimeError, ValueError):
         # A loop of links, the home of an unknown user, or a character that file names cannot have.
         return False
+
+
+def is_on_named_host(uri: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a URI is in one of the named folders that names its host too, and not all hosts of a scheme."""
+    return _is_plain(uri) and any(_is_below(uri, place) for place in _places(environ) if not place.endswith("://"))
 
 
 def refused(path: str) -> str:
@@ -58,6 +71,12 @@ def refused(path: str) -> str:
         f"path: {path[:200]} is in none of the folders that this studio reads. Drop the file on the form, or ask "
         f"whoever runs the studio to name its folder in {ENVIRONMENT}."
     )
+
+
+def _places(environ: Mapping[str, str]) -> list[str]:
+    """The named folders and URI prefixes; a prefix that servers read in more than one way names nothing."""
+    places = [place.strip() for place in environ.get(ENVIRONMENT, "").split(",")]
+    return [place for place in places if place and ("://" not in place or _is_plain(place))]
 
 
 def _is_plain(uri: str) -> bool:

@@ -25,8 +25,8 @@ from typing import Final, NoReturn
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from engine.errors import SourceError, SourceMissing
-from engine.reading.files.named_folders import ENVIRONMENT, may_be_read, refused
-from engine.reading.files.web_hosts import addresses_of, is_public, is_served, may_be_private
+from engine.reading.files.named_folders import ENVIRONMENT, is_on_named_host, may_be_read, refused
+from engine.reading.files.web_hosts import addresses_of, is_public, is_served
 from engine.reading.servers.named_servers import is_host
 
 LARGEST: Final = 2 << 30
@@ -169,7 +169,7 @@ class _Fetch:
     def _asked(self, parts: SplitResult, target: Path) -> str | None:
         """Send one request. None if the file was received, otherwise the address of the redirect."""
         host, port = str(parts.hostname), parts.port or _HTTPS
-        connection = _Connection(host, port, self._addresses(host, port))
+        connection = _Connection(host, port, self._addresses(parts, port))
         leaving = threading.Timer(max(0.0, self._until - time.monotonic()), connection.leave)
         leaving.daemon = True
         leaving.start()
@@ -203,18 +203,23 @@ class _Fetch:
         if wanted is not None and size < wanted:
             self._fail(f"only {size:,} of its {wanted:,} bytes came; try again")
 
-    def _addresses(self, host: str, port: int) -> list[str]:
+    def _addresses(self, parts: SplitResult, port: int) -> list[str]:
         """The IP addresses of a host to which connections are allowed."""
+        host = str(parts.hostname)
         try:
             found = addresses_of(host, port)
         except (OSError, UnicodeError) as error:
             self._fail(f"the name {host} is not known; check the address", error)
         for address in found:
-            if not is_public(address) and not may_be_private(host, self._first_host):
+            if not is_public(address) and not self._may_be_private(parts):
                 message = f"{host} leads to {address}, which is not a public address"
                 advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if is_served() else "name it itself"
                 self._fail(f"{message}; {advice}")
         return found
+
+    def _may_be_private(self, parts: SplitResult) -> bool:
+        """Whether it is named for what it is: by whoever runs a shared studio, else by the user, not by a redirect."""
+        return is_on_named_host(parts.geturl()) if is_served() else parts.hostname == self._first_host
 
     def _check_time(self, cause: Exception | None = None) -> None:
         if time.monotonic() > self._until:
@@ -228,20 +233,13 @@ class _Fetch:
         raise SourceError(message, self._node, "path") from cause
 
 
-def is_open_to_all(address: str) -> bool:
-    """Whether anybody who uses a shared studio may have this address asked: as a file there, where it leads now."""
-    try:
-        parts = _parts(address, "")
-        found = addresses_of(str(parts.hostname), parts.port or _HTTPS)
-    except (SourceError, OSError, UnicodeError):
-        return False
-    return may_be_private(str(parts.hostname), None) or all(map(is_public, found))
-
-
 def may_be_asked(address: str) -> bool:
-    """Whether it could be the address of a file, as far as it tells itself; nothing is resolved."""
+    """Whether somebody else's client may ask an address, in a shared studio: one that is named with its host.
+
+    Nothing is resolved: that client resolves the name again, and a name can lead to another address by then.
+    """
     with contextlib.suppress(SourceError):
-        return bool(_parts(address, ""))
+        return bool(_parts(address, "")) and (not is_served() or is_on_named_host(address))
     return False
 
 

@@ -1,4 +1,4 @@
-"""The hosts of web addresses: which IP addresses of theirs are public, and which hosts may have others."""
+"""The hosts of web addresses: their IP addresses, and which of those are public."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import urlsplit
 
 from engine.reading.files.named_folders import ENVIRONMENT
 
@@ -23,14 +22,6 @@ _ISATAP: Final = (0x0200_5EFE, 0x0000_5EFE)
 def is_served() -> bool:
     """Whether the studio is shared, so that web files are read from the named places only."""
     return ENVIRONMENT in os.environ
-
-
-def may_be_private(host: str, first: str | None) -> bool:
-    """Whether a host may be in a private network. first: the host that the user named, before all redirects."""
-    if not is_served():
-        return host == first
-    named = [urlsplit(place.strip()).hostname for place in os.environ[ENVIRONMENT].split(",")]
-    return host in named
 
 
 def addresses_of(host: str, port: int) -> list[str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.reading.apart import Foreign, answer_of
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
-from engine.reading.files.web import is_open_to_all, may_be_asked
+from engine.reading.files.web import may_be_asked
 from engine.reading.files.web_hosts import is_served
 from engine.reading.kafka.brokers import check_brokers, check_named
 from engine.reading.kafka.client_options import check_settings
@@ -134,17 +134,17 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
     check_settings(_renamed(written), node)
 
 
-def _check_places(settings: Mapping[str, Any], node: str, *, is_connecting: bool = False) -> None:
+def _check_places(settings: Mapping[str, Any], node: str) -> None:
     """Raise PipelineError for a file or address that a pipeline may not name. Values are those for librdkafka.
 
-    "probe" looks for certificates in the system's own places. is_connecting: whether hosts may be resolved.
+    "probe" looks for certificates in the system's own places.
     """
     for name, value in settings.items():
         text = str(value)
         if _FILE.search(name):
             is_fine = text in ("", "probe") or may_be_read(Path(text))
         elif _ADDRESS.search(name):
-            is_fine = not is_served() or (is_open_to_all(text) if is_connecting else may_be_asked(text))
+            is_fine = not is_served() or may_be_asked(text)
         else:
             is_fine = name != _CLOUD or text == "none" or not is_served()
         if not is_fine:
@@ -235,7 +235,7 @@ class Client:
         except NotSet as error:
             message = f"{error}."
             raise SourceError(message, node, "properties") from error
-        _check_places(settings, node, is_connecting=True)
+        _check_places(settings, node)
         check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
         check_brokers(servers, node)
         self.heard = Heard(secrets)

@@ -7,6 +7,8 @@ import pytest
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
 
 PLACES = "/data/in, https://data.example.com/in/, https://whole.example.com, s3a://bucket/in, abfss://c@a.net/in"
+# Read in more than one way: they name nothing, and the others are found.
+PLACES += ", s3a://odd/%ff, s3a://odd/a/.."
 
 INSIDE = [
     "https://data.example.com/in/x.csv",
@@ -63,6 +65,8 @@ OUTSIDE = [
     "s3a://bucket/in/x?endpoint_override=127.0.0.1:9000",
     "s3a://bucket/in/x#y",
     "s3a://Bucket2/in/x",
+    "s3a://odd/x",
+    "s3a://odd/a/x",
     "abfss://c@b.net/in/x",
     "abfss://d@a.net/in/x",
     "file:///data/in/x",

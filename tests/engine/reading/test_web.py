@@ -197,9 +197,15 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 
 
 # The allowed folders of a studio for several users, and its error for a file of localhost; empty: it is fetched.
+_PRIVATE = "localhost leads to 127.0.0.1, which is not a public address; whoever runs the studio can allow it"
 SERVED = [
     ("/data", "is in none of the folders that this studio reads"),
-    ("https://", "localhost leads to 127.0.0.1, which is not a public address; whoever runs the studio can allow it"),
+    ("https://", _PRIVATE),
+    # Its host is named, but for another folder, port or storage.
+    ("https://, https://localhost:{port}/other", _PRIVATE),
+    ("https://, https://localhost/d", _PRIVATE),
+    ("https://, s3a://localhost:{port}/d", _PRIVATE),
+    ("https://, https://localhost:{port}/d", ""),
     ("/data, https://localhost:{port}/d", ""),
 ]
 
