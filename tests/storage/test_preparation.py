@@ -30,4 +30,4 @@ def test_an_error_in_one_run_does_not_end_the_preparation_of_others(
     preparation.wait()
     preparation.stop()
     assert prepared == [2]
-    assert [record.message for record in caplog.records] == ["run 1: not prepared"] * isinstance(error, KeyError)
+    assert [record.getMessage() for record in caplog.records] == ["run 1: not prepared"] * isinstance(error, KeyError)
