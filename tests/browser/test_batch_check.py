@@ -57,5 +57,5 @@ def test_rows_that_were_late_are_left_out_of_the_batch_answer(open_page: OpenPag
     page = open_page("run?run=3")
     run_again(page)
     expect(
-        page.get_by_text("Equal to Spark's batch answer without the 1 late record: 4 rows of results")
+        page.get_by_text("Equal to Spark's batch answer without the 1 dropped record: 4 rows of results")
     ).to_be_visible(timeout=RUN_TIMEOUT_MS)

@@ -44,7 +44,7 @@ def test_the_batch_answer_stands_beside_once_it_is_checked(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:
     node = seeded_store.check_of(2)
-    store.batch_checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
+    store.batch_checks.save(seeded["word_count"], json.dumps({"nodes": [node]}))
     app = open_view("why_retraction", run=seeded["word_count"])
     assert "2 rows of out compared" in app.success[0].value
     assert rows_of(app, "batch-answer") == [["1", "1"], ["2", "1"]]
@@ -52,7 +52,7 @@ def test_the_batch_answer_stands_beside_once_it_is_checked(
 
 def test_a_difference_is_shown_row_by_row(store: Store, seeded: dict[str, int], open_view: OpenView) -> None:
     node = seeded_store.check_of(1, 1, 1, [[["1", "1"], 1, 0], [["1", "2"], 0, 1]])
-    store.batch_checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
+    store.batch_checks.save(seeded["word_count"], json.dumps({"nodes": [node]}))
     app = open_view("run", run=seeded["word_count"])
     assert "differs from Spark's batch answer" in app.error[0].value
     assert rows_of(app, "check-out") == [
