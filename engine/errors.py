@@ -21,11 +21,14 @@ rejected rows with a reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 _FEW = 18
 _SIMILAR = 3
+_LONG_WORD = re.compile(r"\S{201,}")
+_LONGEST = 2000
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -54,12 +57,18 @@ def shortened(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
 
 
+def shown(sentence: str) -> str:
+    """A sentence that a page and a terminal can show, whatever text of a user it repeats."""
+    # Half of a character cannot be shown. Names, hosts and values are words; a list of many is cut as a whole.
+    whole = sentence.encode(errors="backslashreplace").decode()
+    return shortened(_LONG_WORD.sub(lambda word: shortened(word[0]), whole), _LONGEST)
+
+
 class StudioError(Exception):
     """The root: `str(error)` is a sentence for the user. `node` and `field` are its place, if known."""
 
     def __init__(self, sentence: str, node: str = "", field: str = "") -> None:
-        # It may repeat a text with half of a character, which no page and no terminal can show.
-        self.sentence = sentence.encode(errors="backslashreplace").decode()
+        self.sentence = shown(sentence)
         super().__init__(f"{node}: {self.sentence}" if node else self.sentence)
         self.node = node
         self.field = field

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.errors import available, shortened, unknown_name
+from engine.errors import available, shortened, shown, unknown_name
 
 
 def printable(path: Path) -> str:
@@ -41,6 +41,9 @@ def printable(path: Path) -> str:
 
 class StoreError(Exception):
     """The root: `str(error)` is a sentence for the user."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shown(sentence))
 
 
 class StoreUnavailable(StoreError):

@@ -19,6 +19,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from engine.errors import EngineUnavailable
+from engine.reading.servers.named_servers import is_host
 
 _FILE: Final = "engines.json"
 _OURS: Final = re.compile(r"^(local(\[(\d+|\*)(,\d+)?\])?|spark://.+)$")
@@ -84,12 +85,18 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
     Its token is separated, so that it is never shown. Raises EngineUnavailable.
     """
     address = address.strip()
-    if _OURS.match(address):
+    if _OURS.match(address) and all(map(is_host, _masters(address))):
         return Engine(name or address, address, workspace)
     plain, _, given = address.partition(";")
     url = urlsplit(plain.rstrip("/"))
     try:
-        is_good = url.scheme == "sc" and bool(url.hostname) and not url.path and (url.port or 1) > 0
+        is_good = (
+            url.scheme == "sc"
+            and bool(url.hostname)
+            and is_host(url.hostname or "")
+            and not url.path
+            and (url.port or 1) > 0
+        )
     except ValueError:
         is_good = False
     options = dict(part.partition("=")[::2] for part in given.split(";") if part)
@@ -105,6 +112,13 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
     short = f"sc://{url.netloc.rpartition('@')[2]}"
     use_ssl = options.get("use_ssl", "").lower() == "true"
     return Engine(name or short, short, workspace, unquote(options.get("token", "")), use_ssl, others)
+
+
+def _masters(address: str) -> list[str]:
+    """The hosts of a cluster's masters: `spark://one:7077,two:7077`."""
+    if not address.startswith("spark://"):
+        return []
+    return [each.rpartition(":")[0] or each for each in address.removeprefix("spark://").split(",")]
 
 
 def engines() -> dict[str, Engine]:
