@@ -107,11 +107,13 @@ def number_type(text: str) -> Type:
         require(max(digits, len(fraction), 1) <= 38)
         return Decimal(max(digits, len(fraction), 1), len(fraction))
     require(text.isdigit())
-    value = int(text)
+    written = text.lstrip("0") or "0"
+    # Before it is read: Python reads no number of thousands of digits.
+    require(len(written) <= 38)
+    value = int(written)
     if value < 1 << 63:
         return INT if value < 1 << 31 else BIGINT
-    require(len(str(value)) <= 38)
-    return Decimal(len(str(value)), 0)
+    return Decimal(len(written), 0)
 
 
 def digits_of(node: exp.Expr) -> str | None:

@@ -97,7 +97,8 @@ def test_odd_values_are_records_or_rejected_rows(
     assert main(["run", str(path), "--engine", "local[2]", "--format", "jsonl"]) == 0
     said = capsys.readouterr()
     assert shown in said.out
-    assert said.err == ("" if not rejected else f"{rejected} rejected row{'s' * (rejected > 1)}.\n")
+    rows = "1 row was" if rejected == 1 else f"{rejected} rows were"
+    assert said.err == (f"{rows} rejected.\n" if rejected else "")
 
 
 @pytest.mark.parametrize(
