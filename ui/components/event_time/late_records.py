@@ -30,7 +30,7 @@ def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
     order, offset = _order(key), _offset(key)
     page = workspace.store().late.page(run.run_id, EventRange(to_seq=last_seq), order=order, offset=offset, limit=_PAGE)
     table = late_table(page.records, state.event, order)
-    with _sorted(key, table, page.total, "lines", height, on_pick=lambda seq: move_to(int(seq))):
+    with _sorted("Late records", key, table, page.total, "lines", height, on_pick=lambda seq: move_to(int(seq))):
         late_download(run.run_id, page.total)
 
 
@@ -59,13 +59,19 @@ def rejected_rows(run: Run, *, height: int | None = None) -> None:
     key = f"rejected-{run.run_id}"
     order, offset = _order(key), _offset(key)
     page = workspace.store().late.rejected(run.run_id, order=order, offset=offset, limit=_PAGE)
-    with _sorted(key, rejected_table(page.records, order), page.total, "rejected rows", height):
+    with _sorted("Rejected rows", key, rejected_table(page.records, order), page.total, "rejected rows", height):
         rejected_download(run.run_id, page.total)
 
 
 @contextmanager
 def _sorted(
-    key: str, table: Table, total: int, what: str, height: int | None, on_pick: Callable[[str], None] | None = None
+    label: str,
+    key: str,
+    table: Table,
+    total: int,
+    what: str,
+    height: int | None,
+    on_pick: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
     """Draw a page of a table that can be sorted; its download, drawn inside, is beside its pager."""
     grid(
@@ -74,7 +80,7 @@ def _sorted(
         on_pick=on_pick,
         on_sort=lambda by: _sort(key, by),
         height=height,
-        label=what.capitalize(),
+        label=label,
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         yield
