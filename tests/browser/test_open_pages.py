@@ -67,7 +67,7 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
         wait_until_settled(page)
         press(page, "Run live")
         page.get_by_role("link", name="Runs", exact=True).click()
-        expect(figure(page, "Late")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
+        expect(figure(page, "Dropped")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
         took: dict[str, list[float]] = defaultdict(list)
         # From Runs, the link Inspect leads to the page that was shown last: a different one in every round.
         shown = PAGES[0]

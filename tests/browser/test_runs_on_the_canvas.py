@@ -81,7 +81,7 @@ def test_a_live_run_of_a_watched_file_is_on_its_canvas_wherever_it_is_looked_at(
             more.write("3,9000\n1,500\n")
         count(page, "trips>counts:in", 4)
         expect(node(page, "trips")).to_contain_text("watermark 1970-01-01 00:00:09")
-        expect(node(page, "per_window").locator("button.late")).to_be_visible()
+        expect(node(page, "per_window").locator("button.dropped")).to_be_visible()
         two = opened(browser, app, "build?draft=trips")
         status(two, "Run 1 running")
         count(two, "trips>counts:in", 4)

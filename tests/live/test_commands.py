@@ -66,7 +66,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on_where_it_was(
     printed = capsys.readouterr()
     # Below the two lines of the head.
     assert [line.split()[-3:] for line in printed.out.splitlines()[2:]] == [["+I", "d", "4"]]
-    assert printed.err.splitlines()[1:] == ["1 rejected row."]
+    assert printed.err.splitlines()[1:] == ["1 row was rejected."]
     with Store.open(store) as opened:
         assert opened.runs.get(1).status.value == "finished"
         assert not opened.runs.state_folder(1).exists()

@@ -95,8 +95,8 @@ def test_the_watermark_of_a_recording_is_the_pipelines_own(store: Store, tmp_pat
     left = again.node("left")
     patient = left.model_copy(update={"parameters": left.parameters | {"watermark_delay_ms": 5000}})
     changed = again.model_copy(update={"nodes": (patient, *again.nodes[1:])})
-    assert store.runs.get(first).late == 1
-    assert store.runs.get(run_locally(store, tmp_path, changed)).late == 0
+    assert store.runs.get(first).dropped == 1
+    assert store.runs.get(run_locally(store, tmp_path, changed)).dropped == 0
 
 
 def test_a_recording_goes_with_its_run_and_says_so(store: Store, tmp_path: Path) -> None:

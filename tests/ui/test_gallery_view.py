@@ -79,7 +79,7 @@ def test_recent_runs_say_how_they_ended(seeded: dict[str, int], open_view: OpenV
     app = open_view("gallery")
     words = " ".join(text.value for text in app.markdown)
     assert "windows of ten seconds" in words
-    assert "2 late" in words
+    assert "2 dropped" in words
     assert "failed" in words
 
 

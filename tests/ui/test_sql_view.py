@@ -15,7 +15,7 @@ def test_an_example_is_asked_with_a_click(seeded: dict[str, int], open_view: Ope
     button = next(button for button in app.button if button.label == "Late records by operator")
     button.click().run()
     assert rows_of(app, "sql-result") == [
-        ["per_window", "the window had closed before the record arrived", "2", "5001"]
+        ["per_window", "true", "the window had closed before the record arrived", "NULL", "2", "5001"]
     ]
 
 

@@ -156,14 +156,14 @@ def test_late_rows_are_found_by_a_plain_join_where_they_are_too_many_to_broadcas
 ) -> None:
     threshold = "spark.sql.autoBroadcastJoinThreshold"
     before, plans = spark.conf.get(threshold), []
-    lost_of = EpochRunner._lost
+    dropped_of = EpochRunner._dropped
 
-    def lost(self: EpochRunner, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
-        frame = lost_of(self, node, port, late)
+    def dropped(self: EpochRunner, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
+        frame = dropped_of(self, node, port, late)
         plans.append(frame._explain_string())
         return frame
 
-    monkeypatch.setattr(EpochRunner, "_lost", lost)
+    monkeypatch.setattr(EpochRunner, "_dropped", dropped)
     made = pipeline_of("t -> w -> out\nw.late -> late_out", t=source(), w=TUMBLE, out=SINK, late_out=SINK)
     for most, is_broadcast in (("0", False), (before, True)):
         spark.conf.set(threshold, most)

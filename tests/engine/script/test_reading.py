@@ -62,7 +62,7 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
     with finished(script.pipeline, spark, tmp_path) as job:
         sums = [row["s"] for row in job.changelog("result").collect()]
         assert sums == [2, 8, 4]
-        assert job.output.count(spark)["rejected row"] == 1
+        assert job.output.problems(spark).rejected == 1
 
 
 ARRIVED = """
