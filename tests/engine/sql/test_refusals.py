@@ -165,8 +165,8 @@ REFUSED = [
     ),
     ("SELECT a FROM (VALUES (1), (2, 3)) AS x(a)", "the first row of VALUES has 1 values, this one has 2."),
     (
-        "SELECT a FROM (VALUES (1), (RAND())) AS x(a)",
-        "VALUES takes constants here, not RAND(). Write the value itself.",
+        "SELECT a FROM (VALUES (1), (SQRT(4))) AS x(a)",
+        "VALUES takes constants here, not SQRT(4). Write the value itself.",
     ),
     ("SELECT a FROM u AS x(a, b)", "2 names are given for 3 columns."),
     ("SELECT x FROM t JOIN u USING (g)", "USING names 'g', which is not a column of both sides."),
