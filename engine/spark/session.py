@@ -214,7 +214,10 @@ def loss_of_any(error: Exception) -> str | None:
     """The same for an error of which the session is not known."""
     if not _broke_off(error) and _lost_connection(error, is_ours=False) is None:
         return None
-    return next(filter(None, (_loss(connection, error) for connection in list(_connections.values()))), None)
+    known = list(_connections.values())
+    # One that ended earlier has nothing to do with an error beside which others work.
+    able = [one for one in known if one.server is None or one.server.is_alive()] if not _found_nobody(error) else []
+    return next(filter(None, (_loss(connection, error) for connection in able or known)), None)
 
 
 def _loss(connection: _Connection, error: Exception) -> str | None:
@@ -283,6 +286,21 @@ def _broke_off(error: BaseException) -> bool:
             return True
         link = link.__cause__
     return _says_stopped(error)
+
+
+def _found_nobody(error: BaseException) -> bool:
+    """Whether nothing listened any more, in an error or its causes: no engine that lives has answered so."""
+    import grpc
+    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, SparkConnectGrpcException) and link.getGrpcStatusCode() == grpc.StatusCode.UNAVAILABLE:
+            return True
+        if isinstance(link, grpc.RpcError) and isinstance(link, grpc.Call):
+            return bool(link.code() == grpc.StatusCode.UNAVAILABLE)
+        link = link.__cause__
+    return False
 
 
 def _says_stopped(error: BaseException) -> bool:

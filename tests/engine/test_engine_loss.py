@@ -146,6 +146,22 @@ def test_a_killed_engine_is_a_sentence_whatever_its_last_error_was(
     assert dying.is_killed is not by_itself
 
 
+def test_an_engine_that_ended_earlier_is_not_blamed_for_an_error_beside_one_that_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gone, works = Dying(by_itself=True), Dying(by_itself=False)
+    gone.kill()
+    servers: Any = {"gone": gone, "works": works}
+    monkeypatch.setattr(
+        session,
+        "_connections",
+        {name: session._Connection(Engine(name, "local[2]"), Any, server) for name, server in servers.items()},
+    )
+    error = SparkConnectGrpcException("<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNKNOWN")
+    assert "Spark could not plan it" in reason_of(error)
+    assert "the engine gone ended" in reason_of(with_status(grpc.StatusCode.UNAVAILABLE))
+
+
 def test_data_that_quotes_a_stopped_engine_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     ours: Any = object()
     dying: Any = Dying(by_itself=False)
