@@ -122,9 +122,9 @@ def test_a_delay_is_dragged_and_the_figures_follow(open_page: OpenPage) -> None:
     expect(slider).to_have_attribute("aria-valuetext", "2 s")
     slider.press("ArrowRight")
     expect(page.get_by_test_id("stMetric").filter(has_text="Results wait")).to_contain_text("30 s")
-    page.get_by_role("button", name="Nothing lost").click()
+    page.get_by_role("button", name="Nothing dropped").click()
     expect(page.get_by_test_id("stMetric").filter(has_text="Records kept")).to_contain_text("20 of 20")
-    expect(rows(page, "Records that would be lost or kept").first).to_contain_text("kept")
+    expect(rows(page, "Records that would be dropped or kept").first).to_contain_text("kept")
 
 
 def test_two_runs_are_compared_by_a_link(open_page: OpenPage) -> None:
@@ -145,7 +145,7 @@ def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("link", name="Inspect").click()
     page.get_by_role("link", name="What if").click()
-    page.get_by_role("button", name="Nothing lost").click()
+    page.get_by_role("button", name="Nothing dropped").click()
     page.get_by_role("button", name="Apply and run").click()
     expect(page).to_have_url(re.compile("/run?"), timeout=RUN_TIMEOUT_MS)
     expect(page.get_by_role("button", name="Compare with another run")).to_be_enabled(timeout=RUN_TIMEOUT_MS)

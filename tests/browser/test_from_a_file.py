@@ -94,7 +94,7 @@ def test_sums_and_a_top_3_per_window_the_late_records_and_the_delay_that_keeps_t
 
     page.get_by_role("link", name="Inspect", exact=True).click()
     page.get_by_role("link", name="What if", exact=True).click()
-    page.get_by_role("button", name="Nothing lost").click()
+    page.get_by_role("button", name="Nothing dropped").click()
     expect(page.get_by_test_id("stMetric").filter(has_text="Records kept")).to_contain_text("179 of 179")
     page.get_by_role("button", name="Apply and run").click()
     page.wait_for_url("**/run?**", timeout=RUN_TIMEOUT_MS)

@@ -48,7 +48,7 @@ def drawn(page: Page, title: str) -> Locator:
         case "Event time":
             return page.get_by_role("region", name="Late records", exact=True)
         case "What if":
-            return page.get_by_role("region", name="Records that would be lost or kept")
+            return page.get_by_role("region", name="Records that would be dropped or kept")
         case _:
             return page.get_by_text("There is only this run.")
 

@@ -28,11 +28,11 @@ def metrics(app: AppTest) -> dict[str, str]:
 
 def test_the_run_as_it_was_is_where_it_begins(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("what_if", run=seeded["future"])
-    assert metrics(app)["Records lost"] == "12"
+    assert metrics(app)["Records dropped"] == "12"
     assert metrics(app)["Results wait"] == "2 s"
     assert app.button(key="what-if-run").disabled
     rows = rows_of(app, f"what-if-grid-{seeded['future']}")
-    assert (len(rows), rows[0][:2], rows[0][4]) == (12, ["9", "still lost"], "59 min 58.002 s")
+    assert (len(rows), rows[0][:2], rows[0][4]) == (12, ["9", "still dropped"], "59 min 58.002 s")
 
 
 def test_the_smallest_delay_without_loss_is_a_click_away(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -48,7 +48,7 @@ def test_a_longer_allowed_lateness_keeps_records_without_waiting(seeded: dict[st
     run = seeded["future"]
     app = open_view("what_if", run=run)
     app.select_slider(key=f"what-if-{run}-per_window-lateness").set_value(AN_HOUR).run()
-    assert metrics(app)["Records lost"] == "0"
+    assert metrics(app)["Records dropped"] == "0"
     assert metrics(app)["Results wait"] == "2 s"
 
 
@@ -57,13 +57,13 @@ def test_a_shorter_delay_shows_what_it_would_lose(seeded: dict[str, int], open_v
     app = open_view("what_if", run=run)
     app.select_slider(key=f"what-if-{run}-per_window-delay").set_value(NEEDED - 5000).run()
     said = [row[1] for row in rows_of(app, f"what-if-grid-{run}")]
-    assert (said.count("kept"), said.count("still lost")) == (7, 5)
+    assert (said.count("kept"), said.count("still dropped")) == (7, 5)
 
 
 def test_the_curve_marks_the_knee_and_the_ends(seeded: dict[str, int], open_view: OpenView) -> None:
     traces = traces_of(open_view("what_if", run=seeded["future"]))
-    assert set(traces) == {"records lost", "as it ran", "best trade-off", "nothing lost", "chosen"}
-    assert traces["nothing lost"]["y"] == [0]
+    assert set(traces) == {"records dropped", "as it ran", "best trade-off", "nothing dropped", "chosen"}
+    assert traces["nothing dropped"]["y"] == [0]
     assert traces["as it ran"]["y"] == [12]
 
 
@@ -111,11 +111,11 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
     in_turn = Arrival(mode="in_turn", ends="together")
     run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": in_turn}))
     app = open_view("what_if", run=run)
-    assert metrics(app)["Records lost"] == "1"
+    assert metrics(app)["Records dropped"] == "1"
     assert metrics(app)["Rows are kept longer by"] == "500 ms"
     [row] = rows_of(app, f"what-if-grid-{run}")
     # Without windows the column of window ends is missing; the row's text has the names of its own input.
-    assert (row[0], row[1], row[3], row[4]) == ("5", "still lost", "4.901 s", "id=2, ts=100")
+    assert (row[0], row[1], row[3], row[4]) == ("5", "still dropped", "4.901 s", "id=2, ts=100")
 
 
 def test_on_an_older_run_the_newest_version_keeps_its_changes(

@@ -66,9 +66,9 @@ def test_through_one_writer_nothing_is_lost_and_through_several_something_is(
 ) -> None:
     app = open_view("why_retraction", run=seeded["word_count"])
     app.slider(key="disorder-writers").set_value(1).run()
-    assert [message.value for message in app.success] == ["Nothing is lost: all 2 keys are correct."] * 2
+    assert [message.value for message in app.success] == ["Nothing is lost, and all 2 keys are correct."] * 2
     app.slider(key="disorder-writers").set_value(2).run()
     app.number_input(key="disorder-seed").set_value(2).run()
     assert app.error[0].value == "Of 2 keys, 1 is missing."
-    assert [message.value for message in app.success] == ["Nothing is lost: all 2 keys are correct."]
+    assert [message.value for message in app.success] == ["Nothing is lost, and all 2 keys are correct."]
     assert rows_of(app, "disorder-False") == [["should be", "1", "1"], ["is", "no row", ""]]

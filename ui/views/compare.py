@@ -21,7 +21,7 @@ from ui.components.runs.run_difference_tables import (
     time_table,
 )
 from ui.components.runs.run_status import look, when
-from ui.components.runs.so_far import all_clear
+from ui.components.runs.so_far import all_clear, so_far
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -192,7 +192,9 @@ class _Differences:
         )
 
 
-def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
+def _overview(parts: list[tuple[str, int, str, Callable[[], None]]], scope: str) -> None:
+    """scope: up to which events the parts hold; empty if they are about whole runs. The plan always is."""
+
     def open_part(name: str) -> None:
         st.session_state[_PART] = name
 
@@ -200,7 +202,7 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
         Row(
             (
                 Cell(name, is_strong=True),
-                Cell("different" if count else "the same", tone="warn" if count else "good"),
+                Cell("different", tone="warn") if count else _same("" if name == "Plan" else scope),
                 Cell(sentence),
             ),
             pick=name,
@@ -209,6 +211,10 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
         for name, count, sentence, _ in parts
     ]
     grid(Table(("part", "", "what"), rows), key="compare-parts", on_pick=open_part, label="What differs")
+
+
+def _same(scope: str) -> Cell:
+    return Cell("the same so far") if scope else Cell("the same", tone="good")
 
 
 def _first_different(left: Run, right: Run, edges: Mapping[str, Edge]) -> str:
@@ -235,7 +241,7 @@ def _show(left: Run, right: Run) -> None:
     names = [name for name, *_ in parts]
     if st.session_state.get(_PART) not in names:
         st.session_state[_PART] = names[0]
-    _overview(parts)
+    _overview(parts, so_far(left, right))
     chosen = st.segmented_control("Part", names, key=_PART, required=True, label_visibility="collapsed")
     next(show for name, _, _, show in parts if name == chosen)()
 

@@ -71,7 +71,9 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
         st.caption("It was started by another process, so its progress is not known here.")
         return
     if run.engine:
-        st.caption(f"run {run_id} · on {words.code(run.engine)}{' · live' if run.is_live else ''}")
+        st.caption(
+            f"run {run_id} · on {words.code(run.engine)}{' · live' if run.is_live else ''} · all numbers are so far"
+        )
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
     if run.is_live:

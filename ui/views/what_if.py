@@ -20,6 +20,7 @@ from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import opened_run
+from ui.components.runs.so_far import all_clear
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.forms.durations import durations_to
@@ -84,7 +85,7 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
         for label, at, name, explanation in (
             ("As it ran", operator.delay_ms, "ran", None),
             ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
-            ("Nothing lost", max(0, losses.lossless_ms - known), "lossless", None),
+            ("Nothing dropped", max(0, losses.lossless_ms - known), "lossless", None),
         ):
             preset_lateness = (lateness or 0) if name == "ran" else known
             st.button(
@@ -105,7 +106,7 @@ def _figures(run: Run, operator: LateOperator, losses: Losses, delay_ms: int, la
     with st.container(horizontal=True):
         kept = losses.total - then
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
-        st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
+        st.metric("Records dropped", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
             "Results wait" if operator.rule.delays_results else "Rows are kept longer by",
             words.duration(delay_ms),
@@ -139,7 +140,7 @@ def _signed(ms: int) -> str:
 def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
     total = losses.lost(min(operator.wait_ms, delay_ms + lateness_ms))
     if not total:
-        st.success("No record is late, neither in the run nor with these settings.", icon=":material/check_circle:")
+        all_clear("No record is dropped, neither in the run nor with these settings", run)
         return
     key = f"what-if-{run.run_id}-{operator.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
@@ -153,14 +154,14 @@ def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, 
         key=f"what-if-grid-{run.run_id}",
         height=340,
         on_pick=lambda seq: move_to(int(seq)),
-        label="Records that would be lost or kept",
+        label="Records that would be dropped or kept",
     )
     pager(key, offset, _PAGE, total, what="records")
 
 
 def _record(each: WhatIfRecord, has_window: bool) -> Row:
-    words_of = {(True, True): ("still lost", "bad"), (True, False): ("kept", "good")}
-    outcome, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
+    words_of = {(True, True): ("still dropped", "bad"), (True, False): ("kept", "good")}
+    outcome, tone = words_of.get((each.was_late, each.is_late), ("dropped now", "bad"))
     return Row(
         (
             Cell(f"{each.seq:,}", is_number=True),

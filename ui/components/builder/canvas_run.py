@@ -65,12 +65,18 @@ def _facts(shown: Overlay) -> list[str]:
     if shown.goes_on and run.is_live:
         per_second = f"{current_rate(run.run_id):,.0f} per second" if run.last_seq else ""
         phase = job.progress.phase if job is not None and job.progress.live is None else ""
-        return [phase, per_second, words.count(run.last_seq, "event"), words.count(run.records, "record"), changed]
+        return [
+            phase,
+            per_second,
+            words.count(run.last_seq, "event"),
+            f"{words.count(run.records, 'record')} so far",
+            changed,
+        ]
     took = seconds(run, job)
     phase = job.progress.phase if job is not None and shown.goes_on else ""
     on = f"on {run.engine}" if len(names()) > 1 else ""
     reads = read_so_far(job.progress) if job is not None and shown.goes_on else ""
-    made = reads or words.count(run.records, "changelog record")
+    made = reads or words.count(run.records, "changelog record") + (" so far" if shown.goes_on else "")
     return [phase, words.elapsed(took) if took is not None else "", made, on, changed]
 
 

@@ -1,4 +1,4 @@
-"""Loss against latency: how many records each watermark delay would lose, with the important delays marked."""
+"""Dropped records against latency: what each watermark delay would drop, with the important delays marked."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from storage.event_time.what_if import Losses
 from ui.shell import theme, words
 
 _POINTS: Final = 400
-# With fewer lost records, the axis would have ticks between whole numbers.
+# With fewer dropped records, the axis would have ticks between whole numbers.
 _FEW: Final = 5
 
 
 def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
-    """Records lost over the delay, for the chosen allowed lateness, up to top_ms."""
+    """Records dropped over the delay, for the chosen allowed lateness, up to top_ms."""
     chart = theme.figure(340)
     unit, size = _unit(top_ms)
     xs, ys = _curve(losses, lateness_ms, top_ms)
@@ -25,33 +25,33 @@ def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_m
         y=ys,
         mode="lines",
         line={"shape": "hv", "width": 2.5, "color": theme.series_color(0)},
-        name="records lost",
+        name="records dropped",
         fill="tozeroy",
         fillcolor="rgba(63,102,201,0.10)",
-        text=[f"delay {words.duration(x)}: {words.count(y, 'record')} lost" for x, y in zip(xs, ys, strict=True)],
+        text=[f"delay {words.duration(x)}: {words.count(y, 'record')} dropped" for x, y in zip(xs, ys, strict=True)],
         hovertemplate="%{text}<extra></extra>",
     )
     marks: list[tuple[str, int, str, str]] = [
         ("as it ran", operator.delay_ms, "diamond", theme.OUT_OF_ORDER),
         ("best trade-off", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
-        ("nothing lost", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
+        ("nothing dropped", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
         ("chosen", delay_ms, "star", theme.series_color(5)),
     ]
     for name, at, symbol, color in marks:
-        lost = losses.lost(at + lateness_ms)
+        dropped = losses.lost(at + lateness_ms)
         chart.add_scatter(
             x=[at / size],
-            y=[lost],
+            y=[dropped],
             mode="markers",
             name=name,
             cliponaxis=False,
             marker={"symbol": symbol, "size": 13, "color": color},
-            text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} lost"],
+            text=[f"{name}: {words.duration(at)}, {words.count(dropped, 'record')} dropped"],
             hovertemplate="%{text}<extra></extra>",
         )
     price = "how long results wait" if operator.rule.delays_results else "how much longer rows are kept"
     chart.update_xaxes(title=f"watermark delay ({unit}): {price}", rangemode="tozero")
-    chart.update_yaxes(title="records lost", rangemode="tozero", tickformat=",d")
+    chart.update_yaxes(title="records dropped", rangemode="tozero", tickformat=",d")
     if max(ys) < _FEW:
         chart.update_yaxes(dtick=1)
     return chart

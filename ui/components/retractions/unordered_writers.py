@@ -8,6 +8,7 @@ from storage.changelogs.disorder import Delivery
 from storage.model import Edge
 from ui.components.changelog.record_list import cell_of, number_columns_of
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.runs.so_far import all_clear
 from ui.shell import words, workspace
 
 
@@ -44,9 +45,8 @@ def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
         f"{words.count(delivery.swapped, 'record')} arrived before the preceding one."
     )
     if delivery.is_right:
-        st.success(
-            f"Nothing is lost: all {words.count(delivery.keys, 'key')} are correct.", icon=":material/check_circle:"
-        )
+        run = workspace.store().runs.get(edge.run_id)
+        all_clear(f"Nothing is lost, and all {words.count(delivery.keys, 'key')} are correct", run)
         return
     st.error(_damage(delivery), icon=":material/error:")
     rows = []

@@ -9,6 +9,7 @@ from engine.contract.recorder import Progress
 from storage.library.run_title import RunTitle
 from storage.model import Run, RunStatus
 from ui.components.runs.ownership import by
+from ui.components.runs.so_far import so_far
 from ui.runs.job import Job
 from ui.shell import words
 
@@ -79,7 +80,7 @@ def facts(run: Run, job: Job | None) -> str:
         f"on {words.code(run.engine)}" if run.engine else "",
         by(run.made_by).strip(),
         words.count(run.epochs, "epoch") if run.epochs > 1 else "",
-        words.count(run.last_seq, "event"),
+        so_far(run) or words.count(run.last_seq, "event"),
         words.count(run.records, "changelog record"),
         f"{run.dropped:,} dropped" if run.dropped else "",
         f"{run.used:,} late but used" if run.used else "",
