@@ -20,7 +20,7 @@ from ui.access import oidc, posted_rows  # noqa: E402
 from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 from ui.access.login import Door  # noqa: E402
 from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
-from ui.shell.overtaken import ignore_pages_that_were_left  # noqa: E402
+from ui.shell.overtaken import draw_the_open_page  # noqa: E402
 
 
 def _hosts() -> list[str] | None:
@@ -43,7 +43,7 @@ except CannotServe as refusal:
 if (warning := warning_of(_address, has_login=serving().has_login)) is not None:
     sys.stderr.write(f"\n{warning}\n")
 
-ignore_pages_that_were_left()
+draw_the_open_page()
 
 
 @asynccontextmanager

@@ -79,7 +79,11 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
                 link = "Inspect" if title == shown else title
                 began = time.monotonic()
                 page.get_by_role("link", name=link, exact=True).click()
-                expect(drawn(page, title), f"{title} in round {at + 1}").to_be_visible()
+                try:
+                    expect(drawn(page, title), f"{title} in round {at + 1}").to_be_visible()
+                except AssertionError as error:
+                    instead = f"{page.url}\n{page.get_by_test_id('stApp').inner_text()}\n{app.log.read_text()}"
+                    raise AssertionError(error, instead) from error
                 took[title].append(time.monotonic() - began)
                 wait_until_settled(page)
                 assert drawn(page, title).is_visible(), f"{title} went blank in round {at + 1}"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
@@ -20,6 +21,7 @@ from tests.browser.canvas_page import node, settled, start_run, tab, type_into
 from tests.browser.conftest import OpenPage, press, wait_until_settled
 from tests.engine.planning import pipeline_of
 from tests.engine.sources.kafka_cluster import Cluster, cluster
+from ui.builder.editing import set_parameter
 from ui.builder.history import History
 
 pytestmark = pytest.mark.slow
@@ -82,6 +84,11 @@ def test_a_live_run_of_a_watched_file_is_on_its_canvas_wherever_it_is_looked_at(
         count(page, "trips>counts:in", 4)
         expect(node(page, "trips")).to_contain_text("watermark 1970-01-01 00:00:09")
         expect(node(page, "per_window").locator("button.dropped")).to_be_visible()
+        # More may come: what is late is so far, and nothing is all clear.
+        tab(page, "Late")
+        late = page.locator(".st-key-bench-drawer")
+        expect(late).to_contain_text(re.compile(r"1 of 4 records was late.* so far, up to event 4", re.DOTALL))
+        expect(late.get_by_test_id("stAlertContentSuccess")).to_have_count(0)
         two = opened(browser, app, "build?draft=trips")
         status(two, "Run 1 running")
         count(two, "trips>counts:in", 4)
@@ -149,7 +156,9 @@ def app(tmp_path_factory: pytest.TempPathFactory, kafka: Cluster) -> Iterator[Ap
             {"servers": kafka.servers, "topic": "orders", "start": "earliest-offset", "columns": columns},
         ),
     }
+    rates = examples()["09-temporal-join"]
     with Store.open(folder / "studio.duckdb") as store:
+        store.drafts.save("rates", History(set_parameter(rates, "rates", "primary_key", [])).to_json())
         store.drafts.save("blank", History(Pipeline(name="blank")).to_json())
         for key, source in sources.items():
             steps = {"counts": ("aggregate", COUNT), "out": ("sink", {"mode": "changelog"})}
@@ -196,3 +205,19 @@ def test_a_run_of_typed_sql_appears_without_a_reload(open_page: OpenPage) -> Non
     status(page, "Run 3 finished")
     expect(node(page, "seen").locator(".run")).to_contain_text("2 out")
     expect(page.get_by_text(re.compile("changed since|not in run"))).to_have_count(0)
+
+
+def test_a_press_declares_the_missing_key_and_a_late_version_is_used(open_page: OpenPage) -> None:
+    page = open_page("build?draft=rates")
+    tab(page, "Problems")
+    press(page, "Use currency as primary key of rates")
+    settled(page)
+    start_run(page)
+    status(page, " finished")
+    converted = node(page, "converted")
+    # Late is not lost: the version is kept for the orders of its time, and a left join emits each order.
+    expect(converted.locator("button.late-but-used")).to_have_text("2 late but used")
+    expect(converted.locator("button.dropped")).to_have_count(0)
+    tab(page, "Late")
+    late = page.locator(".st-key-bench-drawer")
+    expect(late).to_contain_text("2 of 11 records were late: 2 were late but used by converted")

@@ -12,6 +12,7 @@ from engine.planner import Check
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
+from ui.builder.fixes import Fix, fixes
 from ui.builder.problems import explained, is_to_do
 from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
@@ -203,7 +204,7 @@ def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
 
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
-    """Draw all problems, each with a button that selects its node."""
+    """Draw all problems, each with a button that selects its node, and those that mend it."""
     known = {node.id for node in drafting.pipeline.nodes}
     wrong = errors(verdict)
     if not wrong:
@@ -219,6 +220,22 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))
+        if mends := fixes(drafting.pipeline, problem, verdict):
+            with st.container(horizontal=True, gap="medium"):
+                for fix in mends:
+                    st.button(
+                        fix.label,
+                        key=f"fix|{at}|{fix.label}",
+                        icon=":material/build:",
+                        type="tertiary",
+                        on_click=guarded(_mend),
+                        args=(drafting, fix, problem.node),
+                    )
+
+
+def _mend(drafting: Drafting, fix: Fix, node_id: str) -> None:
+    drafting.edit(fix.document)
+    drafting.selection = node_id or None
 
 
 def _show(drafting: Drafting, node_id: str) -> None:
