@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import socket
 import threading
 import time
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import engine
 from engine.errors import EngineUnavailable
+from engine.spark.broken_calls import broke_off, found_nobody, lost_connection, says_stopped
 from engine.spark.engines import Engine, engine_called
 from engine.spark.servers import SETTINGS, Server, server_for
 
@@ -29,19 +29,8 @@ DEFAULT_MASTER: Final = "local[*]"
 # A server that answered this recently is assumed to be alive.
 _TRUSTED_S: Final = 5.0
 _KNOCK_S: Final = 5.0
-# Error conditions for a server that has forgotten the session or the operation. The last two are the client's own:
-# for a session that it knows to be forgotten, and for an operation that was forgotten before all results arrived.
-_FORGOTTEN: Final = "INVALID_HANDLE."
-_CLIENT_LOST: Final = ("NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED")
-# The start of Spark's message if its context has been stopped, or is stopped meanwhile.
-_STOPPED: Final = re.compile(
-    r"\s*(?:\[\w+\] )?(?:\([\w.]+\) )?(?:Cannot call methods on a stopped SparkContext|"
-    r"Job \d+ cancelled because SparkContext was shut down)"
-)
 # A killed process may still be there for a moment after its connections broke.
 _ENDING_S: Final = 3.0
-# The start of gRPC's ValueError for a session that was closed here.
-_CLOSED: Final = "Cannot invoke RPC"
 
 
 @dataclass
@@ -212,24 +201,24 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
 
 def loss_of_any(error: Exception) -> str | None:
     """The same for an error of which the session is not known."""
-    if not _broke_off(error) and _lost_connection(error, is_ours=False) is None:
+    if not broke_off(error) and lost_connection(error, is_ours=False) is None:
         return None
     known = list(_connections.values())
     # One that ended earlier has nothing to do with an error beside which others work.
-    able = [one for one in known if one.server is None or one.server.is_alive()] if not _found_nobody(error) else []
+    able = [one for one in known if one.server is None or one.server.is_alive()] if not found_nobody(error) else []
     return next(filter(None, (_loss(connection, error) for connection in able or known)), None)
 
 
 def _loss(connection: _Connection, error: Exception) -> str | None:
     engine, server = connection.engine, connection.server
     if server is not None:
-        if _says_stopped(error):
+        if says_stopped(error):
             # What is left of it answers, but runs nothing, and would never end.
             server.kill()
-        if not server.is_alive() or (_broke_off(error) and server.ends_within(_ENDING_S)):
+        if not server.is_alive() or (broke_off(error) and server.ends_within(_ENDING_S)):
             said = server.last_words()
             return f"the engine {engine.name} ended during the run{said}. Run again: another one is started."
-    lost = _lost_connection(error, is_ours=server is not None)
+    lost = lost_connection(error, is_ours=server is not None)
     if lost is None:
         return None
     connection.answered = float("-inf")
@@ -237,82 +226,6 @@ def _loss(connection: _Connection, error: Exception) -> str | None:
         f"the connection to the engine {engine.name} at {engine.address} broke: {' '.join(str(lost).split())[:200]}. "
         "Check the server and the network, then run again."
     )
-
-
-def _lost_connection(error: BaseException, *, is_ours: bool) -> BaseException | None:
-    """The error of PySpark's client that reports a lost server or session, among an error and its causes.
-
-    Told by class, gRPC status and error condition: messages may quote data, or come from a source's own server. On a
-    dead connection through a network, a call can wait until its deadline; a server of our own that is alive is busy.
-    """
-    import grpc
-    from pyspark.errors import PySparkException
-    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
-
-    codes = {grpc.StatusCode.UNAVAILABLE} | (set() if is_ours else {grpc.StatusCode.DEADLINE_EXCEEDED})
-
-    def is_lost(link: BaseException) -> bool:
-        match link:
-            case SparkConnectGrpcException() if link.getGrpcStatusCode() in codes:
-                return True
-            case PySparkException():
-                condition = link.getCondition() or ""
-                return condition.startswith(_FORGOTTEN) or condition in _CLIENT_LOST
-            case grpc.RpcError():
-                # Raw where the client sends files.
-                return isinstance(link, grpc.Call) and link.code() in codes
-            case ValueError():
-                return str(link).startswith(_CLOSED)
-        return False
-
-    link: BaseException | None = error
-    while link is not None and not is_lost(link):
-        link = link.__cause__
-    return link
-
-
-def _broke_off(error: BaseException) -> bool:
-    """Whether gRPC itself reports a call that broke off, in an error or its causes; not an answer of Spark."""
-    import grpc
-    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
-
-    codes = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL, grpc.StatusCode.CANCELLED}
-    link: BaseException | None = error
-    while link is not None:
-        # Spark's answers have a class of their own, or a condition.
-        if type(link) is SparkConnectGrpcException and not link.getCondition():
-            return True
-        if isinstance(link, grpc.RpcError) and isinstance(link, grpc.Call) and link.code() in codes:
-            return True
-        link = link.__cause__
-    return _says_stopped(error)
-
-
-def _found_nobody(error: BaseException) -> bool:
-    """Whether nothing listened any more, in an error or its causes: no engine that lives has answered so."""
-    import grpc
-    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
-
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, SparkConnectGrpcException) and link.getGrpcStatusCode() == grpc.StatusCode.UNAVAILABLE:
-            return True
-        if isinstance(link, grpc.RpcError) and isinstance(link, grpc.Call):
-            return bool(link.code() == grpc.StatusCode.UNAVAILABLE)
-        link = link.__cause__
-    return False
-
-
-def _says_stopped(error: BaseException) -> bool:
-    """Whether Spark says that it has been stopped: at the start of its message, as data may be quoted further on."""
-    from pyspark.errors import PySparkException
-
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, PySparkException) and _STOPPED.match(str(link)):
-            return True
-        link = link.__cause__
-    return False
 
 
 def older_than_ours(spark: SparkSession) -> str | None:
