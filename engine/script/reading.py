@@ -8,17 +8,14 @@ a script of the studio (marked by `-- studio.pipeline`) every view is a node (`e
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import ValidationError
 from sqlglot import exp
 
-from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
@@ -34,18 +31,15 @@ from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
 from engine.script.views import called, is_table, node_of_view
 from engine.sql import exactly
-from engine.sql.algebra import Expr, Table
+from engine.sql.algebra import Expr, Select, Table
 from engine.sql.clauses.python_calls import aggregates_of
-from engine.sql.clauses.query import read
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
-from engine.sql.names import Names, View
+from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
 
-# Views further below are unlikely to become one node with a view.
-_NEAR: Final = 4
 _ID: Final = re.compile(r"[^A-Za-z0-9_ -]")
 _CHANGELOG: Final = re.compile(
     r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
@@ -96,9 +90,10 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
         places = {node_id_of(name): at for at, name in enumerate(parts.order)}
         nodes = tuple(sorted(nodes, key=lambda node: places.get(node.id, len(places))))
     else:
+        instead = {node.id: node.id for node in nodes}
         if len(jobs) > 1:
-            nodes, edges = shared(nodes, edges)
-        called_so = _called_as_views(nodes, names, emitter)
+            nodes, edges, instead = shared(nodes, edges)
+        called_so = _called_as_views(nodes, instead, names, emitter)
         nodes = tuple(node.model_copy(update={"id": called_so.get(node.id, node.id)}) for node in nodes)
         edges = tuple(
             edge.model_copy(
@@ -136,68 +131,27 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
     return used
 
 
-def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> dict[str, str]:
-    """By node id, the name of the view that it equals: the view's own last node, if exactly one node is the same."""
+def _called_as_views(
+    nodes: Sequence[Node], instead: Mapping[str, str], names: Names, emitter: Emitter
+) -> dict[str, str]:
+    """By node id, the name of the view whose rows and columns it has. instead: the node that stands for each node."""
     found: dict[str, str] = {}
+    operators_ = {node.id for node in nodes if node.operator in operators()}
     taken = {node.id.lower() for node in nodes}
-    read_before: dict[str, _ReadView] = {}
+    made: dict[int, set[str]] = {}
+    for node, relations in emitter.relations.items():
+        for relation in relations:
+            made.setdefault(id(relation), set()).add(instead[node])
     for view, definition in names.views.items():
-        query, within = definition.query, definition.names
-        wanted = node_id_of(view)
-        alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options, emitter.functions)
-        try:
-            relation = read(query, _near(query, within, _NEAR, read_before, alone))
-            emitted = alone.emit(relation, relation.columns)
-        except SqlRejected:
-            continue  # The view is unused: all used views have been read above.
-        for last in reversed(alone.nodes):
-            same = [node for node in nodes if (node.operator, node.parameters) == (last.operator, last.parameters)]
-            if (
-                len(same) == 1
-                and same[0].id not in found
-                and wanted.lower() not in taken
-                and last.operator in operators()
-            ):
-                found[same[0].id] = wanted
-                taken.add(wanted.lower())
-            # A projection may have been merged into the view's consumer.
-            if same or last.operator != "project":
-                break
-        with suppress(SqlRejected):
-            node = exactly(alone, emitted, relation.columns, query)
-            read_before[view] = _ReadView(query, relation.columns, alone.derived[node])
+        wanted, below = node_id_of(view), definition.known
+        # A projection may have been merged into the view's consumer.
+        while id(below) not in made and isinstance(below, Select):
+            below = below.input
+        own = made.get(id(below), set())
+        if len(own) == 1 and own <= operators_ - found.keys() and wanted.lower() not in taken:
+            found[own.pop()] = wanted
+            taken.add(wanted.lower())
     return found
-
-
-@dataclass(frozen=True)
-class _ReadView:
-    """A view that has been read, with its output."""
-
-    query: Expr
-    columns: tuple[str, ...]
-    derived: Derived
-
-
-def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _ReadView], emitter: Emitter) -> Names:
-    """The names that a query sees; views more than `depth` levels below become tables.
-
-    The last node of a view depends on the views directly below it, which may become one node with it. Of the views far
-    below it only needs the columns. Reading all of them for each view would take quadratic time.
-    """
-    tables, views = dict[str, Table](), dict[str, View]()
-    for name in {table.name for table in query.find_all(exp.Table)} & names.views.keys():
-        below, within = names.views[name].query, names.views[name].names
-        known = read_before.get(name)
-        if depth or known is None or known.query is not below:
-            views[name] = View(below, _near(below, within, max(depth - 1, 0), read_before, emitter))
-            continue
-        # It stands for the view in names only, so that any name can be its id.
-        node = Node.model_construct(id=f"{name} ", operator="")
-        tables[name] = Table(node, known.columns, rows=rows_in(known.derived.schema))
-        if node.id not in emitter.derived:
-            emitter.nodes.append(node)
-            emitter.derived[node.id] = replace(known.derived, node=node.id)
-    return replace(names, tables=ChainMap(tables, cast(Any, names.tables)), views=views)
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:

@@ -12,8 +12,11 @@ from engine.model.pipeline import Edge, Node
 from engine.registry import operators
 
 
-def shared(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    """The nodes and edges without operators that equal an earlier one. nodes: each after its inputs."""
+def shared(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[tuple[Node, ...], tuple[Edge, ...], dict[str, str]]:
+    """The nodes and edges without operators that equal an earlier one, and the node that stands for each node.
+
+    nodes: each after its inputs.
+    """
     first: dict[str, str] = {}
     instead: dict[str, str] = {}
     for node in nodes:
@@ -23,6 +26,5 @@ def shared(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[tuple[Node, ..
         instead[node.id] = first.setdefault(key, node.id) if role == "operator" else node.id
     kept = tuple(node for node in nodes if instead[node.id] == node.id)
     names = {node.id for node in kept}
-    return kept, tuple(
-        edge.model_copy(update={"source": instead[edge.source]}) for edge in edges if edge.target in names
-    )
+    moved = [edge.model_copy(update={"source": instead[edge.source]}) for edge in edges if edge.target in names]
+    return kept, tuple(moved), instead

@@ -20,6 +20,11 @@ class View:
     names: Names
     _read: list[tuple[Relation, tuple[Relation, ...]]] = field(default_factory=list)
 
+    @property
+    def known(self) -> Relation | None:
+        """Its query as a relation, if it has been read."""
+        return self._read[0][0] if self._read else None
+
     def relation(self, read: Read) -> Relation:
         """The query as a relation. Raises SqlRejected."""
         if self._read:
@@ -37,7 +42,8 @@ class Names:
     """Tables; views and common table expressions, each with the names it can use; Python aggregate functions.
 
     warnings: what a user should know of the queries that were read, as sentences. unused: what these queries name
-    although no result depends on it; its nodes are made for their errors only.
+    although no result depends on it; its nodes are made for their errors only. pruned: by identity, the relations
+    without what can have no rows.
     """
 
     tables: Mapping[str, Table]
@@ -45,6 +51,7 @@ class Names:
     aggregates: Aggregates = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     unused: list[Relation] = field(default_factory=list)
+    pruned: dict[int, Relation] = field(default_factory=dict)
 
     def with_view(self, name: str, query: Expr) -> Names:
         """The same names and one more view, whose query sees the current names."""

@@ -44,12 +44,23 @@ Warn = Callable[[Expr], None]
 """Is told the conditions that are never true."""
 
 
-def pruned(relation: Relation, warn: Warn) -> Relation:
-    """The relation without what can have no rows."""
-    if isinstance(relation, Empty | Padded | Totals):
+Seen = dict[int, Relation]
+"""By identity, what has been pruned: a view is, before the queries that name it."""
+
+
+def pruned(relation: Relation, warn: Warn, seen: Seen) -> Relation:
+    """The relation without what can have no rows. seen: what needs no second look, to which all of it is added."""
+    if id(relation) in seen or isinstance(relation, Empty | Padded | Totals):
         return relation
     has_order = isinstance(relation, Over | Matched | Called)
-    relation = _with_inputs(relation, partial(_pruned_if_rows if has_order else pruned, warn=warn))
+    below = partial(_pruned_if_rows if has_order else pruned, warn=warn, seen=seen)
+    found = _with_rows(_with_inputs(relation, below), warn)
+    seen[id(found)] = found
+    return found
+
+
+def _with_rows(relation: Relation, warn: Warn) -> Relation:
+    """A relation whose inputs are pruned."""
     match relation:
         case Filter(input=Empty()) | Select(input=Empty()) | Windowed(input=Empty()) | Repeated(input=Empty()):
             return Empty(relation)
@@ -71,9 +82,9 @@ def pruned(relation: Relation, warn: Warn) -> Relation:
     return relation
 
 
-def _pruned_if_rows(relation: Relation, warn: Warn) -> Relation:
+def _pruned_if_rows(relation: Relation, warn: Warn, seen: Seen) -> Relation:
     """The pruned relation, but with its event time if it has no rows."""
-    found = pruned(relation, warn)
+    found = pruned(relation, warn, seen)
     return whole(found) if isinstance(found, Empty) else found
 
 

@@ -116,7 +116,8 @@ def _with_fixed_order(relation: Relation) -> Relation:
         case Sorted():
             return replace(relation, is_fixed=True)
         case Select() | Filter() | Over() | Numbered():
-            return replace(relation, input=_with_fixed_order(relation.input))
+            below = _with_fixed_order(relation.input)
+            return relation if below is relation.input else replace(relation, input=below)
         case _:
             return relation
 

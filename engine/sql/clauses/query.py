@@ -43,7 +43,7 @@ _UNKNOWN_CLAUSES = {
 
 def read(query: Expr, names: Names) -> Relation:
     """A query as relational algebra, without what can have no rows. Raises SqlRejected."""
-    return pruned(_read(query, names), partial(_warn, names))
+    return pruned(_read(query, names), partial(_warn, names), names.pruned)
 
 
 def _warn(names: Names, condition: Expr) -> None:

@@ -69,13 +69,15 @@ class Made:
     nodes: list[Node]
     edges: list[Edge]
     derived: dict[str, Derived]
+    relations: dict[str, list[Relation]]
 
 
 @dataclass
 class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
-    above: the kinds of the relations above the one that is being emitted.
+    above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
+    and columns it has.
     """
 
     analyzer: Analyzer
@@ -86,18 +88,22 @@ class Emitter:
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     derived: dict[str, Derived] = field(default_factory=dict)
+    relations: dict[str, list[Relation]] = field(default_factory=dict)
     above: frozenset[type] = frozenset()
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
         """Make the nodes of a relation. needed: the columns that are used above it."""
-        relation = computed_below(relation, self.functions)
+        given, relation = relation, computed_below(relation, self.functions)
         around, self.above = self.above, self.above | self._emitting
         emitting, self._emitting = self._emitting, frozenset({type(relation)})
         try:
-            return self.makers[type(relation)](self, relation, frozenset(needed))
+            emitted = self.makers[type(relation)](self, relation, frozenset(needed))
         finally:
             self.above, self._emitting = around, emitting
+        if emitted.names.keys() >= set(given.columns):
+            self.relations.setdefault(emitted.node, []).append(given)
+        return emitted
 
     def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:
         """Make the nodes of a query. Raises SqlRejected, also for what the query names without using it."""
@@ -113,11 +119,12 @@ class Emitter:
 
     def made(self) -> Made:
         """The nodes so far, to go back to."""
-        return Made(list(self.nodes), list(self.edges), dict(self.derived))
+        relations = {node: list(of_node) for node, of_node in self.relations.items()}
+        return Made(list(self.nodes), list(self.edges), dict(self.derived), relations)
 
     def back_to(self, made: Made) -> None:
         """Drop the nodes that were made since."""
-        self.nodes, self.edges, self.derived = made.nodes, made.edges, made.derived
+        self.nodes, self.edges, self.derived, self.relations = made.nodes, made.edges, made.derived, made.relations
 
     def schema(self, emitted: Emitted) -> Schema:
         """The columns of a node's output."""
@@ -206,6 +213,7 @@ class Emitter:
                 self.nodes.remove(below)
                 self.edges.remove(into)
                 del self.derived[node]
+                self.relations.pop(node, None)
                 node, columns = into.source, merged
         items = [{"name": name, "expression": expression} for name, expression in columns]
         return self.add("project", {"columns": items}, [node], at)

@@ -12,6 +12,9 @@ from engine.model.printing import cells
 from engine.planner import Plan, plan
 from engine.script import script_of
 from engine.spark.analyzer import SparkAnalyzer
+from engine.sql import pruned
+from engine.sql.algebra import Expr
+from engine.sql.strong import is_contradiction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +46,12 @@ def chain(length: int, item: str) -> str:
     return "\n".join([*views, f"SELECT k, SUM(v) AS s FROM v{length - 1} GROUP BY k;"])
 
 
+def beside(count: int) -> str:
+    """Views of one table, all in one UNION ALL."""
+    views = [f"CREATE VIEW v{at} AS SELECT k, v + {at} AS v FROM t WHERE v > {at};" for at in range(count)]
+    return "\n".join([*views, " UNION ALL ".join(f"SELECT k, v FROM v{at}" for at in range(count)) + ";"])
+
+
 @pytest.mark.slow
 def test_a_hundred_chained_views_are_planned_and_give_their_rows(tmp_path: Path) -> None:
     plan_, sink = planned(chain(100, "CAST(v + 1 AS BIGINT)"), tmp_path)
@@ -62,9 +71,34 @@ def test_a_few_chained_views_are_one_step(item: str, tmp_path: Path) -> None:
 
 
 def test_views_side_by_side_are_planned_without_a_session(tmp_path: Path) -> None:
-    views = "\n".join(f"CREATE VIEW v{at} AS SELECT k, v + {at} AS v FROM t WHERE v > {at};" for at in range(30))
-    query = " UNION ALL ".join(f"SELECT k, v FROM v{at}" for at in range(30))
-    plan_, sink = planned(f"{views}\n{query};", tmp_path)
+    plan_, sink = planned(beside(30), tmp_path)
     assert len(plan_.nodes) == 63
     found = first_records(plan_, sink, nobody, tmp_path).records
     assert {cells(record)[-2:] for record in found} >= {("a", "1000"), ("a", "2029")}
+
+
+def test_a_condition_is_judged_once_however_many_views_stand_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[Expr] = []
+
+    def counted(condition: Expr) -> bool:
+        judged.append(condition)
+        return is_contradiction(condition)
+
+    monkeypatch.setattr(pruned, "is_contradiction", counted)
+    planned(beside(40), tmp_path)
+    assert len(judged) == 40
+
+
+def test_a_node_with_other_rows_than_a_view_has_another_name(tmp_path: Path) -> None:
+    views = """
+    CREATE VIEW pairs AS SELECT a.k, a.v, b.v AS w FROM t AS a JOIN t AS b ON a.k = b.k;
+    CREATE VIEW sums AS SELECT k, SUM(v) AS s FROM t GROUP BY k;
+    """
+    plan_, _ = planned(
+        views + "SELECT p.k, p.w, s FROM pairs AS p JOIN sums AS u ON p.k = u.k WHERE p.v > 5;", tmp_path
+    )
+    names = {node.id for node in plan_.nodes}
+    assert "sums" in names
+    assert "pairs" not in names
