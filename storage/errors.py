@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.contract.recorder import RecorderError
 from engine.errors import available, shortened, shown, unknown_name
 
 
@@ -39,7 +40,7 @@ def printable(path: Path) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shortened(str(path)))
 
 
-class StoreError(Exception):
+class StoreError(RecorderError):
     """The root: `str(error)` is a sentence for the user."""
 
     def __init__(self, sentence: str) -> None:

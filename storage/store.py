@@ -125,7 +125,7 @@ class Store:
         try:
             migrate(database)
             self.runs = Runs(database)
-            self.runs.interrupt_abandoned()
+            self.runs.ends.interrupt_abandoned()
         except BaseException:
             database.close()
             raise
@@ -228,6 +228,7 @@ class Store:
             if self._users <= 0:
                 self._shared.pop(self.path, None)
                 self._end_threads()
+                self.runs.ends.close()
                 self._database.close()
 
     def _end_threads(self) -> None:

@@ -15,6 +15,10 @@ from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, Idle
 
 
+class RecorderError(Exception):
+    """What a recorder cannot do, as a sentence."""
+
+
 @dataclass(frozen=True)
 class EdgeView:
     """An edge with the same records as another edge, and thus without files; its steps have an additional suffix.

@@ -35,6 +35,7 @@ from engine.contract.recorder import (
     NodeProgress,
     Progress,
     Recorder,
+    RecorderError,
     RunPlan,
 )
 from engine.contract.source import Source
@@ -265,6 +266,8 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
         return error if isinstance(error, RunCancelled) else RunCancelled()
     if (loss := loss_of(spark, error)) is not None:
         return EngineLost(loss)
+    if isinstance(error, RecorderError):
+        return RunFailed(str(error))
     # If a source's units cannot be written, the error says that the source cannot be read.
     if "No space left on device" in f"{error} {error.__cause__}":
         advice = "there, or set TMPDIR to another folder" if files.are_here else "there, or choose another workspace"

@@ -17,6 +17,7 @@ from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
 from storage.library.node_counters import counters_of
+from storage.library.run_ends import RunEnds
 from storage.library.run_folders import recordings_folder, state_folder
 from storage.library.run_title import RunTitle
 from storage.library.stored_run import StoredRun
@@ -37,11 +38,6 @@ _TABLES: Final = (
     "run_conditions",
     "run_warnings",
 )
-_END_WARNINGS: Final = f"""
-UPDATE run_warnings SET over_at = greatest(
-    raised_at, coalesce((SELECT finished_at FROM runs WHERE runs.run_id = run_warnings.run_id), {NOW}))
-WHERE over_at IS NULL AND run_id IN (SELECT run_id FROM runs WHERE status NOT IN ('running', 'paused'))
-"""
 _ENTRY: Final = (
     "name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at, finished_at, error, "
     "error_node, epochs, made_by, identity"
@@ -78,10 +74,14 @@ UNION ALL BY NAME SELECT {_KEPT} {_OF_RUN}
 
 
 class Runs:
-    """All runs. `storage.recording.recorder` writes their records; everything else about them is here."""
+    """All runs. `storage.recording.recorder` writes their records; everything else about them is here.
+
+    ends: how they end. A run whose end a full disk did not take is shown as it ended.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.ends = RunEnds(database)
 
     def create(
         self,
@@ -117,6 +117,7 @@ class Runs:
                     "INSERT INTO run_live (run_id, folder, interval_ms, records) VALUES (?, ?, ?, ?)",
                     [created[0], live.folder, live.interval_ms, live.records],
                 )
+        self.ends.reserve()
         return self.get(int(created[0]))
 
     def list(
@@ -128,6 +129,7 @@ class Runs:
         offset: int = 0,
     ) -> tuple[Run, ...]:
         """Runs, newest first."""
+        self.ends.settle()
         rows = self._database.rows(
             _RUNS + "WHERE ($pipeline IS NULL OR pipeline_id = $pipeline) "
             "AND ($status IS NULL OR status = $status) ORDER BY r.run_id DESC LIMIT $limit OFFSET $offset",
@@ -138,7 +140,7 @@ class Runs:
                 "offset": offset,
             },
         )
-        return tuple(_run(row) for row in rows)
+        return tuple(self.ends.shown(_run(row)) for row in rows)
 
     def titles(self, *, limit: int, identity: str | None = None) -> tuple[RunTitle, ...]:
         """The newest runs, of one pipeline or of all, newest first. Reads one table only: fast for any runs."""
@@ -170,11 +172,12 @@ class Runs:
 
     def get(self, run_id: int) -> Run:
         """One run. Raises UnknownRun."""
+        self.ends.settle()
         columns = zip(*self._database.rows(_RUN, {"run": run_id}), strict=True)
         row = tuple(next((value for value in column if value is not None), None) for column in columns)
         if row[0] is None:
             raise UnknownRun(run_id)
-        return _run(row)
+        return self.ends.shown(_run(row))
 
     def tables(self, run_id: int) -> RunTables:
         """The names of a run's tables. Raises UnknownRun."""
@@ -247,7 +250,7 @@ class Runs:
 
     def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:
         """Note that a run finished without an error."""
-        self._end(run_id, RunStatus.FINISHED, "", "", finished_at)
+        self.ends.end(run_id, RunStatus.FINISHED, "", "", finished_at)
         self.remove_state(run_id)
 
     def pause(self, run_id: int, *, paused: bool) -> None:
@@ -255,10 +258,11 @@ class Runs:
         status = RunStatus.PAUSED if paused else RunStatus.RUNNING
         with self._database.catalog_transaction() as cursor:
             cursor.execute("UPDATE runs SET status = ? WHERE run_id = ?", [status.value, run_id])
+        self.ends.forget(run_id)
 
     def stop(self, run_id: int) -> None:
         """Note that a live run was stopped."""
-        self._end(run_id, RunStatus.STOPPED, "", "", None)
+        self.ends.end(run_id, RunStatus.STOPPED, "", "", None)
 
     def fail(
         self,
@@ -271,27 +275,7 @@ class Runs:
     ) -> None:
         """Note that a run failed or was cancelled, and why. Its committed epochs stay."""
         status = RunStatus.CANCELLED if cancelled else RunStatus.FAILED
-        self._end(run_id, status, sentence, node, finished_at)
-
-    def interrupt_abandoned(self) -> None:
-        """Mark the runs whose process is gone. Called when the file is opened: no other process can have it.
-
-        The end of such a run is its last commit, as nothing later is known of it.
-        """
-        lost = "the studio was closed or killed during this run; the committed epochs are here."
-        kept = "the studio was closed or killed during this run; it can go on after its last epoch."
-        with self._database.catalog_transaction() as cursor:
-            for condition, status, sentence in (
-                ("run_id IN (SELECT run_id FROM run_live)", RunStatus.RESUMABLE, kept),
-                ("true", RunStatus.INTERRUPTED, lost),
-            ):
-                cursor.execute(
-                    "UPDATE runs SET status = ?, error = ?, finished_at = "
-                    "(SELECT max(committed_at) FROM run_epochs WHERE run_epochs.run_id = runs.run_id) "
-                    f"WHERE status IN ('running', 'paused') AND {condition}",
-                    [status.value, sentence],
-                )
-            _end_warnings(cursor)
+        self.ends.end(run_id, status, sentence, node, finished_at)
 
     def stored(self, run_id: int) -> StoredRun:
         """A run with its plan, edges and tables. Its attributes raise UnknownRun."""
@@ -317,23 +301,6 @@ class Runs:
         with self._database.catalog_transaction() as cursor:
             cursor.execute("UPDATE runs SET explanation = ? WHERE run_id = ?", [explanation.to_json(), run_id])
         return self.get(run_id)
-
-    def _end(self, run_id: int, status: RunStatus, error: str, node: str, finished_at: datetime | None) -> None:
-        with self._database.catalog_transaction() as cursor:
-            ended = cursor.execute(
-                f"UPDATE runs SET status = ?, error = ?, error_node = ?, finished_at = coalesce(?, {NOW}) "
-                "WHERE run_id = ? RETURNING 1",
-                [status.value, error, node, finished_at, run_id],
-            ).fetchone()
-            if ended is None:
-                raise UnknownRun(run_id)
-            _end_warnings(cursor)
-
-
-def _end_warnings(cursor: Cursor) -> None:
-    """End the warnings of runs that have ended. Few runs have any, and to see that takes a third of the time."""
-    if cursor.execute("SELECT 1 FROM run_warnings WHERE over_at IS NULL LIMIT 1").fetchone():
-        cursor.execute(_END_WARNINGS)
 
 
 def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanation, epochs: int) -> None:

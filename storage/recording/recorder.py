@@ -77,6 +77,7 @@ class Recording:
                     cursor.execute(statement)
                 if not resumed:
                     insert_edge(cursor, place, edge)
+        self._runs.ends.forget(self.run_id)
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
         """Load an edge in the background. If that fails, `commit` raises the error."""

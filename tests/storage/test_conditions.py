@@ -115,7 +115,7 @@ def test_a_warning_is_over_with_its_run(store: Store, tmp_path: Path) -> None:
         elif way == "failed":
             store.runs.fail(run.run_id, "a sentence")
         elif way == "abandoned":
-            store.runs.interrupt_abandoned()
+            store.runs.ends.interrupt_abandoned()
         # Another look does not raise it again.
         store.conditions.look(run.run_id, 61_000)
         warned.append([each.over_at is not None for each in store.conditions.warnings(run.run_id)])

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NODE = edge("node", columns(n="bigint"))
 
 ANOTHER_PROCESS = """
-import os, resource, signal, sys
+import os, resource, signal, sys, time
 from pathlib import Path
 from storage import Store
 from storage.errors import StoreWriteFailed
@@ -71,15 +71,29 @@ except StoreWriteFailed as error:
     print(error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 print(store.changelog.page(run.run_id, "node").total, store.pipelines.list()[0].name)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+recording.fail("the disk is full.", "node")
+ended = store.runs.get(run.run_id)
+print(ended.status.value, ended.error, store.runs.list()[0].status.value)
+if sys.argv[2:]:
+    # Before there is room again.
+    os._exit(0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+time.sleep(1.1)
+store.runs.get(run.run_id)
+print(store.queries.run("SELECT status, error, error_node FROM runs").rows)
+recording.begin(planned)
+print(store.runs.get(run.run_id).status.value)
 recording.commit(large)
 recording.finish()
 print(store.changelog.page(run.run_id, "node").total)
+store.close()
 """
 )
 
 
-def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", code, str(folder)]
+def run_python(code: str, folder: Path, *given: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", code, str(folder), *given]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -362,9 +376,25 @@ def test_a_kill_in_the_middle_of_a_commit_loses_that_epoch_only(tmp_path: Path) 
 def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     said = run_python(FULL, tmp_path)
     assert said.returncode == 0, said.stderr
-    sentence, before, after = said.stdout.splitlines()
+    sentence, before, shown, stored, again, after = said.stdout.splitlines()
     assert sentence.startswith("the disk is full at the store")
-    assert (before, after) == ("1 kept", "199999")
+    assert (before, shown) == ("1 kept", "failed the disk is full. failed")
+    assert (stored, again) == ("(('failed', 'the disk is full.', 'node'),)", "running")
+    assert after == "199999"
+    assert not list(tmp_path.glob("*.ends"))
+
+
+@pytest.mark.slow
+def test_a_run_that_a_full_disk_failed_is_not_taken_for_a_killed_one_by_the_next_process(tmp_path: Path) -> None:
+    said = run_python(FULL, tmp_path, "leave")
+    assert said.returncode == 0, said.stderr
+    with Store.open(tmp_path / "s.duckdb") as store:
+        run = store.runs.get(1)
+        assert (run.status, run.error, run.error_node) == (RunStatus.FAILED, "the disk is full.", "node")
+        assert store.changelog.page(1, "node").total == 1
+        [raw] = store.queries.run("SELECT status, error FROM runs").rows
+        assert raw == ("failed", "the disk is full.")
+    assert not list(tmp_path.glob("*.ends"))
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:

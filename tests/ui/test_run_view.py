@@ -93,7 +93,7 @@ def test_a_run_is_renamed(seeded: dict[str, int], open_view: OpenView, store: St
 
 def test_a_run_of_a_killed_studio_is_marked_as_interrupted(store: Store, open_view: OpenView) -> None:
     run = store.runs.create("cut short", Pipeline().to_json())
-    store.runs.interrupt_abandoned()
+    store.runs.ends.interrupt_abandoned()
     app = open_view("run", run=run.run_id)
     assert "interrupted" in app.markdown[0].value
     assert "killed" in app.warning[0].value

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine import runtime
-from engine.contract.recorder import EpochOutput, Progress, RunPlan
+from engine.contract.recorder import EpochOutput, Progress, RecorderError, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.runtime import epoch, run
@@ -100,12 +100,12 @@ def test_a_cancelled_run_says_so_and_starts_nothing_more(spark: SparkSession, tm
 def test_a_recorder_that_cannot_write_fails_the_run_and_not_an_operator(spark: SparkSession, tmp_path: Path) -> None:
     class Full(Told):
         def commit(self, output: EpochOutput) -> None:
-            message = "the disk is full"
-            raise OSError(message)
+            message = "the disk is full at the store /s.duckdb: No space left on device."
+            raise RecorderError(message)
 
     plan = plan_of(pipeline("filter", condition="n > 0"), spark, FOLDER)
     recorder = Full()
-    with pytest.raises(RunFailed, match="the disk is full"):
+    with pytest.raises(RunFailed, match="^the disk is full at the store /s.duckdb"):
         run(plan, spark=spark, recorder=recorder, folder=FOLDER, files=LocalFiles(tmp_path))
     assert recorder.failure is not None
     assert recorder.failure[1] == ""
