@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from engine.aggregates.over_frames import largest_in_frames
 from engine.columnar.columns import Columns, flags, longs, valid
 from engine.columnar.runs import Flags, Runs, last_place, running_most, running_sum
 from engine.contract.columnar_kernel import Longs
@@ -44,9 +45,26 @@ class ColumnarPart(ABC):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         """The column after each record. signs: -1 for retractions; None: all add. known: the state's column."""
 
+    @abstractmethod
+    def framed(self, columns: Columns, froms: Longs, untils: Longs) -> Found:
+        """The column over each frame: the rows from one place to another, neither of which falls."""
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What it keeps, in the words of `engine.aggregates.accumulator_parts`."""
+
 
 @dataclass(frozen=True)
 class Number(ColumnarPart):
+    what = "number"
+
+    def framed(self, columns: Columns, froms: Longs, untils: Longs) -> Found:
+        counted = self.taking_part(columns)
+        if counted is None:
+            return untils - froms + 1, None
+        return _differences(counted.astype(np.int64), froms, untils), None
+
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         counted = self.taking_part(columns)
         if signs is None:
@@ -58,12 +76,19 @@ class Number(ColumnarPart):
 
 @dataclass(frozen=True)
 class Sum(ColumnarPart):
-    def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
+    what = "sum"
+
+    def framed(self, columns: Columns, froms: Longs, untils: Longs) -> Found:
+        return _differences(self._values(columns), froms, untils), None
+
+    def _values(self, columns: Columns) -> Longs:
         assert self.argument is not None
         # NULLs are 0 already.
         values, _ = longs(columns[self.argument])
-        if self.filter is not None:
-            values = values * flags(columns[self.filter])
+        return values if self.filter is None else values * flags(columns[self.filter])
+
+    def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
+        values = self._values(columns)
         if signs is not None:
             values = values * signs
         return running_sum(lives, values, _initial(known, row_of_life)), None
@@ -74,6 +99,19 @@ class Extreme(ColumnarPart):
     """The smallest or largest value that ever existed: no retraction changes it."""
 
     largest: bool
+
+    @property
+    def what(self) -> str:
+        return "largest" if self.largest else "smallest"
+
+    def framed(self, columns: Columns, froms: Longs, untils: Longs) -> Found:
+        assert self.argument is not None
+        values, _ = longs(columns[self.argument])
+        counted = self.taking_part(columns)
+        counts = np.ones(len(values), np.int64) if counted is None else counted.astype(np.int64)
+        best = largest_in_frames(values if self.largest else ~values, counts, froms, untils)
+        there = best >= 0
+        return np.where(there, values[best], 0) if len(values) else best, None if there.all() else there
 
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         assert self.argument is not None
@@ -101,6 +139,12 @@ class Extreme(ColumnarPart):
         counted[starts] |= True if is_stored is None else is_stored[rows]
         there = last_place(lives, counted) >= 0
         return np.where(there, extremes, 0), there
+
+
+def _differences(values: Longs, froms: Longs, untils: Longs) -> Longs:
+    """The sum of each frame; wraps in 64 bits."""
+    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(values)))
+    return sums[untils + 1] - sums[froms]
 
 
 def _initial(known: Found, row_of_life: Longs) -> Longs:

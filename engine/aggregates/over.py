@@ -1,275 +1,225 @@
-"""The kernels of over aggregation: each row with aggregates over itself and preceding rows.
+"""The kernel of over aggregation: each row with aggregates over itself and preceding rows.
 
 By event time, rows are buffered until the watermark reaches them and are then processed in order of time, so
 nothing has to be retracted. Rows of the same time are peers: RANGE processes them together, ROWS one by one in
-order of arrival.
+order of arrival. By arrival, every row is emitted at once. `engine.aggregates.over_frames` tells the rule.
 
 Rows: the output's columns (width of them), the event time in ms at time_at, and what the calls refer to.
-Source: Flink RowTimeUnboundedPrecedingOverFunctionV2, RowTimeRowsBoundedPrecedingFunction,
-RowTimeRangeBoundedPrecedingFunction, ProcTimeUnboundedPrecedingFunction, ProcTimeRowsBoundedPrecedingFunction.
+Source: Flink StreamExecOverAggregate.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from engine.aggregates.accumulators import compile_calls
+import numpy as np
+import pyarrow as pa
+
 from engine.aggregates.function import AggregateCall
-from engine.aggregates.state import accumulator
-from engine.contract.kernel import Kernel, Key, Output
+from engine.aggregates.over_frames import FORGETS, FRAME, KEY, WAITING, Framed, framed
+from engine.aggregates.over_results import Results, results_of
+from engine.columnar.columns import Columns, joined, taken
+from engine.columnar.paths import extended, timer_paths
+from engine.columnar.runs import runs_of
+from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Emitted, Lates, Layout, Longs, state_batch
+from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names, instant, state_table
-from engine.model.changelog import INSERT
 from engine.model.row import Row
-from engine.model.timeline import MIN_WATERMARK
+from engine.model.row_types import to_pylist
+from engine.model.timeline import MIN_WATERMARK, Timeline
 
 LATE_WATERMARK = "the watermark had reached its time"
 LATE_PASSED = "rows of its time or later had been emitted"
+_FIXED: Final = ("role", "time_ms", "due_ms", "origin_seq", "origin_step")
 
 
-class OverKernel(Kernel):
-    """The base: the accumulator of the rows in the frame, and the rows themselves if they leave it later.
+@dataclass(frozen=True)
+class FrameOf:
+    """A frame: this many rows or ms before the current row; without both, all rows. peers: rows of one time share it.
 
-    preceding_rows: the number of rows before the current one in the frame; None: all.
-    State: (accumulator, the frame's rows, the number of rows so far), and the kernel's own state.
+    judges_by_emitted: a row is late if rows of its time or later were emitted, not if the watermark has reached it.
     """
 
-    def __init__(self, calls: Sequence[AggregateCall], width: int, *, leaving: bool) -> None:
-        self.compiled = compile_calls(calls, retracting=leaving)
+    rows_back: int | None = None
+    ms_back: int | None = None
+    peers: bool = False
+    judges_by_emitted: bool = field(default=False, kw_only=True)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether rows leave it."""
+        return self.rows_back is not None or self.ms_back is not None
+
+
+@dataclass(frozen=True)
+class WaitingRows:
+    """The rows of the state, then the records: their columns and positions. waits_for: the watermark in ms.
+
+    Behind them, for each record, the time at which it would have its key forgotten.
+    """
+
+    columns: Columns
+    seqs: Longs
+    steps: pa.Array
+    times: Longs
+    waits_for: Longs
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def position(self, numbers: Longs, records: int) -> Longs:
+        """The row that set each timer."""
+        return np.where(numbers >= len(self), numbers - records, numbers)
+
+
+class OverKernel:
+    """Rows with the results over their frames. time_at: None for the order of arrival.
+
+    State per key: a row with the time up to which rows were emitted and the accumulator, if the frame does not have
+    all its rows; the rows of the frame; the rows that wait.
+    """
+
+    def __init__(
+        self, calls: Sequence[AggregateCall], width: int, time_at: int | None, frame: FrameOf, layout: Layout
+    ) -> None:
         self.width = width
-
-    def start(self, key: Key, state: Any | None) -> None:
-        """Begin a partition."""
-        acc, rows, count, more = state or (None, (), 0, None)
-        self.count: int = count
-        self.acc: list[Any] = self.compiled.create() if acc is None else acc
-        self.frame: deque[Row] = deque(rows)
-        self.resume(more)
-
-    def resume(self, more: Any | None) -> None:
-        """Restore the kernel's own state."""
-
-    def kept(self) -> Any | None:
-        """The kernel's own state."""
-        return None
-
-    def finish(self) -> Any | None:
-        """The accumulator, the rows of the frame and the buffered rows."""
-        more = self.kept()
-        return (self.acc, list(self.frame), self.count, more) if self.count or more else None
-
-    def describe(self, names: Names) -> Description:
-        """The accumulator of the frame, the rows that will leave it, and the kernel's own state."""
-        tables = accumulator(self.acc, self.compiled.kept, names) if self.count else ()
-        if self.frame:
-            columns = names.columns()[: self.width]
-            rows = (names.show(row[: self.width]) for row in self.frame)
-            tables = (*tables, state_table("Rows in the frame", columns, rows))
-        return (*tables, *self.describe_more(names))
-
-    def describe_more(self, names: Names) -> Description:
-        """The kernel's own state."""
-        return ()
-
-    def enter(self, row: Row) -> None:
-        """Add a row to the frame. Functions that depend on the order of arrival see the order of the frame."""
-        self.count += 1
-        self.compiled.clock[0] = self.count
-        self.compiled.accumulate(self.acc, row)
-
-    def leave(self, row: Row) -> None:
-        """Remove a row from the frame."""
-        self.compiled.retract(self.acc, row)
-
-    def emit(self, row: Row, out: Output) -> None:
-        """Emit the row with the results of the current frame."""
-        out.emit(INSERT, row[: self.width] + self.result())
-
-    def result(self) -> Row:
-        """The results of the current frame."""
-        return self.compiled.result(self.acc)
-
-
-class OverArrivalKernel(OverKernel):
-    """By arrival: every row is emitted at once, with all rows before it, or the last preceding_rows."""
-
-    def __init__(self, calls: Sequence[AggregateCall], width: int, preceding_rows: int | None) -> None:
-        super().__init__(calls, width, leaving=preceding_rows is not None)
-        self.preceding_rows = preceding_rows
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Emit the row with its results."""
-        step_by_row(self, row, self.preceding_rows)
-        self.emit(row, out)
-
-
-class OverTimeKernel(OverKernel):
-    """By event time: the base of the three kernels, with the buffered rows by time."""
-
-    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, leaving: bool) -> None:
-        super().__init__(calls, width, leaving=leaving)
         self.time_at = time_at
+        self.frame = frame
+        self.layout = layout
+        self.results: Results = results_of(calls, layout.output[width:], is_bounded=frame.is_bounded)
 
-    def wait(self, row: Row, passed_ms: int, reason: str, out: Output) -> None:
-        """Buffer a row until its time. A row whose time has passed is late: it can no longer be put in order."""
-        time_ms = row[self.time_at]
-        if time_ms <= passed_ms:
-            out.late(time_ms, out.watermark_ms - time_ms, reason)
-            return
-        out.set_timer(time_ms)
-        self.waiting.setdefault(time_ms, []).append(row)
+    @property
+    def state_schema(self) -> pa.Schema:
+        """What a row is, its time, the watermark it waits for, its position, the accumulator, the values."""
+        types = (pa.int8(), pa.int64(), pa.int64(), pa.int64(), pa.binary())
+        fixed = [pa.field(name, type_, nullable=False) for name, type_ in zip(_FIXED, types, strict=True)]
+        values = [pa.field(f"value{at}", type_) for at, type_ in enumerate(self.layout.values[0])]
+        return pa.schema([*fixed, *self.results.state_schema, *values])
 
-    def resume(self, more: Any | None) -> None:
-        """Restore the buffered rows."""
-        self.waiting: dict[int, list[Row]] = dict(more or ())
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """The watermark that each row waits for."""
+        due: Longs = state.column("due_ms").to_numpy()
+        return due
 
-    def kept(self) -> Any | None:
-        """The buffered rows."""
-        return list(self.waiting.items()) or None
-
-    def describe_more(self, names: Names) -> Description:
-        """The buffered rows, by time."""
-        if not self.waiting:
-            return ()
-        rows = (
-            (instant(time_ms), *names.show(row[: self.width]))
-            for time_ms, waiting in sorted(self.waiting.items())
-            for row in waiting
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Put the rows in order, and emit those that the watermark reaches."""
+        rows = self._rows(chunk)
+        found = self._framed(chunk, timeline, rows)
+        columns = taken(rows.columns, found.rows)
+        leaving = np.flatnonzero(found.origins >= 0)
+        accumulated = self.results.of(columns, found, chunk.state)
+        out = taken(columns[: self.width], leaving) if len(leaving) < len(found.rows) else columns[: self.width]
+        emitted = self._emitted(chunk, timeline, rows, found, leaving, (*out, *accumulated.at(leaving)))
+        kept = np.where(found.left_roles == KEY, -1, rows.position(found.left_rows, len(chunk.records)))
+        values = taken(rows.columns, np.where(found.left_roles == FORGETS, -1, kept), may_miss=True)
+        is_waiting = found.left_roles >= WAITING
+        fixed = (
+            pa.array(found.left_roles.astype(np.int8)),
+            pa.array(found.left_times),
+            pa.array(np.where(is_waiting, rows.waits_for[found.left_rows], NEVER)),
+            pa.array(np.where(is_waiting, rows.seqs[kept], 0)),
+            rows.steps.take(pa.array(kept, mask=~is_waiting)).fill_null(b""),
         )
-        note = "They are emitted in order of event time, when the watermark reaches them."
-        return (state_table("Waiting rows", ("waits for", *names.columns()[: self.width]), rows, note),)
+        state = state_batch(self.state_schema, found.left_groups, (*fixed, *accumulated.kept, *values))
+        return Advanced(emitted, state, self._lates(chunk, rows, found.lates))
 
-    @abstractmethod
-    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Process the buffered rows of this time."""
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The accumulator, the rows in the frame, the rows that wait, and the time up to which rows were emitted."""
+        roles = state.column("role").to_numpy()
+        in_frame, waiting = (self._shown(state, roles == role) for role in (FRAME, WAITING))
+        tables = self.results.describe(state.filter(pa.array(roles == KEY)), in_frame, names)
+        columns = names.columns()[: self.width]
+        if in_frame:
+            rows = (names.show(row[: self.width]) for row in in_frame)
+            tables = (*tables, state_table("Rows in the frame", columns, rows))
+        if waiting:
+            times = state.column("time_ms").to_numpy()[roles == WAITING].tolist()
+            shown = ((instant(time), *names.show(row[: self.width])) for time, row in zip(times, waiting, strict=True))
+            note = "They are emitted in order of event time, when the watermark reaches them."
+            tables = (*tables, state_table("Waiting rows", ("waits for", *columns), shown, note))
+        if self.frame.judges_by_emitted:
+            passed = [(instant(time),) for time in state.column("time_ms").to_numpy()[roles == KEY].tolist()]
+            tables = (*tables, *([state_table("Emitted up to", ("event time",), passed)] if passed else []))
+        return tables
 
+    def in_order(self, rows: WaitingRows, found: Framed) -> Framed:
+        """The rows of one time in their order: that of arrival."""
+        return found
 
-class OverUnboundedKernel(OverTimeKernel):
-    """All preceding rows: a row is late once the watermark has reached its time."""
+    def _rows(self, chunk: Chunk) -> WaitingRows:
+        state, records = chunk.state, chunk.records
+        columns = joined(state.columns[-len(self.layout.values[0]) :], records.values[0]) if records.values[0] else ()
+        seqs = np.concatenate((state.column("origin_seq").to_numpy(), records.seqs))
+        steps = pa.concat_arrays([state.column("origin_step"), records.steps])
+        times = np.zeros(len(records), np.int64)
+        if self.time_at is not None:
+            times = records.values[0][self.time_at].to_numpy()
+        forgets = times + (self.frame.ms_back or 0) * 3 // 2 + 1
+        # A time that has passed fires with the next watermark.
+        marks = np.full(len(times), MIN_WATERMARK) if records.watermarks is None else records.watermarks
+        following = np.minimum(marks, NEVER - 1) + 1
+        return WaitingRows(
+            columns,
+            seqs,
+            steps,
+            np.concatenate((state.column("time_ms").to_numpy(), times, forgets)),
+            np.concatenate((self.due_ms(state), np.maximum(times, following), np.maximum(forgets, following))),
+        )
 
-    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, peers: bool) -> None:
-        super().__init__(calls, width, time_at, leaving=False)
-        self.peers = peers
+    def _framed(self, chunk: Chunk, timeline: Timeline, rows: WaitingRows) -> Framed:
+        state, records, frame = chunk.state, chunk.records, self.frame
+        befores = np.searchsorted(timeline.seqs, records.seqs)
+        limits = np.full(chunk.groups, len(timeline.marks), np.int64)
+        if chunk.goes_on:
+            is_last = len(records) > 0 and records.groups[-1] == chunk.groups - 1
+            limits[-1] = befores[-1] if is_last else 0
+        dues = np.searchsorted(timeline.marks, rows.waits_for)
+        dues[rows.waits_for == NEVER] = len(timeline.marks)
+        dues[state.num_rows :] = np.maximum(dues[state.num_rows :], np.concatenate((befores, befores)))
+        found = framed(
+            state.column("role").to_numpy(),
+            np.concatenate((state.column(GROUP).to_numpy(), records.groups)),
+            rows.times,
+            dues,
+            np.zeros(len(records), np.int64) if records.watermarks is None else records.watermarks,
+            befores,
+            limits,
+            int(self.time_at is not None),
+            int(frame.judges_by_emitted),
+            -1 if frame.rows_back is None else frame.rows_back,
+            -1 if frame.ms_back is None else frame.ms_back,
+            int(frame.peers),
+            MIN_WATERMARK,
+        )
+        return self.in_order(rows, Framed(*found))
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Buffer the row."""
-        self.wait(row, out.watermark_ms, LATE_WATERMARK, out)
+    def _emitted(
+        self, chunk: Chunk, timeline: Timeline, rows: WaitingRows, found: Framed, leaving: Longs, columns: Columns
+    ) -> Emitted:
+        numbers, origins = found.rows[leaving], found.origins[leaving]
+        kinds = np.zeros(len(leaving), np.int8)
+        if self.time_at is None:
+            return Emitted(rows.seqs[numbers], extended(rows.steps.take(pa.array(numbers)), 0), kinds, columns)
+        before = np.searchsorted(timeline.seqs, chunk.records.seqs)
+        earliest = np.concatenate((np.zeros(chunk.state.num_rows, np.int64), before, before))[origins]
+        due = timeline.seqs[np.maximum(np.searchsorted(timeline.marks, rows.waits_for[origins]), earliest)]
+        setters = rows.position(origins, len(chunk.records))
+        timers = runs_of(found.lives[leaving], origins)
+        steps = rows.steps.take(pa.array(setters))
+        paths = timer_paths(self.layout.rank, rows.times[numbers], rows.seqs[setters], steps)
+        return Emitted(due, extended(paths, timers.ordinals), kinds, columns)
 
-    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Send the rows of this time."""
-        rows = self.waiting.pop(time_ms, ())
-        if self.peers:
-            for row in rows:
-                self.enter(row)
-            for row in rows:
-                self.emit(row, out)
-        else:
-            for row in rows:
-                self.enter(row)
-                self.emit(row, out)
+    def _lates(self, chunk: Chunk, rows: WaitingRows, places: Longs) -> Lates | None:
+        marks = chunk.records.watermarks
+        if not len(places) or marks is None:
+            return None
+        times = rows.times[chunk.state.num_rows + places]
+        nowhere = pa.nulls(len(places), pa.int64())
+        reason = LATE_PASSED if self.frame.judges_by_emitted else LATE_WATERMARK
+        return Lates(places, times, nowhere, nowhere, marks[places] - times, np.ones(len(places), np.bool_), reason)
 
-
-class OverBoundedKernel(OverTimeKernel):
-    """A bounded frame: a row is late if rows of its key with the same or a later time have been emitted.
-
-    State: the time up to which rows have been emitted.
-    """
-
-    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int) -> None:
-        super().__init__(calls, width, time_at, leaving=True)
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Buffer the row; if the watermark has passed its time, until the next watermark."""
-        self.wait(row, self.passed_ms, LATE_PASSED, out)
-
-    def resume(self, more: Any | None) -> None:
-        """Restore the buffered rows, and the time."""
-        waiting, passed_ms = more or (None, MIN_WATERMARK)
-        self.passed_ms: int = passed_ms
-        super().resume(waiting)
-
-    def describe_more(self, names: Names) -> Description:
-        """The buffered rows, and the time."""
-        waiting = super().describe_more(names)
-        if self.passed_ms == MIN_WATERMARK:
-            return waiting
-        passed = state_table("Emitted up to", ("event time",), [(instant(self.passed_ms),)])
-        return (*waiting, passed)
-
-    def kept(self) -> Any | None:
-        """The buffered rows, and the time."""
-        waiting = super().kept()
-        return None if waiting is None and self.passed_ms == MIN_WATERMARK else (waiting, self.passed_ms)
-
-
-class OverRowsKernel(OverBoundedKernel):
-    """The last preceding_rows rows, one by one."""
-
-    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_rows: int) -> None:
-        super().__init__(calls, width, time_at)
-        self.preceding_rows = preceding_rows
-
-    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Send the rows of this time."""
-        for row in self.waiting.pop(time_ms, ()):
-            step_by_row(self, row, self.preceding_rows)
-            self.emit(row, out)
-        self.passed_ms = time_ms
-
-
-class OverRangeKernel(OverBoundedKernel):
-    """The rows of the last preceding_ms, peers together; the state is cleared when no row can need it.
-
-    This happens between one and one and a half frame lengths after the last row of the key. From then on,
-    the key accepts rows that would have been late.
-    """
-
-    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_ms: int) -> None:
-        super().__init__(calls, width, time_at)
-        self.preceding_ms = preceding_ms
-        self.forget_ms: int | None = None
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Buffer the row, and set the timer that clears the state."""
-        time_ms = row[self.time_at]
-        super().on_record(kind, row, out)
-        if time_ms > self.passed_ms and (self.forget_ms is None or self.forget_ms < time_ms + self.preceding_ms + 1):
-            self.forget_ms = time_ms + self.preceding_ms * 3 // 2 + 1
-            out.set_timer(self.forget_ms)
-
-    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Emit the rows of this time, or clear the state."""
-        if self.forget_ms is not None and self.forget_ms <= time_ms:
-            self.start((), None)
-            return
-        rows = self.waiting.pop(time_ms, None)
-        if rows is not None:
-            frame, at = self.frame, self.time_at
-            while frame and frame[0][at] < time_ms - self.preceding_ms:
-                self.leave(frame.popleft())
-            for row in rows:
-                self.enter(row)
-            frame.extend(rows)
-            for row in rows:
-                self.emit(row, out)
-        self.passed_ms = time_ms
-
-    def resume(self, more: Any | None) -> None:
-        """Restore also the time at which the state is cleared."""
-        more, self.forget_ms = more or (None, None)
-        super().resume(more)
-
-    def kept(self) -> Any | None:
-        """Adds the time at which the state is cleared."""
-        return None if self.forget_ms is None else (super().kept(), self.forget_ms)
-
-
-def step_by_row(kernel: OverKernel, row: Row, preceding_rows: int | None) -> None:
-    """Advance the frame by one row."""
-    if preceding_rows is not None:
-        if len(kernel.frame) > preceding_rows:
-            kernel.leave(kernel.frame.popleft())
-        kernel.frame.append(row)
-    kernel.enter(row)
+    def _shown(self, state: pa.RecordBatch, wanted: Any) -> list[Row]:
+        values = state.filter(pa.array(wanted)).columns[-len(self.layout.values[0]) :]
+        return list(zip(*map(to_pylist, values), strict=True))

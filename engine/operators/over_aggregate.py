@@ -10,7 +10,7 @@ Source: Flink StreamExecOverAggregate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import model_validator
 
 from engine.aggregates.batch import over_frames
+from engine.aggregates.columnar_calls import without_columns
 from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.flink_sql import call_sql
 from engine.aggregates.function import AggregateCall
-from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.aggregates.over import FrameOf, OverKernel
 from engine.aggregates.over_values import OverValuesKernel
 from engine.aggregates.parameters import Aggregate, described
 from engine.aggregates.planned_calls import plan_calls
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.frames import PLACED
-from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning, of_result
@@ -179,7 +180,7 @@ class OverAggregate(RoutesLate):
         """By partition; rows get their time in ms unless the event time column is in ms."""
         schema = context.inputs[0].schema
         values = tuple(map(quote, schema.names))
-        time_at = -1
+        time_at = None
         time = schema.event_time if self._by_time else None
         if time is not None:
             time_at = schema.index(time.name) if time.time is TimeUnit.EPOCH_MS else len(values)
@@ -200,9 +201,10 @@ class OverAggregate(RoutesLate):
             return Keyed((KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),), by_value)
         return Keyed(
             (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),),
-            self._kernel(calls, len(schema), time_at),
+            None,
             uses_time=self._by_time,
             by_event_time=self._by_time,
+            columnar=self._columnar(calls, len(schema), time_at),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -282,14 +284,12 @@ class OverAggregate(RoutesLate):
     def _is_bounded(self) -> bool:
         return self.preceding_rows is not None or self.preceding_ms is not None
 
-    def _kernel(self, calls: Sequence[AggregateCall], width: int, time_at: int) -> Callable[[], Kernel]:
-        if not self._by_time:
-            return partial(OverArrivalKernel, calls, width, self.preceding_rows)
-        if self.preceding_rows is not None:
-            return partial(OverRowsKernel, calls, width, time_at, self.preceding_rows)
-        if self.preceding_ms is not None:
-            return partial(OverRangeKernel, calls, width, time_at, self.preceding_ms)
-        return partial(OverUnboundedKernel, calls, width, time_at, peers=self.frame is Frame.RANGE)
+    def _columnar(self, calls: Sequence[AggregateCall], width: int, time_at: int | None) -> Columnar:
+        peers = self._by_time and self.frame is Frame.RANGE
+        frame = FrameOf(self.preceding_rows, self.preceding_ms, peers, judges_by_emitted=self._is_bounded)
+        refused = without_columns(calls, retracting=False)
+        why = "columnar: many frames at once" if refused is None else f"its frames columnar, in them {refused}"
+        return Columnar(partial(OverKernel, calls, width, time_at, frame), why)
 
 
 OPERATOR = OverAggregate

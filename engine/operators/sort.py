@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from engine.aggregates.over import OverBoundedKernel
+import numpy as np
+
+from engine.aggregates.over import FrameOf, OverKernel, WaitingRows
+from engine.aggregates.over_frames import Framed
+from engine.columnar.runs import runs_of
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar, Layout
 from engine.contract.derived import Derived
-from engine.contract.kernel import Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning
@@ -24,27 +28,28 @@ from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, TimeUnit, quote
+from engine.ranking.columnar_order_keys import order_keys
 from engine.ranking.parameters import OrderColumns, check_order, sort_columns
-from engine.ranking.sort_keys import SortColumn, sort_key_of
+from engine.ranking.sort_keys import SortColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class SortKernel(OverBoundedKernel):
-    """The rows of one time at once, in order."""
+class SortKernel(OverKernel):
+    """The rows of one time at once, in order; equal ones in order of arrival."""
 
-    def __init__(self, width: int, time_at: int, order: Sequence[SortColumn]) -> None:
-        super().__init__((), width, time_at)
-        self.sort_key = sort_key_of(order)
+    def __init__(self, width: int, time_at: int, order: Sequence[SortColumn], layout: Layout) -> None:
+        super().__init__((), width, time_at, FrameOf(judges_by_emitted=True), layout)
+        self.order = order
 
-    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Emit the rows of this time; equal ones in order of arrival."""
-        for row in sorted(self.waiting.pop(time_ms, ()), key=self.sort_key):
-            out.emit(INSERT, row[: self.width])
-        self.passed_ms = time_ms
+    def in_order(self, rows: WaitingRows, found: Framed) -> Framed:
+        """The rows of one time by the other columns."""
+        keys = order_keys([rows.columns[column.place] for column in self.order], self.order, len(rows))
+        timers = runs_of(found.lives, found.origins).numbers
+        return found._replace(rows=found.rows[np.lexsort((keys[found.rows], timers))])
 
 
 class Sort(RoutesLate):
@@ -88,7 +93,8 @@ class Sort(RoutesLate):
         if time_at == len(values):
             values = (*values, time.milliseconds)
         kernel = partial(SortKernel, len(schema), time_at, sort_columns(self.then_by, schema))
-        return Keyed((KeyedInput((), values),), kernel, uses_time=True, by_event_time=True)
+        columnar = Columnar(kernel, "columnar: the rows of many times at once")
+        return Keyed((KeyedInput((), values),), None, uses_time=True, by_event_time=True, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """A table has no order."""

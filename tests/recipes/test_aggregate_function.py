@@ -8,16 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from engine.aggregates import functions as package
 from engine.aggregates.function import AggregateCall, AggregateFunction
-from engine.aggregates.over import OverRowsKernel
+from engine.aggregates.over import FrameOf, OverKernel
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named, functions
-from engine.contract.kernel import Input, run
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Input, Output, run, run_key
 from engine.contract.state_in_words import Label, Names
 from engine.errors import PipelineError, PlanRejected
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.aggregate import AggregateKernel
 from engine.runtime.explain import explanation
 from engine.windows.assigners import Windowing, WindowKind
@@ -161,15 +165,13 @@ def test_it_is_computed_in(windows: str, spread: AggregateFunction) -> None:
 
 
 def test_it_is_computed_over_frames(spread: AggregateFunction) -> None:
-    kernel = OverRowsKernel([AggregateCall(spread, 1)], 2, 0, 1)
+    pair = (pa.int64(), pa.int64())
+    line = Timeline.of([(4, MAX_WATERMARK)])
+    make = partial(OverKernel, [AggregateCall(spread, 1)], 2, 0, FrameOf(1, judges_by_emitted=True))
+    loop = ChunkLoop(make, Layout((), (pair,), (*pair, pa.int64())), line, Output(line))
     given = [Input(seq, 0, (seq, value)) for seq, value in ((1, 5), (2, 9), (3, 8))]
-    kernel.start((), None)
-    assert kernel.compiled.create() is not None
-    for each in given:
-        kernel.enter(each.row)
-    assert kernel.result() == (4,)
-    kernel.leave(given[0].row)
-    assert kernel.result() == (1,)
+    run_key(loop, given, line, (), None)
+    assert [row[-1] for row in loop.out.rows] == [0, 4, 1]
 
 
 def test_its_state_is_told_in_words(spread: AggregateFunction) -> None:

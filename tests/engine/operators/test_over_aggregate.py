@@ -7,15 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from engine.aggregates.function import AggregateCall
-from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.aggregates.over import FrameOf, OverKernel
 from engine.aggregates.registry import function_named
-from engine.contract.kernel import Input, Kernel, run
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Input, Output, run_key
 from engine.errors import PipelineError, PlanRejected
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.over_aggregate import OverAggregate
@@ -26,11 +29,19 @@ from tests.golden.trace import run_pipeline
 
 FUNCTIONS = ("SUM", "COUNT", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "AVG")
 CALLS = [AggregateCall(function_named(name), 1) for name in FUNCTIONS]
+INTEGERS = (pa.int64(), pa.int64())
 SUM = {"function": "SUM", "argument": "v", "name": "s"}
 
 
-def all_rows(*, peers: bool) -> Callable[[], Kernel]:
-    return partial(OverUnboundedKernel, CALLS, 3, 2, peers=peers)
+Make = Callable[[Layout], OverKernel]
+
+
+def by_time(frame: FrameOf, calls: Sequence[AggregateCall] = CALLS) -> Make:
+    return partial(OverKernel, calls, 3, 2, frame)
+
+
+def by_arrival(rows_back: int | None) -> Make:
+    return partial(OverKernel, CALLS, 3, None, FrameOf(rows_back))
 
 
 EVENTS = """
@@ -67,14 +78,14 @@ BEHIND_THE_WATERMARK = """
 """
 
 
-def of_events(title: str, kernel: Callable[[], Kernel], expect: str, late: str = "") -> Case:
-    return Case(title, EVENTS, expect, kernel, ("k",), watermark=("rt", 500), late=late)
+def of_events(title: str, kernel: Make, expect: str, late: str = "") -> Case:
+    return Case(title, EVENTS, expect, columnar=kernel, key=("k",), watermark=("rt", 500), late=late)
 
 
 CASES = [
     of_events(
         "a range of all rows: peers together, late as soon as the watermark has reached a row",
-        kernel=all_rows(peers=True),
+        kernel=by_time(FrameOf(peers=True)),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -88,7 +99,7 @@ CASES = [
     ),
     of_events(
         "all rows one by one: peers in order of arrival",
-        kernel=all_rows(peers=False),
+        kernel=by_time(FrameOf()),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -102,7 +113,7 @@ CASES = [
     ),
     of_events(
         "one row back: late only when later rows of the key have gone out",
-        kernel=partial(OverRowsKernel, CALLS, 3, 2, 1),
+        kernel=by_time(FrameOf(1, judges_by_emitted=True)),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -127,7 +138,7 @@ CASES = [
     ),
     of_events(
         "one second back, both ends included: forgotten keys take late rows again",
-        kernel=partial(OverRangeKernel, CALLS, 3, 2, 1000),
+        kernel=by_time(FrameOf(None, 1000, peers=True, judges_by_emitted=True)),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             2    +I    a  1   1000   1    1    1    1    1      1     1
@@ -152,7 +163,7 @@ CASES = [
     ),
     of_events(
         "one row back by arrival: at once",
-        kernel=partial(OverArrivalKernel, CALLS, 3, 1),
+        kernel=by_arrival(1),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             1    +I    a  1   1000   1    1    1    1    1      1     1
@@ -174,7 +185,7 @@ CASES = [
     ),
     of_events(
         "all rows by arrival: at once",
-        kernel=partial(OverArrivalKernel, CALLS, 3, None),
+        kernel=by_arrival(None),
         expect="""
             seq  kind  k  v   rt     sum  cnt  min  max  first  last  avg
             1    +I    a  1   1000   1    1    1    1    1      1     1
@@ -196,7 +207,7 @@ CASES = [
     ),
     Case(
         "times before 1970 are times like others",
-        kernel=all_rows(peers=True),
+        columnar=by_time(FrameOf(peers=True)),
         key=("k",),
         given="""
             seq  kind  k  v  rt     wm
@@ -226,14 +237,16 @@ events = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 12)), max_size=14
 @given(events, st.sampled_from(["rows", "range", "all rows", "all range"]), st.integers(0, 4))
 def test_every_row_sees_the_rows_of_its_frame(records: Sequence[tuple[int, int]], frame: str, back: int) -> None:
     calls = [AggregateCall(function_named("SUM"), 0), AggregateCall(function_named("COUNT"))]
-    kernels: dict[str, Callable[[], Kernel]] = {
-        "rows": partial(OverRowsKernel, calls, 2, 1, back),
-        "range": partial(OverRangeKernel, calls, 2, 1, back),
-        "all rows": partial(OverUnboundedKernel, calls, 2, 1, peers=False),
-        "all range": partial(OverUnboundedKernel, calls, 2, 1, peers=True),
+    frames = {
+        "rows": FrameOf(back, judges_by_emitted=True),
+        "range": FrameOf(None, back, peers=True, judges_by_emitted=True),
+        "all rows": FrameOf(),
+        "all range": FrameOf(peers=True),
     }
-    inputs = [Input(seq, 0, row) for seq, row in enumerate(records, start=1)]
-    out, _ = run(kernels[frame](), inputs, Timeline.of([(len(records) + 1, MAX_WATERMARK)]))
+    line = Timeline.of([(len(records) + 1, MAX_WATERMARK)])
+    out = Output(line)
+    loop = ChunkLoop(partial(OverKernel, calls, 2, 1, frames[frame]), Layout((), (INTEGERS,), INTEGERS * 2), line, out)
+    run_key(loop, [Input(seq, 0, row) for seq, row in enumerate(records, start=1)], line, (), None)
     in_order = sorted(records, key=lambda row: row[1])
     for at, (emitted, row) in enumerate(zip(out.rows, in_order, strict=True)):
         seen = {

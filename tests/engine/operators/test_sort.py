@@ -36,7 +36,7 @@ test_cases = check_cases(
                 7    +I    f  6  2500
                 7    +I    d  4  4000
             """,
-            kernel=partial(SortKernel, 3, 2, (SortColumn(1, descending=True),)),
+            columnar=partial(SortKernel, 3, 2, (SortColumn(1, descending=True),)),
             key=(),
             watermark=("rt", 1000),
             late="""
