@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
 from engine.contract.state_in_words import Description, Names
-from engine.model.position import ORDINALS, ordinal, timer
+from engine.model.position import ORDINALS, TIMER, ordinal, timer
 from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
 
@@ -132,9 +132,11 @@ class Output:
         self.lates: list[Late] = []
         self.fired: list[tuple[int, int, int]] = []
         self._rank = rank
+        self._own_timers = TIMER + ordinal(rank)
         self._many_ports = ports > 1
         self._path = b""
         self._ordinal = 0
+        self._passed_on: tuple[int, bytes] | None = None
         self._due: list[tuple[int, int, int, bytes, int]] = []
         self._timers: dict[tuple[int, Any], tuple[int, bytes]] = {}
         self._names: dict[int, Any] = {}
@@ -192,11 +194,12 @@ class Output:
     def set_timer(self, time_ms: int, name: Any = None, origin: tuple[int, bytes] | None = None) -> None:
         """Call `on_timer` once the watermark reaches time_ms. Equal times and names are one timer.
 
-        Timers of one operator fire by time, then by the position of the record that first set them. origin: the
-        (seq, step) of an earlier record to use instead, if a window moves its timer (a growing session).
+        Timers of one operator fire by time, then by the position of the record that first set them; of timers that
+        set one another, the second one's is passed on, or paths would grow without end. origin: the (seq, step) of an
+        earlier record to use instead, if a window moves its timer (a growing session).
         """
         if (time_ms, name) not in self._timers:
-            origin_seq, origin_step = origin or (self.seq, self.step)
+            origin_seq, origin_step = origin or self._passed_on or (self.seq, self.step)
             self._arm(time_ms, name, origin_seq, origin_step)
 
     def delete_timer(self, time_ms: int, name: Any = None) -> None:
@@ -236,7 +239,10 @@ class Output:
             self.seq, self.step, self._path = at, path, path
             self.watermark_ms = self.timeline.at(at)
             self._ordinal = self._ordinal if goes_on else 0
+            is_second = origin_step.startswith(self._own_timers)
+            self._passed_on = (origin_seq, origin_step) if is_second else None
             kernel.on_timer(time_ms, name, self)
+            self._passed_on = None
 
 
 class Loop(Protocol):

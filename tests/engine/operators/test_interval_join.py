@@ -256,3 +256,13 @@ def test_in_flink_sql_the_interval_is_between_two_bounds() -> None:
         "SELECT *\nFROM `l`\nLEFT JOIN (SELECT `k` AS `k0`, `t` AS `t0` FROM `r`)\n"
         "ON `k` = `k0` AND `t` BETWEEN `t0` + INTERVAL -'2' SECOND AND `t0` + INTERVAL '3' SECOND AND (k <> 'x')"
     )
+
+
+def test_timers_that_set_one_another_do_not_lengthen_the_positions_of_what_they_emit() -> None:
+    rows = [Input(seq, 0, (seq * 10, seq)) for seq in range(1, 60)]
+    line = Timeline.of([(seq, seq * 10 - 5) for seq in range(1, 60)])
+    out, _ = run(IntervalJoinKernel(JoinKind.LEFT, -25, 25, (1, 1)), rows, line, ports=2)
+    assert len(out.steps) > 40
+    assert max(map(len, out.steps)) < 30
+    positions = [(each.seq, each.step) for each in out.emitted]
+    assert positions == sorted(set(positions))
