@@ -8,9 +8,9 @@ Source: Flink NFACompiler.NFAFactoryCompiler.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from engine.patterns.pattern import Variable
 
@@ -30,11 +30,25 @@ class Transition:
     tests: list[tuple[int, bool]] = field(default_factory=list)
 
 
+Tests = tuple[tuple[int, bool], ...]
+
+
+class Way(NamedTuple):
+    """A way on from a state with a row. tests: those of all its transitions. ends: the tests of each way to the end of
+    the match without further rows.
+    """
+
+    tests: Tests
+    variable: int
+    target: int
+    ends: tuple[Tests, ...]
+
+
 @dataclass(frozen=True)
 class Automaton:
-    """The states by number, each with its transitions in the order in which they are tried."""
+    """The ways on from each state, by its number, in order."""
 
-    states: tuple[tuple[Transition, ...], ...]
+    ways: tuple[tuple[Way, ...], ...]
     start: int
 
 
@@ -44,12 +58,34 @@ def automaton_of(variables: Sequence[Variable]) -> Automaton:
     sink = FINAL
     for place in range(len(variables) - 1, -1, -1):
         sink = builder.variable(variables[place], place, sink)
-    return Automaton(tuple(map(tuple, builder.states)), sink)
+    return Automaton(tuple(map(builder.ways, range(len(builder.states)))), sink)
 
 
 class _Builder:
     def __init__(self) -> None:
         self.states: list[list[Transition]] = [[]]
+
+    def ways(self, state: int) -> tuple[Way, ...]:
+        """The ways on from a state, directly or after transitions without a row."""
+        found: list[Way] = []
+        waiting: list[tuple[int, Tests]] = [(state, ())]
+        while waiting:
+            at, before = waiting.pop()
+            for step in self.states[at]:
+                tests = (*before, *step.tests)
+                if step.variable is None:
+                    waiting.append((step.target, tests))
+                else:
+                    found.append(Way(tests, step.variable, step.target, tuple(self._ends(step.target, ()))))
+        return tuple(found)
+
+    def _ends(self, state: int, before: Tests) -> Iterator[Tests]:
+        for step in self.states[state]:
+            if step.variable is None:
+                tests = (*before, *step.tests)
+                if step.target == FINAL:
+                    yield tests
+                yield from self._ends(step.target, tests)
 
     def variable(self, variable: Variable, place: int, sink: int) -> int:
         """Add the states of a variable and return the first one. sink: the state after the variable."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from engine.expressions.conditions import condition_of
 from engine.model.row import Row
 from engine.model.schema import Column, Schema
-from engine.patterns.matching import Condition, Match
-from engine.patterns.values import MatchTime, RowValue, Value, reader, rows_of
+from engine.patterns.matching import Condition, Step
+from engine.patterns.values import MatchTime, RowValue, Value, reader
 
 
 @dataclass(frozen=True)
@@ -22,29 +25,54 @@ class MatchCondition:
 
     def compiled(self) -> Condition:
         """The condition as a function; NULL is false. The current row is the last one of its variable and match."""
-        own = self.variable
         if len(self.values) == 1 and self._is_current(self.values[0]) and self.types == ("boolean",):
             (value,) = self.values
             assert isinstance(value, RowValue)
             place = value.place
-            return lambda match, row: row[place] is True
+            return lambda last, row: row[place] is True
         columns = Schema(tuple(Column(f"__r{at}", type_) for at, type_ in enumerate(self.types)))
         holds = condition_of(self.text, columns)
-        reads = [(value, reader(value), not isinstance(value, MatchTime)) for value in self.values]
+        reads = [self._read(value) for value in self.values]
+        if len(reads) == 2:
+            one, other = reads
+            return lambda last, row: holds((one(last, row), other(last, row))) is True
+        return lambda last, row: holds(tuple([read(last, row) for read in reads])) is True
 
-        def condition(match: Match, row: Row) -> bool:
-            found = []
-            for value, read, has_rows in reads:
-                rows = rows_of(value, match, own + 1) if has_rows else ()
-                variable = None if isinstance(value, MatchTime) else value.variable
-                if variable is None or variable == own:
-                    rows = [*rows, row]
-                found.append(read(rows, row, row[0]))
-            return holds(tuple(found)) is True
+    def _read(self, value: Value) -> Callable[[Step | None, Row], Any]:
+        """The function that reads a value, from the last step of the match so far and the current row."""
+        if self._is_current(value):
+            assert isinstance(value, RowValue)
+            return partial(_of_current, value.place)
+        own = self.variable
+        variable = None if isinstance(value, MatchTime) else value.variable
+        if isinstance(value, RowValue) and variable is not None and not value.is_first and not value.offset:
+            return partial(_of_last, variable, value.place, value.missing)
+        of_rows = reader(value)
 
-        return condition
+        def read(last: Step | None, row: Row) -> Any:
+            rows = [row] if variable is None or variable == own else []
+            while last is not None:
+                if last.variable == variable or (variable is None and last.variable <= own):
+                    rows.append(last.event.row)
+                last = last.before
+            return of_rows(rows[::-1], row, row[0])
+
+        return read
 
     def _is_current(self, value: Value) -> bool:
         """Whether a value is read from the current row."""
         is_last = isinstance(value, RowValue) and not value.is_first and value.offset == 0
         return is_last and isinstance(value, RowValue) and value.variable in (None, self.variable)
+
+
+def _of_current(place: int, last: Step | None, row: Row) -> Any:
+    return row[place]
+
+
+def _of_last(variable: int, place: int, missing: int | None, last: Step | None, row: Row) -> Any:
+    """A value of the last row of another variable."""
+    while last is not None:
+        if last.variable == variable:
+            return last.event.row[place]
+        last = last.before
+    return None if missing is None else row[missing]

@@ -124,9 +124,10 @@ class MatchKernel(Kernel):
 
     def _take_due(self, watermark_ms: int, emit: Callable[[Row], None]) -> list[int]:
         """Process the rows up to the watermark. Returns the start times of new partial matches, which may time out."""
-        matching, begun = self.matching, []
+        matching, begun = self.matching, list[int]()
         matching.has_new = False
-        for due_ms in sorted(due for due in self.waiting if due <= watermark_ms):
+        due = [time_ms for time_ms in self.waiting if time_ms <= watermark_ms]
+        for due_ms in sorted(due) if len(due) > 1 else due:
             self._emit(matching.advance(due_ms), due_ms, emit)
             rows = self.waiting.pop(due_ms)
             for number, row in enumerate(rows if self.sort_key is None else sorted(rows, key=self.sort_key)):

@@ -8,13 +8,13 @@ Source: Flink NFA, NFAState, SharedBufferAccessor, AfterMatchSkipStrategy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
 from engine.model.row import Row
-from engine.patterns.automaton import FINAL, Automaton, Transition
+from engine.patterns.automaton import FINAL, Automaton, Tests
 from engine.patterns.queue import Queue, Rank
 
 _LAST: Final[Rank] = ((1 << 63) - 1, (1 << 31) - 1)
@@ -33,8 +33,7 @@ class Event(NamedTuple):
         return (self.time_ms, self.number)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class Step(NamedTuple):
     """A row that was mapped to a variable, and the previous step."""
 
     before: Step | None
@@ -42,18 +41,19 @@ class Step:
     event: Event
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Partial:
-    """A partial or complete match: its state, its last row, and its first row."""
+    """A partial or complete match: its state, its last row, and its first row.
 
-    state: int
-    last: Step | None = None
-    first: Event | None = None
+    rank: the position of its first row, so that older matches come first; the match without rows comes last.
+    """
 
-    @property
-    def rank(self) -> Rank:
-        """The position of its first row, so that older matches come first; the match without rows comes last."""
-        return _LAST if self.first is None else self.first.place
+    __slots__ = ("first", "last", "rank", "state")
+
+    def __init__(self, state: int, last: Step | None = None, first: Event | None = None) -> None:
+        self.state = state
+        self.last = last
+        self.first = first
+        self.rank: Rank = _LAST if first is None else (first.time_ms, first.number)
 
 
 class Match:
@@ -71,8 +71,8 @@ class Match:
             events.reverse()
 
 
-Condition = Callable[[Match, Row], bool]
-"""Whether a row may be mapped to a variable; the arguments are the match so far and the row."""
+Condition = Callable[[Step | None, Row], bool]
+"""Whether a row may be mapped to a variable; the arguments are the last step of the match so far and the row."""
 
 
 class Skip(Enum):
@@ -128,6 +128,7 @@ class Matching:
         self, automaton: Automaton, conditions: Sequence[Condition | None], after: AfterMatch, within_ms: int = 0
     ) -> None:
         self.automaton = automaton
+        self.unknown: list[bool | None] = [None] * len(conditions)
         self.conditions = conditions
         self.after = after
         self.within_ms = within_ms
@@ -135,8 +136,8 @@ class Matching:
 
     def restart(self, partial: Sequence[Partial] = (), complete: Sequence[Partial] = ()) -> None:
         """Begin without matches, or restore the kept ones."""
-        self.partial = Queue(_rank, partial or (Partial(self.automaton.start),))
-        self.complete = Queue(_rank, complete)
+        self.partial = Queue(partial or (Partial(self.automaton.start),))
+        self.complete = Queue(complete)
         self.has_new = False
 
     @property
@@ -146,25 +147,52 @@ class Matching:
 
     def advance(self, time_ms: int) -> list[Match]:
         """Advance the time: matches that take too long are given up, which may release complete ones."""
-        in_time: Queue[Partial] = Queue(_rank)
-        for one in self.partial:
-            is_over = self.within_ms > 0 and one.first is not None and time_ms - one.first.time_ms >= self.within_ms
-            if not is_over:
-                in_time.add_all((one,))
-        self.partial = in_time
+        if not self.within_ms:
+            return []
+        self.partial = Queue(
+            one for one in self.partial if one.first is None or time_ms - one.first.time_ms < self.within_ms
+        )
         return self._released()
 
     def take(self, event: Event) -> list[Match]:
         """Process the next row. Returns the complete matches that precede all partial ones."""
-        going_on: Queue[Partial] = Queue(_rank)
-        complete: Queue[Partial] = Queue(_rank)
+        going_on: Queue[Partial] = Queue()
+        complete: list[Partial] = []
+        row, conditions = event.row, self.conditions
+
+        def meet(tests: Tests, last: Step | None, known: list[bool | None]) -> bool:
+            """Whether the row meets the conditions, each of which is evaluated once."""
+            for variable, wanted in tests:
+                holds = known[variable]
+                if holds is None:
+                    condition = conditions[variable]
+                    holds = known[variable] = condition is None or condition(last, row)
+                if holds is not wanted:
+                    return False
+            return True
+
         for one in self.partial:
-            for following in self._following(one, event):
-                # As in Flink, where a time of 0 means no time.
-                if one.first is None and following.first is not None and following.first.time_ms > 0:
-                    self.has_new = True
-                (complete if following.state == FINAL else going_on).add_all((following,))
-        self.complete.add_all(complete)
+            known = self.unknown.copy()
+            for way in self.automaton.ways[one.state]:
+                if not meet(way.tests, one.last, known):
+                    continue
+                first = one.first
+                if first is None:
+                    first = event
+                    # As in Flink, where a time of 0 means no time.
+                    self.has_new = self.has_new or event.time_ms > 0
+                last = Step(one.last, way.variable, event)
+                following = Partial(way.target, last, first)
+                if way.target == FINAL:
+                    complete.append(following)
+                else:
+                    going_on.add(following)
+                if any(meet(tests, one.last, known) for tests in way.ends):
+                    complete.append(Partial(FINAL, last, first))
+            if one.first is None:
+                going_on.add(one)
+        for one in Queue(complete) if len(complete) > 1 else complete:
+            self.complete.add(one)
         self.partial = going_on
         return self._released()
 
@@ -181,59 +209,3 @@ class Matching:
             self.complete.remove_all(goes)
             found.append(match)
         return found
-
-    def _following(self, one: Partial, event: Event) -> Iterator[Partial]:
-        """The continuations of a match with a row, one per possible way."""
-        meets = self._tests(one, event)
-        for way in self._taking(one.state, meets):
-            assert way.variable is not None
-            last = Step(one.last, way.variable, event)
-            first = event if one.first is None else one.first
-            yield Partial(way.target, last, first)
-            if self._may_end(way.target, meets):
-                yield Partial(FINAL, last, first)
-        if one.first is None:
-            yield one
-
-    def _tests(self, one: Partial, event: Event) -> Callable[[Transition], bool]:
-        """A test whether the row allows a transition; each condition is evaluated once."""
-        known: dict[int, bool] = {}
-        rows: list[Match] = []
-
-        def holds(variable: int) -> bool:
-            if variable not in known:
-                condition = self.conditions[variable]
-                if condition is not None and not rows:
-                    rows.append(Match(len(self.conditions), one.last))
-                known[variable] = condition is None or condition(rows[0], event.row)
-            return known[variable]
-
-        return lambda way: all(holds(variable) is wanted for variable, wanted in way.tests)
-
-    def _taking(self, state: int, meets: Callable[[Transition], bool]) -> list[Transition]:
-        """The transitions that take the row, from a state or after transitions without a row."""
-        found: list[Transition] = []
-        waiting = [state]
-        while waiting:
-            for way in self.automaton.states[waiting.pop()]:
-                if meets(way):
-                    if way.variable is None:
-                        waiting.append(way.target)
-                    else:
-                        found.append(way)
-        return found
-
-    def _may_end(self, state: int, meets: Callable[[Transition], bool]) -> bool:
-        """Whether the final state can be reached from a state without further rows."""
-        waiting = [state]
-        while waiting:
-            for way in self.automaton.states[waiting.pop()]:
-                if way.variable is None and meets(way):
-                    if way.target == FINAL:
-                        return True
-                    waiting.append(way.target)
-        return False
-
-
-def _rank(one: Partial) -> Rank:
-    return one.rank

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-Item = TypeVar("Item")
 Rank = tuple[int, int]
+
+
+class Ranked(Protocol):
+    """An item. rank: the smallest is the first one."""
+
+    rank: Rank
+
+
+Item = TypeVar("Item", bound=Ranked)
 
 
 class Queue(Generic[Item]):
     """A heap. Iteration is in the order of its array."""
 
-    def __init__(self, rank: Callable[[Item], Rank], items: Iterable[Item] = ()) -> None:
-        self.rank = rank
+    def __init__(self, items: Iterable[Item] = ()) -> None:
         self.heap: list[Item] = []
-        self.add_all(items)
+        for item in items:
+            self.add(item)
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.heap)
@@ -27,11 +35,18 @@ class Queue(Generic[Item]):
         """The first item, or None."""
         return self.heap[0] if self.heap else None
 
-    def add_all(self, items: Iterable[Item]) -> None:
-        """Add some items one by one."""
-        for item in items:
-            self.heap.append(item)
-            self._up(len(self.heap) - 1, item)
+    def add(self, item: Item) -> None:
+        """Add an item."""
+        heap, rank = self.heap, item.rank
+        place = len(heap)
+        heap.append(item)
+        while place > 0:
+            parent = (place - 1) // 2
+            if rank >= heap[parent].rank:
+                break
+            heap[place] = heap[parent]
+            place = parent
+        heap[place] = item
 
     def poll(self) -> Item:
         """Remove and return the first item."""
@@ -49,23 +64,13 @@ class Queue(Generic[Item]):
         for place in range(len(kept) // 2 - 1, -1, -1):
             self._down(place, kept[place])
 
-    def _up(self, place: int, item: Item) -> None:
-        rank = self.rank(item)
-        while place > 0:
-            parent = (place - 1) // 2
-            if rank >= self.rank(self.heap[parent]):
-                break
-            self.heap[place] = self.heap[parent]
-            place = parent
-        self.heap[place] = item
-
     def _down(self, place: int, item: Item) -> None:
-        size, rank = len(self.heap), self.rank(item)
+        size, rank = len(self.heap), item.rank
         while place < size // 2:
             child = 2 * place + 1
-            if child + 1 < size and self.rank(self.heap[child]) > self.rank(self.heap[child + 1]):
+            if child + 1 < size and self.heap[child].rank > self.heap[child + 1].rank:
                 child += 1
-            if rank <= self.rank(self.heap[child]):
+            if rank <= self.heap[child].rank:
                 break
             self.heap[place] = self.heap[child]
             place = child
