@@ -13,7 +13,7 @@ from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
 from engine.contract.requirements import require_different_names
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
-from engine.model.schema import INTEGER_BITS, Column, Schema, arrow_type
+from engine.model.schema import INTEGER_BITS, MILLISECONDS, Column, Schema, arrow_type
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def derive_columns(
             or not (groups or always_grouped)
         )
         type_ = aggregate.result_type("bigint" if column is None else column.type)
-        results.append(Column(aggregate.output_name, type_, nullable))
+        digits = column.digits if column is not None and column.type == type_ else MILLISECONDS
+        results.append(Column(aggregate.output_name, type_, nullable, digits=digits))
     require_different_names(node, "aggregates", [*groups, *results])
     return GroupedColumns(tuple(groups), tuple(results))
 

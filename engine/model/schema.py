@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+MOMENTS: Final = ("timestamp", "timestamp_ntz")
+MILLISECONDS: Final = 3
+MICROSECONDS: Final = 6
+"""The most digits of a second that a value has here, and those of a TIMESTAMP that declares none."""
+
+
 class TimeUnit(Enum):
     """The unit of an event-time column."""
 
@@ -29,12 +35,27 @@ class TimeUnit(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `time` is set where the column is an event-time attribute (Flink: ROWTIME)."""
+    """One column. `time` is set where the column is an event-time attribute (Flink: ROWTIME).
+
+    digits: of a second, that a TIMESTAMP or TIMESTAMP_LTZ has: its precision.
+    """
 
     name: str
     type: str
     nullable: bool = True
     time: TimeUnit | None = None
+    digits: int = MILLISECONDS
+
+    @property
+    def flink_type(self) -> str:
+        """Its type as Flink SQL writes it."""
+        return _with_digits(flink_type(self.type), self.digits) if self.type in MOMENTS else flink_type(self.type)
+
+    @property
+    def declared(self) -> str:
+        """Its type as a document has it, which says the digits if they are unusual."""
+        is_usual = self.digits == MILLISECONDS or self.type not in MOMENTS
+        return self.type if is_usual else self.flink_type.lower()
 
     @property
     def milliseconds(self) -> str:
@@ -212,6 +233,19 @@ _NAMES: Final = {
 }
 
 
+_PRECISION: Final = re.compile(r"timestamp\w*\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
+
+
+def declared_column(name: str, text: str) -> Column:
+    """A column of a type as `type_from` reads it, with the digits that it declares. Raises ValueError."""
+    match = _PRECISION.match(text.strip())
+    return Column(name, type_from(text), digits=MILLISECONDS if match is None else int(match[1]))
+
+
+def _with_digits(flink_type_: str, digits: int) -> str:
+    return _PRECISION.sub(lambda match: f"{match[0].partition('(')[0]}({digits})", flink_type_)
+
+
 def type_from(text: str) -> str:
     """Translate a type of Spark, Flink or standard SQL, in any case, to Spark's spelling.
 
@@ -228,6 +262,9 @@ def type_from(text: str) -> str:
     words = " ".join(text.lower().replace("`", "").split()).removesuffix(" not null").removesuffix(" null").strip()
     name, _, rest = words.partition("(")
     inner, _, tail = rest.partition(")")
+    if (digits := _PRECISION.match(words)) is not None and int(digits[1]) > MICROSECONDS:
+        message = f"{text} has nanoseconds, of which the last three digits would be lost here. Write TIMESTAMP(6)"
+        raise ValueError(message)
     if words.count("(") != words.count(")"):
         type_ = ""
     elif words.startswith(("array<", "map<")) and words.endswith(">"):

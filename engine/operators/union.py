@@ -113,7 +113,8 @@ def _merged(columns: tuple[Column, ...]) -> Column:
     """One column of all inputs: an event time if it is one in all inputs."""
     first = columns[0]
     time = first.time if all(column.time is not None for column in columns) else None
-    return Column(first.name, first.type, any(column.nullable for column in columns), time)
+    nullable, digits = any(column.nullable for column in columns), max(column.digits for column in columns)
+    return Column(first.name, first.type, nullable, time, digits)
 
 
 OPERATOR = Union

@@ -40,7 +40,7 @@ def create_table(
     keys = set(primary_key)
     computed = [column.name for column in source.computed]
     lines = [
-        f"  {quote(column.name)} {flink_type(column.type)}{' NOT NULL' if column.name in keys else ''}"
+        f"  {quote(column.name)} {column.flink_type}{' NOT NULL' if column.name in keys else ''}"
         + (f" METADATA FROM {literal(metadata[column.name])} VIRTUAL" if column.name in metadata else "")
         for column in schema
         if column.name not in computed

@@ -140,9 +140,7 @@ def source_table(
         parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
     parameters |= waiting
     proctime = tuple(column.name for column in ddl.computed if _is_proctime(column.value))
-    read = [(column.name, column.type) for column in ddl.columns]
-    read += [(column.name, column.type) for column in metadata]
-    schema = Schema(tuple(Column(*column) for column in read))
+    schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in metadata)))
     computed = _computed(ddl, node_id, analyzer, schema)
     if computed:
         parameters["computed"] = computed
@@ -236,7 +234,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
             raise ddl.rejected(message)
     if "monitor_interval_ms" in parameters or is_web(path):
         # The declared columns are trusted: the files may not exist yet.
-        parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
+        parameters |= {"types": {column.name: column.declared for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):
         return Recording.operator, parameters
@@ -247,7 +245,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
 
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
     """The declared types that differ from the types inferred from the file."""
-    declared = {column.name: column.type for column in ddl.columns}
+    declared = {column.name: column.declared for column in ddl.columns}
     try:
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
@@ -269,7 +267,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         )
     columns = []
     for column in ddl.columns:
-        made: dict[str, Any] = {"name": column.name, "type": column.type}
+        made: dict[str, Any] = {"name": column.name, "type": column.declared}
         for option, name, read in (
             ("kind", "kind", str),
             ("start", "min", float),
@@ -299,7 +297,7 @@ def _number(ddl: TableDdl, option: str, text: str, read: Callable[[str], Any]) -
 
 def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[dict[str, str]]:
     writer = Writer(
-        {name: name for name in schema.names}, lambda text: analyzer.type_of(text, schema, node_id, "computed")
+        {name: name for name in schema.names}, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema
     )
     known: dict[str, Expr] = {}
     made: list[dict[str, str]] = []

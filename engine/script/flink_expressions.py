@@ -20,7 +20,7 @@ from engine.model.schema import INTEGERS, flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.functions.moments import EXTRACTED, READABLE
+from engine.sql.functions.moments import EXTRACTED, READABLE, TO_MILLISECONDS
 from engine.sql.functions.scalars import SCALARS
 
 _ALIKE: Final[dict[type[Expr], str]] = {
@@ -48,6 +48,7 @@ _MORE: Final = {
     "TRY_CAST({0} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "TRY_CAST({0} AS DATE)": "TO_DATE({0})",
     f"TRY_CAST({READABLE['timestamp_ntz'].format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
+    f"TRY_CAST({TO_MILLISECONDS.format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     f"TRY_CAST({READABLE['date'].format('{0}')} AS DATE)": "TO_DATE({0})",
     f"TRY_CAST({READABLE['timestamp'].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",

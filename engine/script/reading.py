@@ -20,7 +20,7 @@ from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import Schema, quote, spark_text
+from engine.model.schema import MOMENTS, Column, Schema, quote, spark_text
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
@@ -35,6 +35,7 @@ from engine.sql.algebra import Expr, Select, Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
+from engine.sql.functions.digits import cut
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
@@ -324,16 +325,10 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
             f"({', '.join(schema.names)})."
         )
         raise SqlRejected(message, insert.query)
-    types = {column.name: column.type for column in ddl.columns}
-    query_columns = dict(zip(wanted, schema, strict=True))
+    given = dict(zip(wanted, schema, strict=True))
     items = [
-        (
-            name,
-            _as(quote(query_columns[name].name), query_columns[name].type, type_)
-            if name in query_columns
-            else f"CAST(NULL AS {spark_text(type_)})",
-        )
-        for name, type_ in types.items()
+        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {spark_text(one.type)})")
+        for one in ddl.columns
     ]
     if _is_all(items, schema):
         return below
@@ -344,7 +339,9 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
     return items == [(column.name, quote(column.name)) for column in schema]
 
 
-def _as(value: str, actual: str, wanted: str) -> str:
+def _as(column: Column, wanted: Column) -> str:
     """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
-    times = {"timestamp", "timestamp_ntz"}
-    return value if actual == wanted or {actual, wanted} <= times else f"CAST({value} AS {spark_text(wanted)})"
+    value = quote(column.name)
+    if {column.type, wanted.type} <= set(MOMENTS):
+        return cut(value, column.type, wanted.digits) if wanted.digits < column.digits else value
+    return value if column.type == wanted.type else f"CAST({value} AS {spark_text(wanted.type)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +12,16 @@ from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
 from engine.model.row_types import has_row
-from engine.model.schema import Column, type_from
+from engine.model.schema import MICROSECONDS, Column, declared_column
 from engine.script.statements import Cursor, Statement, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
+_BARE_MOMENT: Final = re.compile(
+    r"^(timestamp(?:_ltz)?)( with local time zone| with time zone| without time zone|)$", re.IGNORECASE
+)
+"""A moment without its precision, which is then the most. (For documents, a bare TIMESTAMP is an instant.)"""
 _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT")
 
 
@@ -62,7 +67,7 @@ class TableDdl:
     @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
-        return [{"name": column.name, "type": column.type} for column in self.columns]
+        return [{"name": column.name, "type": column.declared} for column in self.columns]
 
     @property
     def connector(self) -> str:
@@ -182,9 +187,9 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
         if cursor.skip("METADATA"):
             key = cursor.take().text if cursor.skip("FROM") else name
             cursor.skip("VIRTUAL")
-            draft.metadata.append(Metadata(name, _known_type(type_, cursor, name), key))
+            draft.metadata.append(Metadata(name, _declared(type_, cursor, name).type, key))
         else:
-            draft.columns.append(Column(name, _known_type(type_, cursor, name)))
+            draft.columns.append(_declared(type_, cursor, name))
         while not cursor.is_done:
             if cursor.skip("PRIMARY", "KEY"):
                 draft.keys.append(name)
@@ -213,12 +218,12 @@ def _type(cursor: Cursor) -> tuple[Token, ...]:
     return cursor.tokens[start : cursor.at]
 
 
-def _known_type(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> str:
+def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
     if not tokens:
         message = f"the column {name} has no type. Write, for example, {name} BIGINT."
         raise cursor.rejected(message)
     try:
-        return type_from(raw(tokens, cursor.text))
+        return declared_column(name, _BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, cursor.text)))
     except ValueError as error:
         message = f"{name}: {error}."
         raise cursor.rejected(message, tokens[0]) from error

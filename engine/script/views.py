@@ -18,7 +18,7 @@ from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
-from engine.model.schema import quote, type_from
+from engine.model.schema import declared_column, quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation
@@ -107,9 +107,11 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
     typed = dict(parameters)
     try:
         if isinstance(types := typed.get("types"), dict):
-            typed["types"] = {name: type_from(type_) for name, type_ in types.items()}
+            typed["types"] = {name: declared_column(name, type_).declared for name, type_ in types.items()}
         if isinstance(columns := typed.get("columns"), list):
-            typed["columns"] = [{**one, "type": type_from(one["type"])} if "type" in one else one for one in columns]
+            typed["columns"] = [
+                {**one, "type": declared_column("", one["type"]).declared} if "type" in one else one for one in columns
+            ]
     except ValueError:
         # Invalid types are reported by the planner.
         return parameters
@@ -217,7 +219,7 @@ def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: s
         scan = Scan(Table(Node(id=table, operator=""), schema.names))
         bound = Scope.of(scan, source.name).bind(tree)
         columns = {column: column for column in schema.names}
-        return Writer(columns, lambda one: emitter.analyzer.type_of(one, schema, name, "")).write(bound)
+        return Writer(columns, lambda one: emitter.analyzer.type_of(one, schema, name, ""), schema).write(bound)
 
     where = query.args.get("where")
     try:

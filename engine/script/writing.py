@@ -16,7 +16,6 @@ from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import flink_type
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
 from engine.operators.sink import Sink, SinkMode
 from engine.planner import plan
@@ -160,7 +159,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     assert isinstance(sink, Sink)
     (edge,) = known.edges
     schema = real.derived.schema
-    lines = [f"  {identifier(column.name)} {flink_type(column.type)}" for column in schema]
+    lines = [f"  {identifier(column.name)} {column.flink_type}" for column in schema]
     comments = []
     if sink.mode is SinkMode.UPSERT:
         own = sorted((sorted(key) for key in real.derived.upsert_keys), key=lambda key: (len(key), key))

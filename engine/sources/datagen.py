@@ -15,15 +15,10 @@ from engine.contract.frames import ORDINAL
 from engine.contract.parameters import Parameters, parameter
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
-from engine.model.schema import INTEGERS, Column, Schema, is_numeric
+from engine.model.schema import INTEGERS, MOMENTS, Column, Schema, is_numeric
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp, Seed
-from engine.reading.typed.columns import (
-    TIMESTAMPS,
-    check_names,
-    declared_type,
-    derive_source,
-)
+from engine.reading.typed.columns import check_names, column_of, derive_source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -74,9 +69,9 @@ class Datagen(MadeUp):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         for column in columns:
-            if not (is_numeric(column.type) or column.type in ("string", "boolean", "date", *TIMESTAMPS)):
+            if not (is_numeric(column.type) or column.type in ("string", "boolean", "date", *MOMENTS)):
                 message = (
                     f"columns: {column.name} is {column.type}, for which no values can be generated. Choose a simple "
                     "type."
@@ -117,7 +112,7 @@ class Datagen(MadeUp):
             options |= {
                 f"{field}.{name}": f"{value:g}" for name in ("min", "max") if (value := getattr(each, name)) is not None
             }
-            if declared_type(each.type, node, "columns") == "string":
+            if column_of(each.name, each.type, node, "columns").type == "string":
                 options[f"{field}.length"] = str(each.length)
             if each.null_rate:
                 options[f"{field}.null-rate"] = f"{each.null_rate:g}"
@@ -140,7 +135,7 @@ class Datagen(MadeUp):
         made: SparkColumn
         if each.kind == "sequence":
             made = number + F.lit(self._first(each))
-        elif column.type in TIMESTAMPS or column.type == "date":
+        elif column.type in MOMENTS or column.type == "date":
             made = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
         elif column.type == "string":
             parts = [

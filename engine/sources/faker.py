@@ -17,12 +17,12 @@ from engine.contract.parameters import Parameters, parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError
 from engine.model.row_types import fields_of, is_row
-from engine.model.schema import Column, Schema, map_types
+from engine.model.schema import Schema, map_types
 from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
 from engine.reading.faker.values import prepared, unknown_in
 from engine.reading.flink_table import create_table
 from engine.reading.paced import MadeUp, Seed
-from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.columns import check_names, column_of, derive_source
 
 
 class FakedElement(Parameters):
@@ -79,7 +79,7 @@ class Faker(MadeUp):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         for each, column in zip(self.columns, columns, strict=True):
             _faked(each, column.type, node)
         return derive_source(self, node, columns)

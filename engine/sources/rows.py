@@ -27,7 +27,7 @@ from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.model.timeline import MAX_WATERMARK
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.reading.flink_table import create_table, from_changelog, row_sql
-from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.columns import check_names, column_of, derive_source
 
 _RAW_CHARS: Final = 500
 
@@ -77,7 +77,7 @@ class Rows(Source):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         return derive_source(self, node, columns, self.primary_key, self.changelog)
 
     def scan(self, node: str, folder: Path) -> Scan:

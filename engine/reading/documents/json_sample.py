@@ -11,7 +11,7 @@ from typing import Any, Final
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile, opened, raw_lines
-from engine.reading.typed.columns import check_names, declared_type
+from engine.reading.typed.columns import check_names, column_of
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
@@ -30,7 +30,7 @@ def columns_of(
     Raises PipelineError and SourceError.
     """
     by_name = {column.name: column for column in _sampled(files, sample_rows, node, rows_of, infer)}
-    by_name |= {name: Column(name, declared_type(text, node, "types")) for name, text in types.items()}
+    by_name |= {name: column_of(name, text, node, "types") for name, text in types.items()}
     if by_name:
         check_names(list(by_name), node, "types")
     return tuple(by_name.values())

@@ -23,7 +23,7 @@ from engine.reading.files.input_files import InputFile, find_files, local_file, 
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.typed import spark_casts as texts
-from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class FileSource(Source):
         if missing := [name for name in self.types if name not in known]:
             message = f"types: {unknown_name('column', missing[0], known)}. Correct the name, or choose another file."
             raise SourceError(message, node, "types")
-        types: Mapping[str, str] = {name: declared_type(text, node, "types") for name, text in self.types.items()}
-        return tuple(replace(column, type=types.get(column.name, column.type)) for column in columns)
+        declared = {name: column_of(name, text, node, "types") for name, text in self.types.items()}
+        return tuple(replace(declared.get(each.name, each), nullable=each.nullable, time=each.time) for each in columns)
 
 
 WATCHING_MS: Final = 1000

@@ -33,7 +33,7 @@ from engine.reading.kafka.stream import KafkaStream
 from engine.reading.servers.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.servers.secrets import NOTE, named_in, names_any
 from engine.reading.servers.served import ColumnsThere, ReceivedSource
-from engine.reading.typed.columns import check_names, declared_type, derive_source
+from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -314,7 +314,7 @@ class KafkaTopics(ReceivedSource):
         return (NOTE if names_any(self.options.values()) else "") + table
 
     def _columns(self, node: str) -> list[Column]:
-        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         return columns + [Column(each.name, METADATA[each.of]) for each in self.metadata]
 
     def _check_keys(self, node: str) -> None:

@@ -13,7 +13,7 @@ from engine.model.schema import Column, is_nested
 from engine.reading.servers.address import Address
 from engine.reading.servers.secrets import is_named, named_in
 from engine.reading.servers.served import ServedSource
-from engine.reading.typed.columns import check_names, declared_type
+from engine.reading.typed.columns import check_names, column_of
 
 
 class Gone(Exception):
@@ -80,7 +80,7 @@ class DatabaseServer(ServedSource):
     def declared(self, columns: Sequence[TypedColumn], node: str) -> list[Column]:
         """Declared columns, with types that the server's values can have. Raises PipelineError."""
         check_names([column.name for column in columns], node, "columns")
-        found = [Column(each.name, declared_type(each.type, node, "columns")) for each in columns]
+        found = [column_of(each.name, each.type, node, "columns") for each in columns]
         for column in found:
             if column.type == "binary" or is_nested(column.type):
                 message = (

@@ -1,7 +1,7 @@
 """CAST and TRY_CAST with Flink's meaning.
 
 A string is cut or padded to its length; for an integer its decimals are cut off. A DECIMAL overflow is NULL. As a
-string, a boolean is TRUE or FALSE, and a timestamp has milliseconds."""
+string, a boolean is TRUE or FALSE, and a timestamp has the digits of its type."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.row_types import has_row
-from engine.model.schema import INTEGER_BITS, INTEGER_DIGITS, decimal_digits, is_numeric, spark_text, type_from
+from engine.model.schema import (
+    INTEGER_BITS,
+    INTEGER_DIGITS,
+    MILLISECONDS,
+    MOMENTS,
+    decimal_digits,
+    is_nested,
+    is_numeric,
+    spark_text,
+    type_from,
+)
 from engine.sql.dialect import Flink
+from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, shown
 from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
 from engine.sql.rejected import SqlRejected
@@ -20,9 +30,6 @@ if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
 _WHOLE_DIGITS: Final = {**INTEGER_DIGITS, "boolean": 1}
-_MILLISECONDS: Final = 3
-_FRACTIONS: Final = ("", ".S", ".SS", ".SSS")
-_MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 
 def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
@@ -52,9 +59,9 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
         source_type = writer.type_of(value)
         if source_type == "boolean":
             value = f"upper(CAST({value} AS STRING))"
-        elif source_type in _MOMENTS and not _is_literal_moment(node.this):
-            value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss{_FRACTIONS[_digits_of(node.this)]}')"
-        elif has_row(source_type):
+        elif source_type in MOMENTS and not is_literal_moment(node.this.unnest()):
+            value = shown(value, digits_of(writer, node.this))
+        elif is_nested(source_type):
             value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == "string":
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
@@ -63,11 +70,10 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
     converted = f"{word}({value} AS {spark_text(target)})"
-    if target in _MOMENTS and (digits := _digits_of(node)) < _MILLISECONDS:
-        if not digits:
-            return f"CAST(date_trunc('SECOND', {converted}) AS {target.upper()})"
-        places = f"floor(extract(SECOND FROM {converted}), {digits})"
-        return f"({converted} - make_interval(0, 0, 0, 0, 0, 0, extract(SECOND FROM {converted}) - {places}))"
+    if target in MOMENTS and not is_literal_moment(node):
+        digits, is_moment = declared_digits(node), writer.type_of(value) in MOMENTS
+        given = digits_of(writer, node.this) if is_moment else MILLISECONDS
+        return cut(converted, target, digits) if digits < given else converted
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
@@ -114,16 +120,3 @@ def _fits(source_type: str, target: str) -> bool:
         # Rounding away places may need one more digit: 9.99 becomes 10.0.
         return digits - places + (places > scale) <= precision - scale
     return source_type == "void"
-
-
-def _digits_of(node: exp.Expr) -> int:
-    """The digits of a second that a moment has: fewer than three only after a CAST."""
-    bare = node.unnest()
-    sizes = bare.to.expressions if isinstance(bare, exp.Cast) else ()
-    return min(int(sizes[0].name), _MILLISECONDS) if sizes else _MILLISECONDS
-
-
-def _is_literal_moment(node: exp.Expr) -> bool:
-    """Whether it is a TIMESTAMP '...' literal, which keeps its written number of digits."""
-    bare = node.unnest()
-    return isinstance(bare, exp.Cast) and isinstance(bare.this, exp.Literal)

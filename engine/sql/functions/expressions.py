@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.model.schema import FLOATS, INTEGERS, quote
+from engine.model.schema import FLOATS, INTEGERS, MILLISECONDS, Schema, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
@@ -54,17 +54,22 @@ _NUMBERS: Final = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
 class Writer:
     """Writes expressions over one input.
 
-    names: by bound column, its name in the input. type_of: the Spark type of an expression. never_null: the input's
-    NOT NULL columns.
+    names: by bound column, its name in the input. type_of: the Spark type of an expression. schema: of the input.
     """
 
     names: Mapping[str, str]
     type_of: Callable[[str], str]
-    never_null: frozenset[str] = frozenset()
+    schema: Schema = Schema(())
 
     def is_nullable(self, column: str) -> bool:
         """Whether a bound column can be NULL."""
-        return self.names.get(column) not in self.never_null
+        found = self.names.get(column, "")
+        return found not in self.schema or self.schema.column(found).nullable
+
+    def digits_of(self, column: str) -> int:
+        """The digits of a second that a bound column has."""
+        found = self.names.get(column, "")
+        return self.schema.column(found).digits if found in self.schema else MILLISECONDS
 
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
@@ -270,7 +275,7 @@ class Writer:
             case "TO_TIMESTAMP_LTZ":
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
-                return parsed(name, arguments)
+                return parsed(name, arguments, call)
             case "DATE_FORMAT":
                 return formatted(arguments, call)
             case "CONVERT_TZ":

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.model.schema import MILLISECONDS
 from engine.sql.algebra import Expr
+from engine.sql.functions.digits import cut
+from engine.sql.functions.patterns import text
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
@@ -51,6 +54,21 @@ READABLE: Final = {
 
 A moment has all or none of hours, minutes and seconds, after a space. A date ends at a space; its year may be short.
 """
+
+TO_MILLISECONDS: Final = f"regexp_replace({_MOMENT}, '([.][0-9]{{{{3}}}})[0-9]+$', '$1')"
+"""The part of a text that TO_TIMESTAMP reads, to the millisecond."""
+
+_HOURS: Final = "[+-][0-9]{2}"
+_OFFSETS: Final = {
+    "X": f"(Z|{_HOURS}([0-9]{{2}})?)",
+    "XX": f"(Z|{_HOURS}[0-9]{{2}})",
+    "XXX": f"(Z|{_HOURS}:[0-9]{{2}})",
+    "x": f"{_HOURS}([0-9]{{2}})?",
+    "xx": f"{_HOURS}[0-9]{{2}}",
+    "xxx": f"{_HOURS}:[0-9]{{2}}",
+    **dict.fromkeys(("Z", "ZZ", "ZZZ"), f"{_HOURS}[0-9]{{2}}"),
+}
+"""By the last letters of a pattern, the offset from UTC that ends a text. Flink reads past it."""
 
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
@@ -133,11 +151,32 @@ def formatted(arguments: list[str], call: exp.Anonymous) -> str:
     return f"DATE_FORMAT({', '.join(arguments)})"
 
 
-def parsed(name: str, arguments: list[str]) -> str:
+def parsed(name: str, arguments: list[str], call: exp.Anonymous) -> str:
     """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a string, optionally with a format; NULL for an invalid string."""
     if name == "UNIX_TIMESTAMP":
         return f"unix_seconds({_parsed('TIMESTAMP', arguments)})"
-    return _parsed("DATE" if name == "TO_DATE" else "TIMESTAMP_NTZ", arguments)
+    if name == "TO_DATE":
+        return _parsed("DATE", arguments)
+    if len(arguments) == 1:
+        return f"TRY_CAST({TO_MILLISECONDS.format(arguments[0])} AS TIMESTAMP_NTZ)"
+    return _without_zone(arguments, call)
+
+
+def _without_zone(arguments: list[str], call: exp.Anonymous) -> str:
+    """TO_TIMESTAMP with a format: the local time of the text, whatever its offset, in milliseconds."""
+    value, written = arguments
+    form = call.expressions[1].unnest()
+    if not isinstance(form, exp.Literal):
+        return cut(_parsed("TIMESTAMP_NTZ", arguments), "timestamp_ntz", MILLISECONDS)
+    local = form.name.rstrip("XxZ")
+    letters = form.name[len(local) :]
+    if letters:
+        if letters not in _OFFSETS:
+            message = f"the zone {letters} in the pattern of TO_TIMESTAMP is not supported. Write XXX for +01:00."
+            raise SqlRejected(message, call)
+        value, written = f"regexp_extract({value}, '^(.*?){_OFFSETS[letters]}$', 1)", text(local)
+    found = _parsed("TIMESTAMP_NTZ", [value, written])
+    return cut(found, "timestamp_ntz", MILLISECONDS) if "SSSS" in local else found
 
 
 def _parsed(type_: str, arguments: list[str]) -> str:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import flink_type
+from engine.model.schema import MILLISECONDS, MOMENTS, Column, flink_type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import spark_type
+from engine.sql.functions.digits import digits_of
 from engine.sql.functions.patterns import text
 from engine.sql.rejected import SqlRejected
 
@@ -48,9 +49,10 @@ def _named(writer: ExpressionWriter, value: Expr) -> str:
         written: str = value.to.sql(dialect=Flink).upper()
         if length is not None:
             return written if "(" in written else f"{written}(1)"
-        if target is not None:
+        if target is not None and target not in MOMENTS:
             return flink_type(target)
-    return flink_type(writer.type_of(writer.write(value)))
+    type_ = writer.type_of(writer.write(value))
+    return Column("", type_, digits=digits_of(writer, value) if type_ in MOMENTS else MILLISECONDS).flink_type
 
 
 def _can_be_null(writer: ExpressionWriter, value: Expr) -> bool:

@@ -16,5 +16,8 @@ class ExpressionWriter(Protocol):
     def type_of(self, expression: str, /) -> str:
         """The Spark type of a written expression."""
 
+    def digits_of(self, column: str, /) -> int:
+        """The digits of a second that a bound column has."""
+
     def is_nullable(self, column: str, /) -> bool:
         """Whether a bound column can be NULL."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from engine.contract.derived import Derived
@@ -19,13 +20,14 @@ from engine.errors import StudioError
 from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
-from engine.model.schema import Schema, quote
+from engine.model.schema import MILLISECONDS, MOMENTS, Column, Schema, quote
 from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.clauses.query import read
+from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
@@ -133,8 +135,7 @@ class Emitter:
     def writer(self, emitted: Emitted) -> Writer:
         """A writer of expressions over a node's output."""
         schema = self.schema(emitted)
-        never_null = frozenset(column.name for column in schema if not column.nullable)
-        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""), never_null)
+        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""), schema)
 
     def source(self, node: Node) -> None:
         """Add a source, once."""
@@ -153,12 +154,14 @@ class Emitter:
         return node.id
 
     def type_of_constants(self, values: Sequence[Expr]) -> str:
-        """The common type of the values in a column of VALUES. Raises SqlRejected if there is none."""
+        """The common type of the values in a column of VALUES, as documents have it. Raises SqlRejected for none."""
         nothing = Schema(())
         writer = Writer({}, lambda text: self.analyzer.type_of(text, nothing, "", ""))
         written = [writer.write(value) for value in values]
         try:
-            return writer.type_of(f"coalesce({', '.join(written)})")
+            type_ = writer.type_of(f"coalesce({', '.join(written)})")
+            digits = max(digits_of(writer, value) for value in values) if type_ in MOMENTS else MILLISECONDS
+            return Column("", type_, digits=digits).declared
         except StudioError as error:
             raise SqlRejected(error.sentence, values[0]) from error
 
@@ -202,8 +205,19 @@ class Emitter:
         node = self.project(emitted.node, [(name, quote(name)) for name in wanted], at)
         return replace(emitted, node=node, names={a: b for a, b in emitted.names.items() if b in names})
 
-    def project(self, node: str, columns: Sequence[tuple[str, str]], at: Expr | None = None) -> str:
-        """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below."""
+    def project(
+        self,
+        node: str,
+        columns: Sequence[tuple[str, str]],
+        at: Expr | None = None,
+        digits: Mapping[str, int] = MappingProxyType({}),
+    ) -> str:
+        """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below.
+
+        digits: by computed column, the digits of a second that it has.
+        """
+        given = {quote(column.name): column.digits for column in self.derived[node].schema}
+        digits = {name: given[value] for name, value in columns if value in given} | dict(digits)
         below = next(one for one in self.nodes if one.id == node)
         is_shared = any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
@@ -216,7 +230,12 @@ class Emitter:
                 self.relations.pop(node, None)
                 node, columns = into.source, merged
         items = [{"name": name, "expression": expression} for name, expression in columns]
-        return self.add("project", {"columns": items}, [node], at)
+        made = self.add("project", {"columns": items}, [node], at)
+        schema = (
+            replace(column, digits=digits.get(column.name, column.digits)) for column in self.derived[made].schema
+        )
+        self.derived[made] = replace(self.derived[made], schema=Schema(tuple(schema)))
+        return made
 
     @property
     def _ids(self) -> list[str]:

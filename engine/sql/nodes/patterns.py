@@ -101,7 +101,7 @@ class _Writing:
         tree = with_references(expression.unnest(), column)
         schema = Schema(tuple(types))
         names = {one.name: one.name for one in types}
-        writer = Writer(names, lambda text: self.emitter.analyzer.type_of(text, schema, self.emitted.node, ""))
+        writer = Writer(names, lambda text: self.emitter.analyzer.type_of(text, schema, self.emitted.node, ""), schema)
         written = writer.write(tree)
         for one, text in zip(types, texts, strict=True):
             written = written.replace(quote(one.name), text)

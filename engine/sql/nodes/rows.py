@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.model.free_names import free_name
 from engine.model.row_types import fields_of
-from engine.model.schema import quote, spark_text
+from engine.model.schema import MOMENTS, quote, spark_text
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -28,6 +28,7 @@ from engine.sql.clauses.constants import value_of
 from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.empty import Empty
+from engine.sql.functions.digits import digits_of
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
@@ -66,7 +67,9 @@ def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitte
     arrival = proctimes | {name for name, column in columns.items() if column in emitted.arrival}
     writer = emitter.writer(emitted)
     computed = [(name, writer.write(item)) for name, item in items if name not in arrival]
-    node = emitter.project(emitted.node, computed, relation.items[0][1])
+    moments = {name for name, text in computed if writer.type_of(text) in MOMENTS}
+    digits = {name: digits_of(writer, item) for name, item in items if name in moments}
+    node = emitter.project(emitted.node, computed, relation.items[0][1], digits)
     return Emitted(node, {name: name for name, _ in computed}, frozenset(arrival))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from engine.errors import StudioError
 from engine.model.pipeline import Node
-from engine.model.schema import Schema, flink_type
+from engine.model.schema import Schema, flink_type, type_from
 from engine.sql import pipeline_of, table_of
 from tests.analyzing import analyzer_of
 
@@ -39,6 +39,8 @@ COLUMNS = {
     "tn": "timestamp_ntz",
     "dt": "date",
     "tz": "timestamp_ntz",
+    "t6": "timestamp(6)",
+    "t0": "timestamp(0)",
 }
 NUMBERS = (7, -2, 0, 5, 300, 40, (1 << 63) - 1, 2.5, 1.25)
 MOMENTS = (
@@ -46,6 +48,8 @@ MOMENTS = (
     datetime(2024, 5, 17, 13, 45, 59, 123000),  # noqa: DTZ001 - a TIMESTAMP has no zone
     date(2024, 5, 17),
     datetime(1969, 12, 31, 23, 59, 59, 500000),  # noqa: DTZ001
+    datetime(2024, 5, 17, 13, 45, 59, 123456),  # noqa: DTZ001
+    datetime(2024, 5, 17, 13, 45, 59),  # noqa: DTZ001
 )
 ROW = (*NUMBERS, "Hello World", None, True, Decimal("12.50"), Decimal("1.234"), *MOMENTS)
 
@@ -69,7 +73,7 @@ def test_expressions_have_the_types_and_values_that_flink_gives_them(spark: Spar
             continue
         projections = [node.parameters["columns"] for node in made.nodes if node.operator == "project"]
         written[text] = projections[0][0]["expression"]
-    frame = spark.createDataFrame([ROW], ", ".join(f"{name} {type_}" for name, type_ in COLUMNS.items()))
+    frame = spark.createDataFrame([ROW], ", ".join(f"{name} {type_from(type_)}" for name, type_ in COLUMNS.items()))
     chosen = frame.selectExpr(*(f"{expression} AS v{at}" for at, expression in enumerate(written.values())))
     types = [field.dataType.simpleString() for field in chosen.schema]
     for text, type_, value in zip(written, types, chosen.toArrow().to_pylist()[0].values(), strict=True):

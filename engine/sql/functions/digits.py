@@ -1,0 +1,70 @@
+"""The digits of a second that a moment has: the precision of its type, by which Flink prints, cuts and casts it.
+
+Source: Flink LogicalTypeMerging.findCommonType, TimestampToStringCastRule, TimestampToTimestampCastRule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from engine.model.schema import MICROSECONDS, MILLISECONDS, MOMENTS
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.functions.writer import ExpressionWriter
+
+_KINDS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
+_SAME = (exp.Add, exp.Sub, exp.Floor, exp.Ceil, exp.Case, exp.If)
+_SAME_CALLS = ("COALESCE", "IFNULL", "IF", "NULLIF", "GREATEST", "LEAST", "TIMESTAMPADD")
+
+
+def digits_of(writer: ExpressionWriter, value: Expr) -> int:
+    """The digits of a moment: as declared, or the most of the values that it is one of."""
+    bare = value.unnest()
+    if isinstance(bare, exp.Column):
+        return writer.digits_of(bare.name)
+    if isinstance(bare, exp.Cast) and bare.to.this in _KINDS:
+        return len(bare.this.name.partition(".")[2]) if is_literal_moment(bare) else declared_digits(bare)
+    if isinstance(bare, _SAME) or (isinstance(bare, exp.Anonymous) and bare.name.upper() in _SAME_CALLS):
+        return max((digits_of(writer, part) for part in _moments(writer, bare)), default=MILLISECONDS)
+    return MILLISECONDS
+
+
+def declared_digits(cast: exp.Cast) -> int:
+    """The digits that a CAST to a TIMESTAMP asks for. Raises SqlRejected for more than a value has here."""
+    digits = int(cast.to.expressions[0].name) if cast.to.expressions else MICROSECONDS
+    if digits > MICROSECONDS:
+        message = f"TIMESTAMP({digits}) has nanoseconds, of which the last three digits would be lost here. Write "
+        message += f"TIMESTAMP({MICROSECONDS})."
+        raise SqlRejected(message, cast)
+    return digits
+
+
+def is_literal_moment(value: Expr) -> bool:
+    """Whether it is TIMESTAMP '...', and no CAST of a text."""
+    return isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal) and "format" not in value.args
+
+
+def shown(value: str, digits: int) -> str:
+    """A moment as a text with all of these digits."""
+    fraction = f".{'S' * digits}" if digits else ""
+    return f"date_format({value}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+
+
+def cut(value: str, type_: str, digits: int) -> str:
+    """A moment without the digits after these."""
+    if digits in (0, MILLISECONDS):
+        return f"CAST(date_trunc('{'MILLISECOND' if digits else 'SECOND'}', {value}) AS {type_.upper()})"
+    places = f"floor(extract(SECOND FROM {value}), {digits})"
+    return f"({value} - make_interval(0, 0, 0, 0, 0, 0, extract(SECOND FROM {value}) - {places}))"
+
+
+def _moments(writer: ExpressionWriter, value: Expr) -> list[Expr]:
+    """The parts of a value that are moments."""
+    parts = [part for part in value.iter_expressions() if isinstance(part, exp.Expression)]
+    inner = [inner for part in parts for inner in (part.iter_expressions() if isinstance(part, exp.If) else (part,))]
+    simple = [part for part in inner if not isinstance(part, exp.Interval | exp.Var | exp.Null | exp.Identifier)]
+    return [part for part in simple if writer.type_of(writer.write(part)) in MOMENTS]

@@ -1,0 +1,87 @@
+"""The digits of a second that a TIMESTAMP declares stay its digits: in text, when cut, in exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.script import script_of, sql_of
+from engine.spark.analyzer import SparkAnalyzer
+from engine.sql import SqlRejected
+from tests.engine.script.test_chains import nobody
+
+TABLE = """
+CREATE TABLE t (k STRING, t6 TIMESTAMP(6), td TIMESTAMP, t3 TIMESTAMP(3), t0 TIMESTAMP(0), l6 TIMESTAMP_LTZ(6))
+WITH ('connector' = 'datagen', 'number-of-rows' = '3');
+"""
+PRINT = "CREATE TABLE p (x {type}) WITH ('connector' = 'print');\n"
+
+
+def written(script: str) -> str:
+    """The last projection of a script that is read without a session."""
+    pipeline = script_of(TABLE + script, SparkAnalyzer(nobody), Path()).pipeline
+    return str(
+        [node.parameters["columns"][-1]["expression"] for node in pipeline.nodes if node.operator == "project"][-1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "digits"),
+    [
+        ("SELECT CAST(t6 AS STRING) AS x FROM t", 6),
+        ("SELECT CAST(td AS STRING) AS x FROM t", 6),
+        ("SELECT CAST(t3 AS STRING) AS x FROM t", 3),
+        ("SELECT CAST(t0 AS STRING) AS x FROM t", 0),
+        ("SELECT CAST(l6 AS STRING) AS x FROM t", 6),
+        ("SELECT CAST(m AS STRING) AS x FROM (SELECT k, MAX(t6) AS m FROM t GROUP BY k)", 6),
+        ("SELECT CAST(b.t6 AS STRING) AS x FROM t AS a JOIN t AS b ON a.k = b.k", 6),
+        ("SELECT CAST(u AS STRING) AS x FROM (SELECT t0 AS u FROM t UNION ALL SELECT t6 FROM t)", 6),
+        ("SELECT CAST(u AS STRING) AS x FROM (SELECT DISTINCT CAST(t3 AS TIMESTAMP(6)) AS u FROM t)", 6),
+        ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.123456')) AS v (u)", 6),
+        ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00')) AS v (u)", 0),
+    ],
+)
+def test_a_moment_as_text_has_the_digits_of_its_type(query: str, digits: int) -> None:
+    fraction = f".{'S' * digits}" if digits else ""
+    assert f", 'yyyy-MM-dd HH:mm:ss{fraction}')" in written(query + ";")
+
+
+@pytest.mark.parametrize(
+    ("type_", "is_cut"),
+    [("TIMESTAMP(6)", False), ("TIMESTAMP", False), ("TIMESTAMP(3)", True), ("TIMESTAMP_LTZ(3)", True)],
+)
+def test_a_sink_with_fewer_digits_cuts_the_others(type_: str, is_cut: bool) -> None:
+    assert ("MILLISECOND" in written(PRINT.format(type=type_) + "INSERT INTO p SELECT t6 FROM t;")) is is_cut
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE u (k TIMESTAMP(9)) WITH ('connector' = 'print');\nSELECT k FROM t;",
+        "CREATE TABLE u (k TIMESTAMP_LTZ(7)) WITH ('connector' = 'print');\nSELECT k FROM t;",
+        "SELECT CAST(k AS TIMESTAMP(9)) AS x FROM t;",
+    ],
+)
+def test_nanoseconds_are_refused_and_never_cut_off_silently(script: str) -> None:
+    with pytest.raises(SqlRejected, match=r"the last three digits would be lost here. Write TIMESTAMP\(6\)"):
+        written(script)
+
+
+def test_the_name_of_a_type_has_its_digits() -> None:
+    assert written("SELECT TYPEOF(t6) AS x FROM t;") == "'TIMESTAMP(6)'"
+    assert written("SELECT TYPEOF(CAST(t6 AS TIMESTAMP_LTZ(3))) AS x FROM t;") == "'TIMESTAMP_LTZ(3)'"
+
+
+def test_a_written_table_declares_its_digits() -> None:
+    pipeline = script_of(TABLE + "SELECT k FROM t;", SparkAnalyzer(nobody), Path()).pipeline
+    text = sql_of(pipeline, SparkAnalyzer(nobody), Path()).text
+    assert "t6 TIMESTAMP(6)" in text
+    assert "td TIMESTAMP(6)" in text
+    assert "t0 TIMESTAMP(0)" in text
+    assert "l6 TIMESTAMP_LTZ(6)" in text
+
+
+def test_a_time_zone_that_no_text_is_read_past_is_refused() -> None:
+    with pytest.raises(SqlRejected, match=r"the zone ZZZZ in the pattern of TO_TIMESTAMP is not supported"):
+        written("SELECT TO_TIMESTAMP(k, 'yyyy-MM-dd HH:mm:ssZZZZ') AS x FROM t;")
