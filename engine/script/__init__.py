@@ -1,6 +1,7 @@
 """Flink SQL scripts: reading and writing.
 
-reading     a script as one pipeline: statements, tables, connectors, values, sharing; views for scripts of the studio
+reading     a script as one pipeline: taken apart into statements, tables made sources by their connectors, inserts made
+            jobs, equal parts shared; views for scripts of the studio
 writing     a pipeline as a script, a view per node
 program     a pipeline as a PySpark program
 recognised  whether a text is a script

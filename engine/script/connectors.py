@@ -13,6 +13,7 @@ A table into which the script inserts VALUES becomes a source of these rows, wha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import StudioError, unknown_name
+from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import INTEGERS, Column, Schema
@@ -38,7 +40,7 @@ from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
 from engine.script.postgres_tables import CONNECTOR, changes
-from engine.script.tables import TableDdl
+from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
 from engine.sql.functions.expressions import Writer
@@ -72,7 +74,22 @@ _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str,
     CONNECTOR: changes,
     FAKER: faked,
 }
-_ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
+CONNECTORS: Final = ("filesystem", JDBC, "datagen", *_SERVED)
+INSTEAD: Final = "The table has no rows until you enter some in its node, or the script inserts them by VALUES."
+_UNREAD_FORMATS: Final = ("avro", "avro-confluent", "debezium-avro-confluent", "orc", "protobuf", "ogg-json")
+
+
+def why_unread(ddl: TableDdl) -> str | None:
+    """Why a table of Flink's has no source here; None if it has one, or if its options say nothing of Flink's."""
+    name = ddl.connector
+    if name and name not in CONNECTORS:
+        return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)})."
+    format_ = ddl.options.get("value.format", ddl.options.get("format"))
+    key = ddl.options.get("key.format")
+    for one in (format_, key):
+        if one in _UNREAD_FORMATS and name in (*TOPICS, "filesystem"):
+            return f"the format {one!r} is not read here."
+    return None
 
 
 @dataclass(frozen=True)
@@ -105,10 +122,16 @@ def source_table(
     ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
     if (ddl.connector, ddl.options.get("number-of-rows")) == ("datagen", "0"):
         rows = []
+    if rows is not None:
+        ddl, rows = _with_metadata(ddl, rows, warnings)
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
     if rows is not None:
         operator, parameters = "rows", _rows(ddl, rows)
+    elif (why := why_unread(ddl)) is not None:
+        operator, parameters = "rows", _rows(ddl, [])
+        warnings.append(f"{ddl.name}: {why} {INSTEAD}")
+        ddl = replace(ddl, metadata=())
     elif ddl.connector == "datagen":
         operator, parameters = "datagen", _datagen(ddl, warnings)
     elif ddl.connector == "filesystem":
@@ -124,11 +147,7 @@ def source_table(
     elif ddl.connector in _SERVED:
         raise ddl.rejected(_NO_KINDS.format(ddl.connector))
     else:
-        message = (
-            f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "
-            f"{', '.join(FORMATS)}), jdbc, datagen, {', '.join(_SERVED)}. Save the rows as a file, or insert them with "
-            "INSERT INTO ... VALUES."
-        )
+        message = f"'connector' is missing. Available: {', '.join(CONNECTORS)}."
         raise ddl.rejected(message)
     metadata = ddl.metadata if "metadata" in parameters else ()
     if not metadata:
@@ -139,9 +158,9 @@ def source_table(
     if kind_column is not None:
         parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
     parameters |= waiting
-    proctime = tuple(column.name for column in ddl.computed if _is_proctime(column.value))
+    proctime = proctimes(ddl)
     schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in metadata)))
-    computed = _computed(ddl, node_id, analyzer, schema)
+    computed = computed_columns(ddl, node_id, analyzer, schema)
     if computed:
         parameters["computed"] = computed
     if ddl.watermark is not None:
@@ -164,7 +183,7 @@ def source_table(
         *(column.name for column in metadata),
         *(column.name for column in ddl.computed),
     ]
-    names = sorted(names, key=_declared(ddl))
+    names = sorted(names, key=ddl.order.index)
     return SourceTable(node, tuple(name for name in names if name not in proctime), proctime, tuple(warnings))
 
 
@@ -186,7 +205,7 @@ def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
     """The sink's mode for a table: upserts by its key, a changelog, or appended rows."""
     if ddl.primary_key:
         return {"mode": "upsert", "keys": ddl.primary_key}
-    if ddl.connector in _ANY_SINK or ddl.options.get("format") in _CHANGELOG_FORMATS:
+    if ddl.connector in ("", *NOT_READ) or ddl.options.get("format") in _CHANGELOG_FORMATS:
         return {"mode": "changelog"}
     return {"mode": "append"}
 
@@ -206,8 +225,36 @@ def _without_kinds(
     return replace(ddl, columns=tuple(column for column in ddl.columns if column.name != kind_column)), moved
 
 
+def _with_metadata(ddl: TableDdl, rows: list[list[Any]], warnings: list[str]) -> tuple[TableDdl, list[list[Any]]]:
+    """The table with its metadata as columns of the rows: as inserted, or what a topic of one partition would say."""
+    columns = list(ddl.written)
+    for one in ddl.metadata:
+        if one.is_virtual:
+            columns.append(Column(one.name, one.type))
+            rows = [[*row, _MESSAGE[one.key](at, ddl) if one.key in _MESSAGE else None] for at, row in enumerate(rows)]
+            if one.key not in _MESSAGE:
+                warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL, as the script inserts the rows.")
+    return replace(ddl, columns=tuple(columns), metadata=()), rows
+
+
+_MESSAGE: Final[Mapping[str, Callable[[int, TableDdl], Any]]] = {
+    "partition": lambda at, ddl: 0,
+    "offset": lambda at, ddl: at,
+    "topic": lambda at, ddl: ddl.options.get("topic"),
+}
+
+
 def _rows(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
-    return {"columns": ddl.column_parameters, "rows": rows}
+    """The rows, of an upsert source as such. A database has the last row of each key, in the place of the first one."""
+    names = [column.name for column in ddl.columns]
+    if ddl.connector == JDBC and set(ddl.primary_key) <= set(names) and ddl.primary_key:
+        places = [names.index(name) for name in ddl.primary_key]
+        rows = list({json.dumps([row[at] for at in places], default=str): row for row in rows}.values())
+    parameters: dict[str, Any] = {"columns": ddl.column_parameters, "rows": rows}
+    if ddl.connector == "upsert-kafka" and ddl.primary_key:
+        upserts = [[SYMBOLS[INSERT], *row] for row in rows]
+        parameters |= {"rows": upserts, "changelog": True, "updates_by_key": True}
+    return parameters
 
 
 def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tuple[str, dict[str, Any]]:
@@ -295,7 +342,13 @@ def _number(ddl: TableDdl, option: str, text: str, read: Callable[[str], Any]) -
         raise ddl.rejected(message) from error
 
 
-def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[dict[str, str]]:
+def proctimes(ddl: TableDdl) -> tuple[str, ...]:
+    """The columns of processing time."""
+    return tuple(column.name for column in ddl.computed if _is_proctime(column.value))
+
+
+def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[dict[str, str]]:
+    """The computed columns of a table over its physical ones, without processing times. Raises SqlRejected."""
     writer = Writer(
         {name: name for name in schema.names}, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema
     )
@@ -323,15 +376,6 @@ def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
 
 def _is_proctime(value: Expr) -> bool:
     return isinstance(value, exp.Anonymous) and value.name.upper() == "PROCTIME"
-
-
-def _declared(ddl: TableDdl) -> Callable[[str], int]:
-    """The offset of a column's name in the script's text, as a function."""
-    text = ddl.statement.text
-    places: dict[str, int] = {}
-    for token in ddl.statement.tokens:
-        places.setdefault(token.text, token.start)
-    return lambda name: places.get(name, len(text))
 
 
 def _check(node: Node, ddl: TableDdl, folder: Path) -> None:

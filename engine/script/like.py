@@ -7,7 +7,7 @@ By default everything is included, and options are overwritten. Source: Flink Me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -34,14 +34,18 @@ def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) ->
     if twice:
         message = f"the column {twice[0]!r} is in {name} already. Leave it out here."
         raise table.rejected(message)
+    computed = _merged(table, table.computed, base, base.computed, "GENERATED", choices)
+    metadata = _merged(table, table.metadata, base, base.metadata, "METADATA", choices)
+    derived = [*(column.name for column in computed), *(column.name for column in metadata)]
     return replace(
         table,
         columns=base.columns + table.columns,
-        computed=_merged(table, table.computed, base, base.computed, "GENERATED", choices),
+        computed=computed,
         watermark=_watermark(table, base, choices["WATERMARKS"]),
         primary_key=_primary_key(table, base, choices["CONSTRAINTS"]),
         options=_options(table, base, choices["OPTIONS"]),
-        metadata=_merged(table, table.metadata, base, base.metadata, "METADATA", choices),
+        metadata=metadata,
+        order=_order(table, base, {*physical, *derived}),
     )
 
 
@@ -82,6 +86,12 @@ def _merged(
         message = f"the {what} column {twice!r} is in {base.name} already. Write OVERWRITING {feature}."
         raise table.rejected(message)
     return tuple(column for column in taken if column.name not in names) + own
+
+
+def _order(table: TableDdl, base: TableDdl, kept: Collection[str]) -> tuple[str, ...]:
+    """The inherited columns in their places, then the table's own."""
+    inherited = tuple(name for name in base.order if name in kept)
+    return inherited + tuple(name for name in table.order if name not in inherited)
 
 
 def _watermark(table: TableDdl, base: TableDdl, choice: str) -> Watermark | None:

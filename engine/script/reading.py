@@ -18,30 +18,28 @@ from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, unknown_name
-from engine.model.free_names import LONGEST_ID, free_id
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import MOMENTS, Column, Schema, quote, spark_text
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
-from engine.script.parts import Insert, Parts, taken_apart, target_table
+from engine.script.jobs import Jobs
+from engine.script.node_ids import node_id, node_id_of
+from engine.script.parts import Parts
 from engine.script.python_functions import functions_of
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
-from engine.script.views import called, is_table, node_of_view
-from engine.sql import exactly
+from engine.script.taken_apart import taken_apart
+from engine.script.views import is_table, node_of_view
 from engine.sql.algebra import Expr, Select, Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
-from engine.sql.functions.digits import cut
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
 
-_ID: Final = re.compile(r"[^A-Za-z0-9_ -]")
 _CHANGELOG: Final = re.compile(
     r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
     re.IGNORECASE,
@@ -76,7 +74,8 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
         message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
         raise SqlRejected(message, place=(text.count("\n") + 1, 1))
     emitter = Emitter(analyzer, folder, MAKERS, parts.options, functions_of(parts.functions, folder))
-    tables = Tables(parts, emitter)
+    jobs_ = Jobs(parts, emitter)
+    tables = Tables(parts, emitter, jobs_)
     names = Names(tables, aggregates=aggregates_of(emitter.functions))
     if is_ours:
         _nodes(parts, tables, names, emitter)
@@ -85,7 +84,8 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
             if not tables.add_changelog(view, statement):
                 names = names.with_view(view, _view(statement))
         unused = set(names.views) - _used([insert.query for insert in parts.inserts], names)
-    jobs = tuple(_sink(insert, parts, names, emitter) for insert in parts.inserts)
+    jobs_.names = names
+    jobs = tuple(jobs_.sink(insert) for insert in parts.inserts)
     nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
     if is_ours:
         places = {node_id_of(name): at for at, name in enumerate(parts.order)}
@@ -119,7 +119,9 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
     )
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
-    return Script(pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings, *names.warnings])))
+    return Script(
+        pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings, *jobs_.warnings, *names.warnings]))
+    )
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:
@@ -223,7 +225,8 @@ def _view(statement: Statement) -> Expr:
 class Tables(Mapping[str, Table]):
     """The tables of a script. A table becomes a source when a query first names it; until then it may be a sink."""
 
-    def __init__(self, parts: Parts, emitter: Emitter) -> None:
+    def __init__(self, parts: Parts, emitter: Emitter, jobs: Jobs | None = None) -> None:
+        self._jobs = jobs
         self._parts = parts
         self._emitter = emitter
         self._made: dict[str, Table] = {}
@@ -231,10 +234,17 @@ class Tables(Mapping[str, Table]):
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._made:
-            made = self._as_directed(self._source(name, name), self._parts.tables[name])
-            self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
-            self.warnings += made.warnings
+            jobs = self._jobs if self._jobs is not None and self._jobs.is_filled(name) else None
+            if jobs is None:
+                self._made[name] = self._read(name)
+            else:
+                self._made[name] = jobs.filled(name, self._read(name) if name in self._parts.rows else None)
         return self._made[name]
+
+    def _read(self, name: str) -> Table:
+        made = self._as_directed(self._source(name, name), self._parts.tables[name])
+        self.warnings += made.warnings
+        return Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables
@@ -286,62 +296,3 @@ class Tables(Mapping[str, Table]):
             warning = f"{ddl.name}: the studio's comment above the table no longer fits it; the table is used."
             return replace(made, warnings=(*made.warnings, warning))
         return replace(made, node=node)
-
-
-def node_id(name: str, emitter: Emitter) -> str:
-    """A name as a free node id: characters other than letters, digits, blanks, _ and - become _."""
-    return free_id(node_id_of(name), [node.id for node in emitter.nodes])
-
-
-def node_id_of(name: str) -> str:
-    """A name as a node id, which may be taken. A long name is cut off."""
-    wanted = _ID.sub("_", name)
-    wanted = wanted if wanted[:1].isascii() and wanted[:1].isalpha() else f"t{wanted}"
-    return wanted[:LONGEST_ID]
-
-
-def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
-    """Add the nodes of a job, its sink last. Returns the sink's id."""
-    relation, emitted = emitter.read(insert.query, names)
-    below = exactly(emitter, emitted, relation.columns, insert.query)
-    if insert.target is None:
-        parameters, target = {"mode": "changelog"}, "result"
-    else:
-        ddl, target = target_table(insert.target, parts.tables, insert.statement), insert.target
-        below = _fitted(below, ddl, insert, emitter)
-        parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
-    wanted = node_id(target, emitter)
-    called(emitter, emitter.add("sink", parameters, [below], insert.query), wanted)
-    return wanted
-
-
-def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
-    """The rows as declared by the sink: matched by position, with its column names and types."""
-    schema = emitter.derived[below].schema
-    wanted = ddl.targets(insert.columns, insert.statement.place)
-    if len(wanted) != len(schema):
-        message = (
-            f"{ddl.name} takes {len(wanted)} columns ({', '.join(wanted)}), but the query gives {len(schema)} "
-            f"({', '.join(schema.names)})."
-        )
-        raise SqlRejected(message, insert.query)
-    given = dict(zip(wanted, schema, strict=True))
-    items = [
-        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {spark_text(one.type)})")
-        for one in ddl.columns
-    ]
-    if _is_all(items, schema):
-        return below
-    return emitter.project(below, items, insert.query)
-
-
-def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
-    return items == [(column.name, quote(column.name)) for column in schema]
-
-
-def _as(column: Column, wanted: Column) -> str:
-    """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
-    value = quote(column.name)
-    if {column.type, wanted.type} <= set(MOMENTS):
-        return cut(value, column.type, wanted.digits) if wanted.digits < column.digits else value
-    return value if column.type == wanted.type else f"CAST({value} AS {spark_text(wanted.type)})"

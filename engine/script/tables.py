@@ -22,16 +22,23 @@ _BARE_MOMENT: Final = re.compile(
     r"^(timestamp(?:_ltz)?)( with local time zone| with time zone| without time zone|)$", re.IGNORECASE
 )
 """A moment without its precision, which is then the most. (For documents, a bare TIMESTAMP is an instant.)"""
-_AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT")
+_AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT", "FIRST", "AFTER")
+
+NOT_READ: Final = ("print", "blackhole", "collect", "values")
+"""The connectors that are only written."""
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """A metadata column of a connector. type: in Spark's spelling. key: its name in the connector."""
+    """A metadata column of a connector. type: in Spark's spelling. key: its name in the connector.
+
+    is_virtual: it is read only; an INSERT does not fill it.
+    """
 
     name: str
     type: str
     key: str
+    is_virtual: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,10 @@ class Watermark:
 
 @dataclass(frozen=True)
 class TableDdl:
-    """A table as a script declares it. columns: the physical ones, which are read or written."""
+    """A table as a script declares it. columns: the physical ones, which are read or written.
+
+    order: the names of all its columns.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -63,6 +73,13 @@ class TableDdl:
     statement: Statement
     warnings: tuple[str, ...] = ()
     metadata: tuple[Metadata, ...] = ()
+    order: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[Column, ...]:
+        """The columns that an INSERT fills, in their order: the physical ones, and metadata that is not virtual."""
+        columns = [*self.columns, *(Column(one.name, one.type) for one in self.metadata if not one.is_virtual)]
+        return tuple(sorted(columns, key=lambda column: self.order.index(column.name)))
 
     @property
     def column_parameters(self) -> list[dict[str, str]]:
@@ -88,7 +105,7 @@ class TableDdl:
 
         place: of the INSERT.
         """
-        columns = tuple(column.name for column in self.columns)
+        columns = tuple(column.name for column in self.written)
         for at, name in enumerate(named):
             if name not in columns:
                 message = f"{self.name}: {unknown_name('column', name, columns)}."
@@ -104,26 +121,34 @@ class TableDdl:
 
 
 @dataclass
-class _Draft:
+class Draft:
+    """The elements of a table as they are read."""
+
     columns: list[Column]
     computed: list[Computed]
     keys: list[str]
     warnings: list[str]
     metadata: list[Metadata]
+    order: list[str]
     watermark: Watermark | None = None
+
+    @classmethod
+    def empty(cls) -> Draft:
+        """Without elements."""
+        return cls([], [], [], [], [], [])
 
 
 def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
     """The table of a CREATE [TEMPORARY] TABLE statement, up to LIKE, if that follows. Raises SqlRejected."""
     cursor = Cursor(statement)
     name = cursor.created("TABLE")
-    draft = _Draft([], [], [], [], [])
+    draft = Draft.empty()
     has_columns = cursor.skip("(")
     if not has_columns and not any(token.text.upper() == "LIKE" for token in cursor.tokens):
         message = f"{name}: a table needs its columns: CREATE TABLE {name} (k STRING, v BIGINT) WITH (...)."
         raise cursor.rejected(message)
     while has_columns:
-        _element(cursor, draft, name)
+        element(cursor, draft, name)
         if not cursor.skip(","):
             cursor.expect(")")
             break
@@ -131,7 +156,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         cursor.take()
     if cursor.skip("PARTITIONED", "BY"):
         list(cursor.listed())
-    options = _options(cursor) if cursor.skip("WITH") else {}
+    options = options_of(cursor) if cursor.skip("WITH") else {}
     if not cursor.is_done and not cursor.sees("LIKE"):
         message = f"{name}: {cursor.here.text!r} is not supported after WITH (...). Declare the table without it."
         raise cursor.rejected(message)
@@ -145,11 +170,13 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         statement,
         tuple(draft.warnings),
         tuple(draft.metadata),
+        tuple(draft.order),
     )
     return table, cursor
 
 
-def _element(cursor: Cursor, draft: _Draft, table: str) -> None:
+def element(cursor: Cursor, draft: Draft, table: str) -> None:
+    """Read one element between the parentheses: a column, a key or the watermark. Raises SqlRejected."""
     if cursor.skip("CONSTRAINT"):
         cursor.name()
     if cursor.skip("PRIMARY", "KEY"):
@@ -178,16 +205,17 @@ def _watermark(cursor: Cursor) -> Watermark:
     raise cursor.rejected(message, tokens[0])
 
 
-def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
+def _column(cursor: Cursor, draft: Draft, table: str) -> None:
     name = cursor.take().text
+    draft.order.append(name)
     if cursor.skip("AS"):
         draft.computed.append(Computed(name, cursor.expression("COMMENT")))
     else:
         type_ = _type(cursor)
         if cursor.skip("METADATA"):
             key = cursor.take().text if cursor.skip("FROM") else name
-            cursor.skip("VIRTUAL")
-            draft.metadata.append(Metadata(name, _declared(type_, cursor, name).type, key))
+            is_virtual = cursor.skip("VIRTUAL")
+            draft.metadata.append(Metadata(name, _declared(type_, cursor, name).type, key, is_virtual))
         else:
             draft.columns.append(_declared(type_, cursor, name))
         while not cursor.is_done:
@@ -198,7 +226,7 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
                 break
     if cursor.skip("COMMENT"):
         cursor.take()
-    if not cursor.is_done and not cursor.sees(",") and not cursor.sees(")"):
+    if not cursor.is_done and not any(cursor.sees(word) for word in (",", ")", "FIRST", "AFTER")):
         message = (
             f"the column {name} continues with {cursor.here.text!r}, which is not supported. "
             "Write NAME TYPE, or NAME AS x."
@@ -229,7 +257,8 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
         raise cursor.rejected(message, tokens[0]) from error
 
 
-def _options(cursor: Cursor) -> dict[str, str]:
+def options_of(cursor: Cursor) -> dict[str, str]:
+    """The options in parentheses."""
     options: dict[str, str] = {}
     cursor.expect("(")
     while not cursor.sees(")"):

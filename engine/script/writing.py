@@ -24,9 +24,10 @@ from engine.reading.flink_table import literal
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
-from engine.script.parts import Parts, taken_apart
+from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
+from engine.script.taken_apart import taken_apart
 from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
 from engine.sql.algebra import Table

@@ -79,7 +79,7 @@ class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
     above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
-    and columns it has.
+    and columns it has. pinned: nodes that further queries will read, so that no projection replaces them.
     """
 
     analyzer: Analyzer
@@ -92,6 +92,7 @@ class Emitter:
     derived: dict[str, Derived] = field(default_factory=dict)
     relations: dict[str, list[Relation]] = field(default_factory=dict)
     above: frozenset[type] = frozenset()
+    pinned: set[str] = field(default_factory=set)
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -219,7 +220,7 @@ class Emitter:
         given = {quote(column.name): column.digits for column in self.derived[node].schema}
         digits = {name: given[value] for name, value in columns if value in given} | dict(digits)
         below = next(one for one in self.nodes if one.id == node)
-        is_shared = any(edge.source == node for edge in self.edges)
+        is_shared = node in self.pinned or any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
             merged = _merged(below, columns)
             if merged is not None:

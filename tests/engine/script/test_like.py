@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.script.parts import taken_apart
+from engine.script.taken_apart import taken_apart
 from engine.sql.rejected import SqlRejected
 
 BASE = """CREATE TABLE t (k STRING, ts TIMESTAMP(3), big AS UPPER(k), WATERMARK FOR ts AS ts, PRIMARY KEY (k) NOT

@@ -1,0 +1,153 @@
+"""The INSERTs of a script as nodes, each with its sink last, and the tables that they fill for other queries.
+
+A table that the script fills and reads again is one pipeline: its readers read what its INSERTs write, as declared by
+the table. Its topic or folder is not read a second time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.model.schema import MOMENTS, Column, Schema, quote, spark_text
+from engine.script.connectors import computed_columns, proctimes, sink_parameters
+from engine.script.node_ids import node_id
+from engine.script.parts import Insert, Parts, target_table
+from engine.script.tables import TableDdl
+from engine.script.views import called
+from engine.sql import exactly
+from engine.sql.algebra import Table
+from engine.sql.clauses.row_columns import rows_in
+from engine.sql.functions.digits import cut
+from engine.sql.names import Names
+from engine.sql.nodes.emitter import Emitter
+from engine.sql.rejected import SqlRejected
+
+
+@dataclass
+class Jobs:
+    """The jobs of a script; a query that reads what another one writes makes that one first.
+
+    names: set before the first job is made. below: by sink, the node whose rows it takes, as its table declares them.
+    """
+
+    parts: Parts
+    emitter: Emitter
+    names: Names | None = None
+    below: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    _sinks: dict[int, str | None] = field(default_factory=dict)
+
+    def sink(self, insert: Insert) -> str:
+        """Add the nodes of a job, once. Returns the sink's id. Raises SqlRejected."""
+        known = self._sinks.setdefault(id(insert), None)
+        if known is not None:
+            return known
+        assert self.names is not None, "views are known before jobs are made"
+        unused = list(self.names.unused)
+        relation, emitted = self.emitter.read(insert.query, self.names)
+        self.names.unused[:] = unused
+        below = exactly(self.emitter, emitted, relation.columns, insert.query)
+        if insert.target is None:
+            parameters, target = {"mode": "changelog"}, "result"
+        else:
+            ddl, target = target_table(insert.target, self.parts.tables, insert.statement), insert.target
+            below = _fitted(below, ddl, insert, self.emitter)
+            parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
+        wanted = node_id(target, self.emitter)
+        called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
+        self._sinks[id(insert)] = wanted
+        self.below[wanted] = below
+        return wanted
+
+    def is_filled(self, name: str) -> bool:
+        """Whether an INSERT ... SELECT fills a table."""
+        return any(insert.target == name for insert in self.parts.inserts)
+
+    def filled(self, name: str, inserted: Table | None) -> Table:
+        """A table that INSERTs fill. inserted: the rows that the script has for it by VALUES. Raises SqlRejected."""
+        ddl = self.parts.tables[name]
+        inserts = [insert for insert in self.parts.inserts if insert.target == name]
+        for insert in inserts:
+            if id(insert) in self._sinks and self._sinks[id(insert)] is None:
+                message = f"{name} is filled from itself, which never ends. Insert into another table."
+                raise SqlRejected(message, insert.query, place=insert.statement.place)
+        inputs = [self._declared(self.below[self.sink(insert)], ddl, insert) for insert in inserts]
+        if inserted is not None:
+            self.emitter.source(inserted.node)
+            inputs.insert(0, inserted.node.id)
+        query = inserts[0].query
+        node = inputs[0] if len(inputs) == 1 else self.emitter.add("union", {}, inputs, query)
+        if ddl.primary_key and ddl.connector != "kafka":
+            node = self.emitter.add("changelog_normalize", {"keys": list(ddl.primary_key)}, [node], query)
+        self.emitter.pinned.add(node)
+        schema = self.emitter.derived[node].schema
+        self._check_watermark(ddl, schema, inserts[0])
+        made = next(one for one in self.emitter.nodes if one.id == node)
+        columns = tuple(column for column in ddl.order if column in schema)
+        return Table(made, columns, proctimes(ddl), rows_in(schema))
+
+    def _declared(self, below: str, ddl: TableDdl, insert: Insert) -> str:
+        """The rows with the table's computed columns; without the query's event time, if the table declares none."""
+        schema = self.emitter.derived[below].schema
+        mark = ddl.watermark
+        items = [
+            (column.name, quote(column.name) if column.time is None or mark is not None else _as_value(column.name))
+            for column in schema
+        ]
+        computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
+        items += [(one["name"], one["expression"]) for one in computed]
+        if _is_all(items, schema):
+            return below
+        digits = {column.name: column.digits for column in schema}
+        return self.emitter.project(below, items, insert.query, digits)
+
+    def _check_watermark(self, ddl: TableDdl, schema: Schema, insert: Insert) -> None:
+        mark, time = ddl.watermark, schema.event_time
+        if mark is None:
+            return
+        if time is None or time.name != mark.column:
+            message = (
+                f"{ddl.name}: its event time {mark.column} has no watermark in the query that fills it. Declare "
+                f"WATERMARK FOR {mark.column} in the table that this query reads, and take the column from there."
+            )
+            raise SqlRejected(message, place=insert.statement.place)
+        self.warnings.append(
+            f"{ddl.name} is filled and read in one pipeline: its watermark is the one of the query that fills it."
+        )
+
+
+def _as_value(name: str) -> str:
+    """A time that is no event time any more."""
+    return f"COALESCE({quote(name)}, NULL)"
+
+
+def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
+    """The rows as declared by the sink: matched by position, with its column names and types."""
+    schema = emitter.derived[below].schema
+    wanted = ddl.targets(insert.columns, insert.statement.place)
+    if len(wanted) != len(schema):
+        message = (
+            f"{ddl.name} takes {len(wanted)} columns ({', '.join(wanted)}), but the query gives {len(schema)} "
+            f"({', '.join(schema.names)})."
+        )
+        raise SqlRejected(message, insert.query)
+    given = dict(zip(wanted, schema, strict=True))
+    items = [
+        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {spark_text(one.type)})")
+        for one in ddl.written
+    ]
+    if _is_all(items, schema):
+        return below
+    return emitter.project(below, items, insert.query)
+
+
+def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
+    return items == [(column.name, quote(column.name)) for column in schema]
+
+
+def _as(column: Column, wanted: Column) -> str:
+    """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
+    value = quote(column.name)
+    if {column.type, wanted.type} <= set(MOMENTS):
+        return cut(value, column.type, wanted.digits) if wanted.digits < column.digits else value
+    return value if column.type == wanted.type else f"CAST({value} AS {spark_text(wanted.type)})"

@@ -1,0 +1,210 @@
+"""Split a script into its parts, statement by statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from sqlglot import TokenType, exp
+
+from engine.errors import PipelineError, shortened
+from engine.model.options import has_effect
+from engine.model.schema import quote
+from engine.script.altered import altered, require_unused
+from engine.script.like import with_base
+from engine.script.parts import Insert, Parts, target_table
+from engine.script.python_functions import create_function, is_create_function
+from engine.script.statements import Cursor, Statement, parsed, place_of_token, raw, statements
+from engine.script.tables import NOT_READ, create_table
+from engine.sql.clauses.constants import values_of
+from engine.sql.emit_options import emit_options
+from engine.sql.rejected import SqlRejected
+
+_OF_ALL: Final = ("pipeline", "description", "arrival")
+_HARMLESS: Final = (
+    "table.dml-sync",
+    "parallelism.default",
+    "pipeline.auto-watermark-interval",
+    "table.local-time-zone",
+)
+_ZONE: Final = "table.local-time-zone"
+_UTC: Final = ("UTC", "GMT", "Z", "ETC/UTC", "UTC+00:00", "GMT+00:00", "+00:00")
+_SET: Final = re.compile(
+    r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
+)
+_OPTIONS: Final = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
+_OPTION: Final = re.compile(r"'((?:[^']|'')*)'\s*=\s*'((?:[^']|'')*)'")
+_QUERY: Final = ("SELECT", "WITH", "(")
+_QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
+
+
+def taken_apart(text: str) -> Parts:
+    """The parts of a script, by kind of statement. Raises SqlRejected."""
+    parts = Parts()
+    for statement in statements(text):
+        parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
+        _statement(_without_hints(_bare(statement), parts), parts)
+    if not parts.inserts and "pipeline" not in parts.directives:
+        _show(parts)
+    return parts
+
+
+def _show(parts: Parts) -> None:
+    """Make results for a script without a query: the last table of a query, else every view, else every table."""
+    shown = parts.filled[-1:] or list(parts.views)
+    shown = shown or [name for name, table in parts.tables.items() if table.connector not in ("", *NOT_READ)]
+    for name in shown:
+        text = f"SELECT * FROM {quote(name)}"
+        statement = statements(text)[0]
+        parts.inserts.append(Insert(None, (), parsed(statement.tokens, text), statement))
+
+
+def _without_hints(statement: Statement, parts: Parts) -> Statement:
+    """The statement without its hints. OPTIONS are taken over by the table before them; no other one has an effect."""
+    hints = [at for at, token in enumerate(statement.tokens) if token.token_type is TokenType.HINT]
+    for at in hints:
+        token = statement.tokens[at]
+        name = statement.tokens[at - 1].text
+        options = {key: value.replace("''", "'") for key, value in _OPTION.findall(token.text)}
+        if options and _OPTIONS.match(token.text) and name in parts.tables:
+            table = parts.tables[name]
+            parts.tables[name] = replace(table, options={**table.options, **options})
+        else:
+            hint = shortened(token.text.removeprefix("/*+").removesuffix("*/").strip())
+            parts.warnings.append(f"line {token.line}: the hint {hint} is left out; it has no effect here.")
+    kept = tuple(token for token in statement.tokens if token.token_type is not TokenType.HINT)
+    return replace(statement, tokens=kept) if hints else statement
+
+
+def _as_select(statement: Statement) -> Statement | None:
+    """The query of CREATE TABLE ... AS SELECT, from AS on, as of a view; None for any other CREATE TABLE."""
+    depth = 0
+    for at, token in enumerate(statement.tokens):
+        depth += token.text.count("(") - token.text.count(")")
+        after = statement.tokens[at + 1 :]
+        if depth == 0 and token.text.upper() == "AS" and after and after[0].text.upper() in (*_QUERY, "VALUES"):
+            return statement.after(at)
+    return None
+
+
+def _bare(statement: Statement) -> Statement:
+    """The statement without the words of a surrounding statement set."""
+    for words in (("EXECUTE", "STATEMENT", "SET"), ("BEGIN", "STATEMENT", "SET"), ("BEGIN",), ("EXECUTE",)):
+        if statement.begins(*words):
+            statement = statement.after(len(words))
+    return statement
+
+
+def _statement(statement: Statement, parts: Parts) -> None:
+    if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
+        return
+    word = statement.tokens[0].text.upper()
+    if statement.creates("TABLE") and (query := _as_select(statement)) is not None:
+        name = Cursor(statement).created("TABLE")
+        _new_name(name, statement, parts)
+        parts.views[name] = query
+        parts.filled.append(name)
+    elif statement.creates("TABLE"):
+        table, rest = create_table(statement)
+        if not rest.is_done:
+            table = with_base(table, rest, parts.tables)
+        _new_name(table.name, statement, parts)
+        parts.tables[table.name] = table
+    elif statement.creates("VIEW"):
+        cursor = Cursor(statement)
+        name = cursor.created("VIEW")
+        _new_name(name, statement, parts)
+        parts.views[name] = statement.after(cursor.at)
+    elif is_create_function(statement):
+        function = create_function(statement)
+        parts.functions[function.name.upper()] = function
+    elif word == "INSERT":
+        _insert(statement, parts)
+    elif word in ("ALTER", "DROP") and altered(statement, parts):
+        pass
+    elif word in _QUERY:
+        parts.inserts = [one for one in parts.inserts if one.target is not None]
+        parts.inserts.append(Insert(None, (), parsed(statement.tokens, statement.text), statement))
+    elif word == "SET":
+        _set(statement, parts)
+    elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
+        parts.warnings.append(f"line {statement.place[0]}: {word} has no effect here and is ignored.")
+    else:
+        message = (
+            f"{raw(statement.tokens[:2], statement.text)} is not supported. A script consists of CREATE TABLE, "
+            "CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO and SELECT."
+        )
+        raise SqlRejected(message, place=statement.place)
+
+
+def _new_name(name: str, statement: Statement, parts: Parts) -> None:
+    if statement.begins("CREATE", "OR", "REPLACE") or name in parts.dropped:
+        require_unused(name, statement, parts)
+        parts.dropped.discard(name)
+        for known in (parts.tables, parts.views, parts.rows):
+            known.pop(name, None)
+        parts.order = [each for each in parts.order if each != name]
+    if name in parts.tables or name in parts.views:
+        message = f"there is already a table or view {name!r}. Give this one another name."
+        raise SqlRejected(message, place=statement.place)
+    parts.order.append(name)
+
+
+def _insert(statement: Statement, parts: Parts) -> None:
+    statement = _without_conflict(statement)
+    cursor = Cursor(statement)
+    cursor.expect("INSERT")
+    if not cursor.skip("OVERWRITE"):
+        cursor.expect("INTO")
+    cursor.skip("TABLE")
+    target = cursor.name()
+    columns = tuple(cursor.listed()) if cursor.sees("(") and not cursor.sees("(", "SELECT") else ()
+    query = cursor.query()
+    if isinstance(query, exp.Values):
+        table = target_table(target, parts.tables, statement)
+        wanted = table.targets(columns, statement.place)
+        for row in query.expressions:
+            values = values_of(row)
+            if len(values) != len(wanted):
+                message = (
+                    f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
+                )
+                raise SqlRejected(message, row)
+            by_name = dict(zip(wanted, values, strict=True))
+            parts.rows.setdefault(target, []).append([by_name.get(column.name) for column in table.written])
+        return
+    parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def _without_conflict(statement: Statement) -> Statement:
+    """An INSERT without its ON CONFLICT. Raises SqlRejected for what a sink here does not do with equal keys."""
+    last = statement.tokens[-4:]
+    *words, what = [token.text.upper() for token in last]
+    if words != ["ON", "CONFLICT", "DO"]:
+        return statement
+    if what != "DEDUPLICATE":
+        message = (
+            f"ON CONFLICT DO {what} is not supported: of rows with one key, a sink here keeps the last one. Write "
+            "ON CONFLICT DO DEDUPLICATE, or choose a row per key in the query, by ROW_NUMBER."
+        )
+        raise SqlRejected(message, place=place_of_token(last[0]))
+    return replace(statement, tokens=statement.tokens[:-4])
+
+
+def _set(statement: Statement, parts: Parts) -> None:
+    match = _SET.fullmatch(raw(statement.tokens, statement.text).strip())
+    if match is None:
+        message = "SET takes a name and a value: SET 'table.exec.mini-batch.enabled' = 'true'."
+        raise SqlRejected(message, place=statement.place)
+    name, value = match[1] or match[2], (match[3] if match[3] is not None else match[4]).replace("''", "'")
+    try:
+        is_ours = bool(emit_options({name: value})) or has_effect(name, value)
+    except PipelineError as error:
+        raise SqlRejected(error.sentence, place=statement.place) from error
+    if is_ours:
+        parts.options[name] = value
+    elif name == _ZONE and value.upper() not in _UTC:
+        parts.warnings.append(f"line {statement.place[0]}: {name} = {value!r} is ignored; times are in UTC here.")
+    elif name not in _HARMLESS:
+        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} has no effect here.")

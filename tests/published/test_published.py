@@ -1,0 +1,70 @@
+"""Scripts with what people publish: all are read as they stand, and what Flink can run gives Flink's changelog.
+
+`in_flink.py` records the answers. A script without one reads or writes what only a cluster of Kafka's has.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from engine.model.changelog import SYMBOLS
+from engine.script import Script
+from tests.engine.script.scripts import read
+from tests.golden.trace import run_locally
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE: Final = Path(__file__).parent
+SCRIPTS: Final = {path.stem: path for path in sorted((HERE / "scripts").glob("*.sql"))}
+ANSWERS: Final = {path.stem: path for path in sorted((HERE / "answers").glob("*.txt"))}
+# Flink reads the files of several INSERTs in any order.
+ANY_ORDER: Final = ("filled_twice",)
+KINDS: Final = {"+I": 1, "+U": 1, "-U": -1, "-D": -1}
+
+
+def opened(name: str, spark: SparkSession) -> Script:
+    return read(SCRIPTS[name].read_text(encoding="utf-8"), spark, HERE)
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS.keys() - ANSWERS.keys()))
+def test_a_script_is_read_as_it_stands(name: str, spark: SparkSession) -> None:
+    assert opened(name, spark).jobs
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_script_gives_what_flink_gives(name: str, spark: SparkSession) -> None:
+    columns, *expected = ANSWERS[name].read_text(encoding="utf-8").splitlines()
+    found = changelog(opened(name, spark), spark)
+    assert found[0] == columns
+    if name in ANY_ORDER:
+        assert rows(found[1:]) == rows(expected)
+    else:
+        assert found[1:] == expected
+
+
+def changelog(script: Script, spark: SparkSession) -> list[str]:
+    """The columns and the records of the last job, as `in_flink.py` writes them."""
+    trace = run_locally(script.pipeline, spark, HERE)
+    sink = script.jobs[-1]
+    (edge,) = (edge for edge in trace.plan.edges if edge.node == sink)
+    records = [f"{SYMBOLS[record.kind]}|{'|'.join(map(text, record.row))}" for record in trace.records[sink]]
+    return ["|".join(edge.schema.names), *records]
+
+
+def text(value: Any) -> str:
+    """A value as Flink's Python has it: an instant without its zone, which is UTC."""
+    return str(value).removesuffix("+00:00") if isinstance(value, datetime) else str(value)
+
+
+def rows(records: list[str]) -> dict[str, Any]:
+    """The rows that a changelog leaves."""
+    left: dict[str, int] = {}
+    for record in records:
+        kind, _, row = record.partition("|")
+        left[row] = left.get(row, 0) + KINDS[kind]
+    return {row: count for row, count in left.items() if count}
