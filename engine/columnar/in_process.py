@@ -152,6 +152,7 @@ def lates_of(advanced: Advanced, chunk: Chunk) -> list[Late]:
         return []
     assert records.watermarks is not None
     places = lates.places
+    reasons, used = lates.in_words()
     steps = records.steps.take(pa.array(places)).to_pylist()
     entries = zip(
         records.ports[places].tolist(),
@@ -162,8 +163,9 @@ def lates_of(advanced: Advanced, chunk: Chunk) -> list[Late]:
         lates.ends_ms.to_pylist(),
         records.watermarks[places].tolist(),
         lates.lateness_ms.tolist(),
-        [lates.reason] * len(places),
+        reasons,
         lates.is_dropped.tolist(),
+        used,
         strict=True,
     )
     return sorted((Late(*entry) for entry in entries), key=lambda late: (late.seq, late.step))

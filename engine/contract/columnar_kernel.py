@@ -86,8 +86,8 @@ class Emitted:
 class Lates:
     """Entries of the late ledger, one element each; the fields are those of `engine.contract.kernel.Late`.
 
-    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null without a window. No columnar kernel
-    uses a record in a window for which it is late.
+    places: the record, as a place in the chunk's records. starts_ms, ends_ms: null without a window. reason, used: one
+    for all entries, or one each.
     """
 
     places: Longs
@@ -96,7 +96,14 @@ class Lates:
     ends_ms: pa.Array
     lateness_ms: Longs
     is_dropped: NDArray[np.bool_]
-    reason: str
+    reason: str | Sequence[str]
+    used: str | Sequence[str] = ""
+
+    def in_words(self) -> tuple[list[str], list[str]]:
+        """The reasons, and for what the records are used nevertheless."""
+        size = len(self.places)
+        reasons, used = ([each] * size if isinstance(each, str) else list(each) for each in (self.reason, self.used))
+        return reasons, used
 
 
 class Fired(NamedTuple):

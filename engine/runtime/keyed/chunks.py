@@ -120,7 +120,7 @@ class _Loop:
         steps = records.steps.take(places)
         if len(self._shape.values) > 1:
             steps = pc.binary_slice(steps, 0, -1)
-        size = len(lates.places)
+        reasons, used = lates.in_words()
         columns = [
             pa.array(records.seqs[lates.places]),
             steps,
@@ -129,9 +129,9 @@ class _Loop:
             lates.ends_ms,
             pa.array(watermarks[lates.places]),
             pa.array(lates.lateness_ms),
-            pa.array([lates.reason] * size, pa.string()),
+            pa.array(reasons, pa.string()),
             pa.array(lates.is_dropped),
-            pa.array([""] * size, pa.string()),
+            pa.array(used, pa.string()),
         ]
         self._files.late(records.ports[lates.places].astype(np.int64), columns)
 
