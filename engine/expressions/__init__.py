@@ -31,14 +31,14 @@ from engine.expressions.allowed import is_read, refusal, same_words
 from engine.expressions.bounds import is_number, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
-from engine.expressions.inference import inferred
+from engine.expressions.inference import UnresolvedColumn, inferred
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
 
-__all__ = ["Expression", "compile_condition", "mentioned"]
+__all__ = ["Expression", "UnresolvedColumn", "compile_condition", "mentioned"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Expression:
         return refusal(self.sql, schema)
 
     def type(self, schema: Schema) -> str | None:
-        """Its type over these columns, in Spark's notation; None if Spark has to be asked."""
+        """Its type over these columns, in Spark's notation; None if Spark has to be asked. Raises UnresolvedColumn."""
         return None if self.same_words is not None else inferred(self.sql, schema)
 
     @property

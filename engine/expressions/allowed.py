@@ -230,8 +230,8 @@ def _refused(name: str, why: str) -> str:
 
 
 def _nearest(name: str) -> str:
-    nearest = difflib.get_close_matches(name, sorted(ALLOWED), 1, 0.75)
-    return f" Did you mean {nearest[0]}()?" if nearest else ""
+    nearest = difflib.get_close_matches(name, sorted(ALLOWED), 3, 0.75)
+    return f" Did you mean {' or '.join(f'{each}()' for each in nearest)}?" if nearest else ""
 
 
 def _plain(token: Any) -> str:

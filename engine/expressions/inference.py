@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.expressions.allowed import foreign_types, tree_of_names
 from engine.expressions.coercion import (
     are_comparable,
@@ -83,7 +84,7 @@ Variables = Mapping[str, Type]
 
 
 def inferred(text: str, schema: Schema) -> str | None:
-    """The type of an expression in Spark's notation, or None if Spark has to be asked."""
+    """The type of an expression in Spark's notation, or None if Spark has to be asked. Raises UnresolvedColumn."""
     try:
         tree = tree_of_names(text)
         if tree is None or not set(foreign_types(text)) <= {column.name.lower() for column in schema}:
@@ -91,6 +92,10 @@ def inferred(text: str, schema: Schema) -> str | None:
         return str(_Inference(schema).type(tree, {}))
     except (Unknown, RecursionError):
         return None
+
+
+class UnresolvedColumn(Exception):
+    """A name that no column has; its text is a sentence that says so, with the columns there are."""
 
 
 class _Inference:
@@ -214,6 +219,10 @@ class _Inference:
         type_ = variables.get(path[0].lower())
         if type_ is None:
             columns = [column for column in self.schema if column.name.lower() == path[0].lower()]
+            # Spark reads 1.a and `` as no names.
+            if not columns and path[0] and not path[0][0].isdigit() and ".".join(path) not in self.schema:
+                sentence = f"{unknown_name('column', '.'.join(path), self.schema.names)}."
+                raise UnresolvedColumn(sentence)
             require(len(columns) == 1)
             type_ = type_of_text(columns[0].type)
         for name in path[1:]:

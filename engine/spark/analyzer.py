@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineUnavailable, ExpressionError, StudioError, shortened
-from engine.expressions import Expression
+from engine.expressions import Expression, UnresolvedColumn
 from engine.model.schema import Schema, quote
 from engine.spark.session import loss_of
 from engine.spark.type_names import type_name
@@ -99,7 +99,10 @@ def _judged(expression: str, schema: Schema) -> str | tuple[str] | None:
     parsed = Expression.parse(expression)
     if (refusal := parsed.refusal(schema)) is not None:
         return (refusal,)
-    return parsed.type(schema)
+    try:
+        return parsed.type(schema)
+    except UnresolvedColumn as error:
+        return (str(error),)
 
 
 def without_rows(spark: SparkSession, schema: Schema) -> DataFrame:

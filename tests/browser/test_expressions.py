@@ -81,7 +81,7 @@ def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filter
     assert under is not None
     assert above is not None
     assert above["y"] < under["y"] < above["y"] + 90
-    expect(page.get_by_text("cannot be resolved").first).to_be_visible()
+    expect(page.get_by_text("unknown column 'nobody'").first).to_be_visible()
     expect(run_button(page)).to_be_disabled()
     field.fill("cnt > uper(word)")
     expect(page.locator("mark")).to_have_text("uper")

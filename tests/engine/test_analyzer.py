@@ -47,10 +47,26 @@ def test_what_the_rules_know_is_none_either(expression: str, type_: str) -> None
     assert typed(NAMES, expression) == type_
 
 
-@pytest.mark.parametrize("expression", ["`a`.`b`", "``", "`none`", "a + '1'", "make_dt_interval(a)", "a /* + 1 */"])
+@pytest.mark.parametrize("expression", ["`a`.`b`", "``", "a + '1'", "make_dt_interval(a)", "a /* + 1 */"])
 def test_everything_else_is_one(expression: str) -> None:
     with pytest.raises(EngineUnavailable, match="nobody was to ask Spark"):
         typed(NAMES, expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("none", "none"),
+        ("`none` + 1", "none"),
+        ("upper(t.a)", "t.a"),
+        ("CASE WHEN a > 1 THEN nobody END", "nobody"),
+        ("aggregate(array(a), 0, (x, y) -> x + z)", "z"),
+    ],
+)
+def test_an_unknown_column_is_told_with_those_there_are_and_without_spark(expression: str, name: str) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        typed(NAMES, expression)
+    assert refused.value.reason == f"unknown column {name!r}. Available: a, a.b, a`b, É."
 
 
 @pytest.mark.parametrize("column", TYPED, ids=TYPES)

@@ -43,7 +43,7 @@ def test_a_sentence_that_names_no_word_is_about_the_whole_expression() -> None:
 
 
 def test_what_was_typed_is_escaped() -> None:
-    assert "<b>" not in marked_html("<b> > 1", "A column with name `<b>` cannot be resolved.")
+    assert "<b>" not in marked_html("<b> > 1", "unknown column '<b>'. Available: cnt.")
 
 
 def test_every_function_that_is_offered_is_spark_s(spark: SparkSession) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ExpressionError
+from engine.errors import ExpressionError, unknown_name
 from engine.expressions import Expression
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
@@ -15,13 +15,13 @@ from ui.builder.fixes import fixes, suggested_for
 
 
 class Names:
-    """A stand-in for Spark's analyzer: it reports an unknown column with Spark's message."""
+    """A stand-in for the analyzer: it reports an unknown column with its sentence."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         words = Expression.parse(expression)._words or ()
         for word in words:
             if word.is_name and word.text not in ("and", "upper") and word.text not in map(str.lower, schema.names):
-                reason = f"A column, variable, or function parameter with name `{word.text}` cannot be resolved."
+                reason = f"{unknown_name('column', word.text, schema.names)}."
                 raise ExpressionError(node, field, expression, reason)
         column = words and next((each for each in schema if each.name.lower() == words[0].text), None)
         return column.type if column and len(words) == 1 else "boolean" if ">" in expression else "bigint"

@@ -40,7 +40,7 @@ from ui.forms.suggest import suggested, windows_of
 
 _MOST: Final = 3
 _KEY: Final = "primary_key"
-_UNRESOLVED: Final = re.compile(r"with name `((?:[^`]|``)+)` cannot be resolved")
+_UNRESOLVED: Final = re.compile(r"unknown column ('[^']+'|\"[^\"]+\")")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _missing_column(problem: StudioError) -> str | None:
         return problem.name
     if isinstance(problem, ExpressionError):
         match = _UNRESOLVED.search(problem.reason)
-        return match[1].replace("``", "`") if match else None
+        return match[1][1:-1] if match else None
     return None
 
 

@@ -21,7 +21,7 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
         end = len(expression.rstrip())
         return end, end
     for word in _named(reason):
-        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", expression, re.IGNORECASE)
+        match = re.search(rf"`{re.escape(word)}`|(?<!\w){re.escape(word)}(?!\w)", expression, re.IGNORECASE)
         if match is not None and word.strip():
             return match.span()
     start = len(expression) - len(expression.lstrip())
