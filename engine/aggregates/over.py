@@ -23,6 +23,7 @@ from engine.aggregates.over_results import Results, results_of
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import runs_of
+from engine.columnar.timers import Timers, timers_of
 from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Emitted, Lates, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names, instant, state_table
@@ -55,16 +56,16 @@ class FrameOf:
 
 @dataclass(frozen=True)
 class WaitingRows:
-    """The rows of the state, then the records: their columns and positions. waits_for: the watermark in ms.
+    """The rows of the state, then the records: their columns and positions.
 
-    Behind them, for each record, the time at which it would have its key forgotten.
+    times, timers: also, behind them, for each record the time at which it would have its key forgotten.
     """
 
     columns: Columns
     seqs: Longs
     steps: pa.Array
     times: Longs
-    waits_for: Longs
+    timers: Timers
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -105,8 +106,8 @@ class OverKernel:
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Put the rows in order, and emit those that the watermark reaches."""
-        rows = self._rows(chunk)
-        found = self._framed(chunk, timeline, rows)
+        rows = self._rows(chunk, timeline)
+        found = self._framed(chunk, rows)
         columns = taken(rows.columns, found.rows)
         leaving = np.flatnonzero(found.origins >= 0)
         accumulated = self.results.of(columns, found, chunk.state)
@@ -118,7 +119,7 @@ class OverKernel:
         fixed = (
             pa.array(found.left_roles.astype(np.int8)),
             pa.array(found.left_times),
-            pa.array(np.where(is_waiting, rows.waits_for[found.left_rows], NEVER)),
+            pa.array(np.where(is_waiting, rows.timers.waits_for[found.left_rows], NEVER)),
             pa.array(np.where(is_waiting, rows.seqs[kept], 0)),
             rows.steps.take(pa.array(kept, mask=~is_waiting)).fill_null(b""),
         )
@@ -148,7 +149,7 @@ class OverKernel:
         """The rows of one time in their order: that of arrival."""
         return found
 
-    def _rows(self, chunk: Chunk) -> WaitingRows:
+    def _rows(self, chunk: Chunk, timeline: Timeline) -> WaitingRows:
         state, records = chunk.state, chunk.records
         columns = joined(state.columns[-len(self.layout.values[0]) :], records.values[0]) if records.values[0] else ()
         seqs = np.concatenate((state.column("origin_seq").to_numpy(), records.seqs))
@@ -157,35 +158,24 @@ class OverKernel:
         if self.time_at is not None:
             times = records.values[0][self.time_at].to_numpy()
         forgets = times + (self.frame.ms_back or 0) * 3 // 2 + 1
-        # A time that has passed fires with the next watermark.
-        marks = np.full(len(times), MIN_WATERMARK) if records.watermarks is None else records.watermarks
-        following = np.minimum(marks, NEVER - 1) + 1
         return WaitingRows(
             columns,
             seqs,
             steps,
             np.concatenate((state.column("time_ms").to_numpy(), times, forgets)),
-            np.concatenate((self.due_ms(state), np.maximum(times, following), np.maximum(forgets, following))),
+            timers_of(chunk, timeline, self.due_ms(state), times, forgets),
         )
 
-    def _framed(self, chunk: Chunk, timeline: Timeline, rows: WaitingRows) -> Framed:
-        state, records, frame = chunk.state, chunk.records, self.frame
-        befores = np.searchsorted(timeline.seqs, records.seqs)
-        limits = np.full(chunk.groups, len(timeline.marks), np.int64)
-        if chunk.goes_on:
-            is_last = len(records) > 0 and records.groups[-1] == chunk.groups - 1
-            limits[-1] = befores[-1] if is_last else 0
-        dues = np.searchsorted(timeline.marks, rows.waits_for)
-        dues[rows.waits_for == NEVER] = len(timeline.marks)
-        dues[state.num_rows :] = np.maximum(dues[state.num_rows :], np.concatenate((befores, befores)))
+    def _framed(self, chunk: Chunk, rows: WaitingRows) -> Framed:
+        state, timers, frame = chunk.state, rows.timers, self.frame
         found = framed(
             state.column("role").to_numpy(),
-            np.concatenate((state.column(GROUP).to_numpy(), records.groups)),
+            np.concatenate((state.column(GROUP).to_numpy(), chunk.records.groups)),
             rows.times,
-            dues,
-            np.zeros(len(records), np.int64) if records.watermarks is None else records.watermarks,
-            befores,
-            limits,
+            timers.dues,
+            timers.marks,
+            timers.befores,
+            timers.limits,
             int(self.time_at is not None),
             int(frame.judges_by_emitted),
             -1 if frame.rows_back is None else frame.rows_back,
@@ -202,9 +192,7 @@ class OverKernel:
         kinds = np.zeros(len(leaving), np.int8)
         if self.time_at is None:
             return Emitted(rows.seqs[numbers], extended(rows.steps.take(pa.array(numbers)), 0), kinds, columns)
-        before = np.searchsorted(timeline.seqs, chunk.records.seqs)
-        earliest = np.concatenate((np.zeros(chunk.state.num_rows, np.int64), before, before))[origins]
-        due = timeline.seqs[np.maximum(np.searchsorted(timeline.marks, rows.waits_for[origins]), earliest)]
+        due = timeline.seqs[rows.timers.dues[origins]]
         setters = rows.position(origins, len(chunk.records))
         timers = runs_of(found.lives[leaving], origins)
         steps = rows.steps.take(pa.array(setters))

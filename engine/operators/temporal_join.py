@@ -25,6 +25,7 @@ from engine.columnar.columns import Columns, taken
 from engine.columnar.columns import joined as joined_rows
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import runs_of
+from engine.columnar.timers import timers_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Columnar, Emitted, Lates, Layout, Longs, state_batch
 from engine.contract.derived import Derived
@@ -148,19 +149,8 @@ class TemporalJoinKernel:
 
     def _dated(self, chunk: Chunk, timeline: Timeline, kinds: NDArray[np.int8]) -> Dated:
         state, records = chunk.state, chunk.records
-        marks = records.watermarks
-        assert marks is not None
         times = pc.coalesce(*(values[0] for values in records.values)).to_numpy()
-        # A time that has passed fires with the next watermark.
-        waits_for = np.concatenate((self.due_ms(state), np.maximum(times, np.minimum(marks, NEVER - 1) + 1)))
-        befores = np.searchsorted(timeline.seqs, records.seqs)
-        dues = np.searchsorted(timeline.marks, waits_for)
-        dues[waits_for == NEVER] = len(timeline.marks)
-        dues[state.num_rows :] = np.maximum(dues[state.num_rows :], befores)
-        limits = np.full(chunk.groups, len(timeline.marks), np.int64)
-        if chunk.goes_on:
-            is_last = len(records) > 0 and records.groups[-1] == chunk.groups - 1
-            limits[-1] = befores[-1] if is_last else 0
+        timers = timers_of(chunk, timeline, self.due_ms(state), times)
         of_timers = pc.starts_with(state.column("origin_step"), self.own_timers).to_numpy(zero_copy_only=False)
         found = dated(
             state.column("role").to_numpy(),
@@ -168,12 +158,12 @@ class TemporalJoinKernel:
             np.concatenate((state.column("time_ms").to_numpy(), times)),
             np.concatenate((np.zeros(state.num_rows, np.int8), records.ports)),
             kinds.astype(np.int64),
-            waits_for,
-            dues,
+            timers.waits_for,
+            timers.dues,
             of_timers.astype(np.int64),
-            marks,
-            befores,
-            limits,
+            timers.marks,
+            timers.befores,
+            timers.limits,
             timeline.marks,
             NEVER,
         )
