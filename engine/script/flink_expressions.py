@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
+from engine.expressions.parsing import SPARK
 from engine.model.schema import INTEGERS, flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
@@ -148,14 +149,13 @@ class Translation:
 
     def _cast(self, node: exp.Cast) -> str:
         inner = node.this
-        written = str(node.to.sql(dialect=Flink))
         if isinstance(inner, exp.IntDiv) and self._type(inner.this) in INTEGERS:
             return f"({self._write(inner.this)} / {self._write(inner.expression)})"
         word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         try:
-            target = flink_type(type_from(written if written.upper() != "TIMESTAMP_NTZ" else "timestamp_ntz"))
+            target = flink_type(type_from(node.to.sql(dialect=SPARK)))
         except ValueError:
-            target = written
+            target = str(node.to.sql(dialect=Flink))
         return f"{word}({self._write(inner)} AS {target})"
 
     def _case(self, node: exp.Case) -> str:

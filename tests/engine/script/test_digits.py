@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.script import script_of, sql_of
+from engine.script.flink_expressions import Translation
 from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
 from tests.engine.script.test_chains import nobody
@@ -85,3 +86,15 @@ def test_a_written_table_declares_its_digits() -> None:
 def test_a_time_zone_that_no_text_is_read_past_is_refused() -> None:
     with pytest.raises(SqlRejected, match=r"the zone ZZZZ in the pattern of TO_TIMESTAMP is not supported"):
         written("SELECT TO_TIMESTAMP(k, 'yyyy-MM-dd HH:mm:ssZZZZ') AS x FROM t;")
+
+
+@pytest.mark.parametrize(
+    ("spark", "flink"),
+    [
+        ("CAST(a AS TIMESTAMP_NTZ)", "CAST(a AS TIMESTAMP(3))"),
+        ("CAST(a AS MAP<STRING,TIMESTAMP_NTZ>)", "CAST(a AS MAP<STRING, TIMESTAMP(3)>)"),
+        ("CAST(a AS STRUCT<x: TIMESTAMP>)", "CAST(a AS ROW<`x` TIMESTAMP_LTZ(3)>)"),
+    ],
+)
+def test_a_written_cast_names_a_type_that_flink_has(spark: str, flink: str) -> None:
+    assert Translation(lambda _: "string").flink(spark) == flink
