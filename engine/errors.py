@@ -10,6 +10,7 @@
     ├── SourceError                 a file that cannot be read at all
     │   └── SourceMissing           there is no file, or not yet
     ├── RunFailed                   an operator failed while running
+    │   ├── TookTooLong             a record, or the answer about some, that took too long
     │   └── EngineLost              the engine ended, or its connection broke
     ├── RunCancelled                the run was cancelled
     ├── EngineUnavailable           no Java, no Spark, no server at that address
@@ -129,6 +130,10 @@ class SourceMissing(SourceError):
 
 class RunFailed(StudioError):
     """An operator failed while it ran."""
+
+
+class TookTooLong(RunFailed):
+    """An expression that works on a record for too long, and was ended, perhaps with its engine."""
 
 
 class RunCancelled(StudioError):

@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.contract.operator import Analyzer
 from engine.errors import ExpressionError, unknown_name
+from engine.expressions.like import like
 from engine.expressions.parsing import tree_of
 from engine.model.row import Row
 from engine.model.schema import Schema
@@ -235,12 +236,8 @@ class _Compiler:
         if not (isinstance(node.expression, exp.Literal) and node.expression.is_string):
             message = "LIKE needs a literal as its pattern"
             raise _Unsupported(message)
-        marks = {"%": ".*", "_": "."}
-        # A backslash escapes the character after it.
-        parts = re.findall(r"\\.|.", node.expression.this, re.DOTALL)
-        pattern = re.compile("".join(marks.get(part, re.escape(part[-1])) for part in parts), re.DOTALL)
-        is_match = not node.args.get("negate")
-        return _Part(_with(lambda v: (pattern.fullmatch(v) is not None) is is_match, text), "boolean")
+        matches, is_match = like(node.expression.this), not node.args.get("negate")
+        return _Part(_with(lambda v: matches(v) is is_match, text), "boolean")
 
     def _arithmetic(self, node: exp.Expr) -> _Part:
         if isinstance(node, exp.Neg):

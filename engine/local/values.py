@@ -88,6 +88,7 @@ def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark)
     import pyarrow as pa
 
     from engine.python_functions import on_spark
+    from engine.spark.watching import in_time
 
     wide = Schema((*schema, Column(call.name, call.type)))
     if not len(records):
@@ -96,7 +97,8 @@ def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark)
     names = [f"__x{at}" for at in range(len(call.arguments))]
     given = [pa.array(range(len(records)), pa.int64()), *(made[text] for text in call.arguments)]
     frame = spark().createDataFrame(pa.table(given, names=[_AT, *names]))
-    called = on_spark.with_call(frame, replace(call, arguments=tuple(names))).toArrow().sort_by(_AT)
+    with in_time(frame.sparkSession, f"{call.name} over {len(records):,} records"):
+        called = on_spark.with_call(frame, replace(call, arguments=tuple(names))).toArrow().sort_by(_AT)
     return records.append_column(call.name, called.column(call.name).cast(arrow_type(call.type))), wide
 
 
@@ -174,6 +176,8 @@ def _with_spark(
     import pyarrow as pa
     from pyspark.sql import functions as f
 
+    from engine.spark.watching import in_time
+
     indexed = records.select(list(schema.names)).append_column(_AT, pa.array(range(len(records)), pa.int64()))
     frame = spark.createDataFrame(indexed).selectExpr(
         _AT, *(f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in schema)
@@ -185,4 +189,6 @@ def _with_spark(
     else:
         frame = frame.withColumn(_NUMBER, f.lit(0))
     made = frame.select(_AT, _NUMBER, *(f.expr(bounded(each)).alias(f"__x{at}") for at, each in enumerate(expressions)))
-    return made.toArrow().sort_by([(_AT, "ascending"), (_NUMBER, "ascending")])
+    with in_time(spark, f"the answer for {len(records):,} records"):
+        answer = made.toArrow()
+    return answer.sort_by([(_AT, "ascending"), (_NUMBER, "ascending")])

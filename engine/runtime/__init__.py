@@ -7,6 +7,7 @@ mini_batch    bundles of records for stateful steps
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
+record_waits  tasks that wait too long for the records that Spark computes
 failures      errors of workers as one sentence of one node
 reports       the reports of tasks to the driver
 in_process    the same tasks without Spark, for tests
@@ -39,7 +40,7 @@ from engine.contract.recorder import (
     RunPlan,
 )
 from engine.contract.source import Source
-from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError
+from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError, TookTooLong
 from engine.model.changelog import APPEND
 from engine.planner import Plan
 from engine.python_functions.consent import require_consent
@@ -264,6 +265,9 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
     if cancel.is_set():
         # Whatever error the interruption of a job caused.
         return error if isinstance(error, RunCancelled) else RunCancelled()
+    if isinstance(error, TookTooLong):
+        # The engine may have been ended because of it.
+        return error
     if (loss := loss_of(spark, error)) is not None:
         return EngineLost(loss)
     if isinstance(error, RecorderError):

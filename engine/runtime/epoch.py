@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -46,9 +48,11 @@ from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
 from engine.runtime.mini_batch.on_spark import Flushes
+from engine.runtime.record_waits import Waits
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.spark.run_files import RunFiles
+from engine.spark.watching import watched
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -202,13 +206,15 @@ class EpochRunner:
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
         files = self._edge_files(node, port, epoch)
+        waits = Waits(self.workspace.place("waits", uuid4().hex)) if self.files.are_here else None
 
         def task(batches: Batches) -> Iterator[Report]:
             writer = files.begin(task_name())
-            writer.write_all(batches)
+            writer.write_all(batches if waits is None else waits.noted(batches))
             yield from writer.close()
 
-        return self._written(files, run_tasks(frame, task))
+        with nullcontext() if waits is None else watched(self.spark, waits.too_long, node.id):
+            return self._written(files, run_tasks(frame, task))
 
     def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
         folder = ("edges", node.id, port, f"epoch={epoch}")

@@ -1,0 +1,67 @@
+"""An expression that never ends: the run and the preview end with a sentence, and the next run is fine."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.python_child import run_python
+
+# A separate server, since that of the other tests must not be ended.
+PROGRAM = """
+import os
+from pathlib import Path
+from engine.__main__ import main
+from engine.errors import StudioError
+from engine.local.preview import first_records
+from engine.model.pipeline import Pipeline
+from engine.planner import plan
+from engine.runtime import record_waits
+from engine.spark import cancelling, session, watching
+from engine.spark.analyzer import SparkAnalyzer
+
+cancelling.PATIENCE_S, record_waits.RECORDS_S, watching.LOOK_S = 1.0, 3.0, 3.0
+folder = Path(os.environ["FOLDER"])
+of_pipeline = [str(folder / "p.json"), "--engine", "local[1]", "--store", str(folder / "s.duckdb")]
+print(main(["run", *of_pipeline]))
+spark = session.get_spark("local[1]")
+planned = plan(Pipeline.from_json((folder / "p.json").read_text()), SparkAnalyzer(lambda: spark), folder)
+try:
+    first_records(planned, "matched", lambda: spark, folder)
+except StudioError as error:
+    print(error)
+(folder / "words.csv").write_text("word\\naab\\n")
+print(main(["run", *of_pipeline]))
+session.server_of(session.get_spark("local[1]")).close(20)
+"""
+
+
+@pytest.mark.slow
+def test_a_regular_expression_that_never_ends_ends_with_a_sentence(tmp_path: Path) -> None:
+    """It tries every way to part a thousand a among eight a*."""
+    (tmp_path / "words.csv").write_text("word\nab\n" + "a" * 1000 + "\n")
+    nodes = [
+        ("words", "csv", {"path": "words.csv"}),
+        ("matched", "filter", {"condition": "word RLIKE '^a*a*a*a*a*a*a*a*b'"}),
+        ("sink", "sink", {}),
+    ]
+    document = {
+        "nodes": [{"id": node, "operator": operator, "parameters": given} for node, operator, given in nodes],
+        "edges": [{"source": "words", "target": "matched"}, {"source": "matched", "target": "sink"}],
+    }
+    (tmp_path / "p.json").write_text(json.dumps(document))
+    environ = {**os.environ, "CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"), "FOLDER": str(tmp_path)}
+    said = run_python(PROGRAM, environ)
+    first, preview, *rows, last = said.stdout.splitlines()
+    assert (first, last) == ("1", "0"), (said.stdout, said.stderr)
+    assert preview.startswith("the answer for 2 records took more than 3 s: an expression may never end."), (
+        said.stdout,
+        said.stderr,
+    )
+    assert any("aab" in row for row in rows)
+    assert said.stderr.startswith(
+        "matched: an expression works for more than 3 s on the records after event 0, and may never end. Use a pattern"
+    ), said.stderr
