@@ -128,6 +128,16 @@ class StoreWriteFailed(StoreError):
         )
 
 
+class TextRefused(StoreError):
+    """A text that no file accepts."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a name or a text has half of a character (a lone surrogate, such as \\ud800), which no file accepts. Type "
+            "it again. Nothing was changed."
+        )
+
+
 class StoreReadFailed(StoreError):
     """A query of the studio failed: it was interrupted, or needed more memory or disk than there is."""
 

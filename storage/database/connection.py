@@ -21,7 +21,7 @@ from weakref import WeakSet, WeakValueDictionary
 import duckdb
 
 from storage.database.sql import identifier
-from storage.errors import StoreDamaged, StoreLocked, StoreReadFailed, StoreUnreadable, StoreWriteFailed
+from storage.errors import StoreDamaged, StoreLocked, StoreReadFailed, StoreUnreadable, StoreWriteFailed, TextRefused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,8 @@ _LOG_SIZES: Final = ("16MiB", "256MiB")
 # The time to wait for running queries when the file is closed.
 _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 0.01
+# DuckDB's words for a text that has half of a character.
+_HALF: Final = "cannot encode str as UTF-8"
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
@@ -188,6 +190,8 @@ class Database:
                 reason = first_sentence(str(error))
                 if _DAMAGED.search(str(error)):
                     raise StoreDamaged(self.path, reason) from error
+                if _HALF in str(error):
+                    raise TextRefused from error
                 full = any(sign in str(error).lower() for sign in _DISK_FULL)
                 raise StoreWriteFailed(self.path, reason, full=full) from error
             except BaseException:

@@ -20,7 +20,7 @@ def test_a_query_with_half_of_a_character_is_not_asked(store: Store, tmp_path: P
 
 
 def test_a_name_with_half_of_a_character_is_not_stored(store: Store) -> None:
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError, match="half of a character") as caught:
         store.pipelines.save("{}", name=HALF)
     str(caught.value).encode()
     assert not store.pipelines.list()

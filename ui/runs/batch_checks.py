@@ -14,6 +14,7 @@ from typing import Any, Final
 from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.pipeline import Pipeline
+from engine.runtime.failures import reason_of
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run
@@ -136,7 +137,7 @@ class Checker:
             return {"error": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever Spark raises is said on the page
             _LOG.exception("the check of run %s failed", run_id)
-            return {"error": f"Spark could not answer ({type(error).__name__}). The log has the details."}
+            return {"error": reason_of(error)}
         return {
             "nodes": [
                 {
