@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
-from engine.errors import TooDeep, unknown_name
+from engine.errors import TooDeep, shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
@@ -119,9 +119,8 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
     )
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
-    return Script(
-        pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings, *jobs_.warnings, *names.warnings]))
-    )
+    warnings = [*parts.warnings, *tables.warnings, *jobs_.warnings, *names.warnings]
+    return Script(pipeline, jobs, tuple(dict.fromkeys(map(shown, warnings))))
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:
