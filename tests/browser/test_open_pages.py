@@ -23,10 +23,10 @@ TIMEOUT_MS = 120_000
 ROUNDS = 20
 SECONDS = 3
 COUNT = {"function": "COUNT", "name": "n"}
-# A few rows per second: what is measured is that pages are drawn, not how long many records take.
+# A row per second: what is measured is that pages are drawn, not how long many records take.
 WITHOUT_END = pipeline_of(
     "numbers -> per_window -> out\nnumbers -> counted -> result",
-    numbers=("generator", {"rows": None, "rate": 3, "keys": 2, "disorder": 0.5, "disorder_ms": 3000}),
+    numbers=("generator", {"rows": None, "rate": 1, "keys": 2, "disorder": 0.5, "disorder_ms": 3000}),
     per_window=("window_aggregate", {"kind": "tumble", "size_ms": 1000, "group_by": ["key"], "aggregates": [COUNT]}),
     counted=("aggregate", {"group_by": ["key"], "aggregates": [COUNT]}),
     out=("sink", {"mode": "changelog"}),
