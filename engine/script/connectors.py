@@ -39,6 +39,7 @@ from engine.script.faker_tables import faked
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
+from engine.script.known_options import require_known_options
 from engine.script.postgres_tables import CONNECTOR, changes
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
@@ -117,6 +118,7 @@ def source_table(
     kind_column: str | None = None,
 ) -> SourceTable:
     """The source of a table. rows: inserted by the script. kind_column: the kinds of rows that are a changelog."""
+    require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
     ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
@@ -202,7 +204,8 @@ def _waiting(ddl: TableDdl) -> dict[str, Any]:
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
-    """The sink's mode for a table: upserts by its key, a changelog, or appended rows."""
+    """The sink's mode for a table: upserts by its key, a changelog, or appended rows. Raises SqlRejected."""
+    require_known_options(ddl)
     if ddl.primary_key:
         return {"mode": "upsert", "keys": ddl.primary_key}
     if ddl.connector in ("", *NOT_READ) or ddl.options.get("format") in _CHANGELOG_FORMATS:

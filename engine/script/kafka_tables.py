@@ -34,9 +34,6 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     if "topic" not in options and "topic-pattern" not in options:
         message = "'topic' is missing: 'topic' = 'orders'."
         raise ddl.rejected(message)
-    if "bootstrap.servers" in options:
-        message = "the option 'bootstrap.servers' is called 'properties.bootstrap.servers'."
-        raise ddl.rejected(message)
     parameters: dict[str, Any] = {
         **{field: options.pop(option) for option, field in _NAMES.items() if option in options},
         "servers": options.pop("properties.bootstrap.servers", ""),

@@ -56,16 +56,15 @@ TEXTS: dict[str, Callable[[], object]] = {
     "a name": planned("deduplicate", keys=[LONG]),
     "a table": script(f"SELECT * FROM {LONG}"),
     "a type": script(f"CREATE TABLE t (k {LONG}) WITH ('connector' = 'datagen');"),
+    "an option": script(f"CREATE TABLE t (k STRING) WITH ('connector' = 'datagen', '{LONG}' = 'a');"),
     "words": script(f"SELECT {'a b ' * 5000} FROM t"),
 }
 
 
 def test_a_long_text_is_cut_where_a_note_of_a_script_repeats_it() -> None:
-    options = (f"'connector' = '{LONG}'", f"'connector' = 'datagen', '{LONG}' = 'a'")
-    for each in options:
-        notes = script_of(f"CREATE TABLE t (k STRING) WITH ({each});", KnownTypes(), Path()).warnings
-        assert any("hhh" in note for note in notes)
-        assert all(len(note) < 1000 for note in notes)
+    [note] = script_of(f"CREATE TABLE t (k STRING) WITH ('connector' = '{LONG}');", KnownTypes(), Path()).warnings
+    assert "hhh" in note
+    assert len(note) < 1000
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -104,7 +104,7 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
     ("text", "sentence"),
     [
         (USERS.replace("'topic' = 'users', ", ""), "users: 'topic' is missing: 'topic' = 'orders'."),
-        (USERS.replace("'topic' =", "'topic-pattern' = '(', 'topic-of' ="), "'(' is not a regular expression"),
+        (USERS.replace("'topic' = 'users'", "'topic-pattern' = '('"), "'(' is not a regular expression"),
         (USERS.replace("'topic' =", "'topic-pattern' = 'u.*', 'topic' ="), "there are names and a pattern"),
         (
             USERS.replace("'topic' =", "'scan.topic-partition-discovery.interval' = 'soon', 'topic' ="),

@@ -84,7 +84,23 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
         (
             "CREATE TABLE t (c INT) WITH ('connector' = 'kafka', 'topic' = 't', 'bootstrap.servers' = 'k:1', "
             "'format' = 'json'); SELECT * FROM t;",
-            "t: the option 'bootstrap.servers' is called 'properties.bootstrap.servers'.",
+            "t: the connector 'kafka' has no option 'bootstrap.servers'. Did you mean 'properties.bootstrap.servers'?",
+        ),
+        *(
+            (
+                f"CREATE TABLE t (c INT) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'csv', "
+                f"'{option}' = 'x'); INSERT INTO t VALUES (1); SELECT * FROM t;",
+                f"t: the connector 'filesystem' has no option {option!r}. Did you mean {near!r}?",
+            )
+            for option, near in (
+                ("formt", "format"),
+                ("csv.field-delimeter", "csv.field-delimiter"),
+                ("csv.field.delimiter", "csv.field-delimiter"),
+            )
+        ),
+        (
+            "CREATE TABLE t (c INT) WITH ('connector' = 'print', 'foo.bar' = 'x'); INSERT INTO t SELECT 1;",
+            "t: the connector 'print' has no option 'foo.bar'. Remove it.",
         ),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
           WATERMARK FOR rt AS rt - INTERVAL '0.5' SECOND
         ) PARTITIONED BY (k) WITH (
           'connector' = 'filesystem', 'path' = 'in.csv', 'format' = 'csv', 'csv.field-delimiter' = '|',
-          'csv.ignore-parse-errors' = 'true', 'what' = 'else'
+          'csv.ignore-parse-errors' = 'true', 'csv.write-bigdecimal-in-scientific-notation' = 'false'
         );
         SELECT window_start, SUM(doubled) AS s FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' SECOND))
         GROUP BY window_start, window_end;
@@ -57,7 +57,7 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
     script = read(text, spark, tmp_path)
     assert script.warnings == (
         "t: the metadata column partition_id is ignored; files have no metadata here.",
-        "t: the option 'what' is ignored; it has no effect here.",
+        "t: the option 'csv.write-bigdecimal-in-scientific-notation' is ignored; it has no effect here.",
     )
     with finished(script.pipeline, spark, tmp_path) as job:
         sums = [row["s"] for row in job.changelog("result").collect()]

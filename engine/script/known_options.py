@@ -1,0 +1,82 @@
+"""The options that Flink's connectors and formats have: any other one is a slip, and Flink refuses it.
+
+Source: Flink FactoryUtil.validateUnconsumedKeys, and the option classes of the connectors and formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from engine.script.tables import TableDdl
+
+_OF_ALL: Final = """
+connector format property-version scan.parallelism sink.parallelism scan.watermark.emit.strategy
+scan.watermark.emit.on-event.gap scan.watermark.idle-timeout scan.watermark.alignment.group
+scan.watermark.alignment.max-drift scan.watermark.alignment.update-interval
+"""
+_TOPICS: Final = """
+topic topic-pattern key.format key.fields key.fields-prefix value.format value.fields-include properties.*
+properties.bootstrap.servers properties.group.id
+scan.startup.mode scan.startup.specific-offsets scan.startup.timestamp-millis scan.bounded.mode
+scan.bounded.specific-offsets scan.bounded.timestamp-millis scan.topic-partition-discovery.interval sink.partitioner
+sink.semantic sink.delivery-guarantee sink.transactional-id-prefix sink.transaction-naming-strategy
+sink.buffer-flush.max-rows sink.buffer-flush.interval
+"""
+_CONNECTORS: Final[Mapping[str, str]] = {
+    "kafka": _TOPICS,
+    "upsert-kafka": _TOPICS,
+    "filesystem": """
+path source.monitor-interval source.path.regex-pattern source.report-statistics auto-compaction
+compaction.file-size compaction.parallelism partition.* sink.*
+""",
+    "jdbc": """
+url table-name driver username password compatible-mode connection.max-retry-timeout filter.handling.policy scan.*
+lookup.* sink.*
+""",
+    "datagen": "number-of-rows rows-per-second fields.*",
+    "faker": "number-of-rows rows-per-second fields.*",
+    "print": "print-identifier standard-error",
+    "blackhole": "",
+}
+_TIMES_AND_KEYS: Final = (
+    "ignore-parse-errors timestamp-format.standard map-null-key.mode map-null-key.literal "
+    "encode.decimal-as-plain-number encode.ignore-null-fields"
+)
+_FORMATS: Final[Mapping[str, str]] = {
+    "csv": (
+        "field-delimiter disable-quote-character quote-character allow-comments ignore-parse-errors "
+        "array-element-delimiter escape-character null-literal write-bigdecimal-in-scientific-notation"
+    ),
+    "json": f"{_TIMES_AND_KEYS} fail-on-missing-field decode.json-parser.enabled",
+    "debezium-json": f"{_TIMES_AND_KEYS} schema-include",
+    "canal-json": f"{_TIMES_AND_KEYS} database.include table.include",
+    "maxwell-json": _TIMES_AND_KEYS,
+    "raw": "charset endianness",
+    "excel": "sheet header",
+}
+
+
+def require_known_options(ddl: TableDdl) -> None:
+    """Raise SqlRejected for an option that neither the table's connector nor a format has, with the nearest one."""
+    if ddl.connector not in _CONNECTORS or "connector" not in ddl.options:
+        return
+    known = [*_OF_ALL.split(), *_CONNECTORS[ddl.connector].split()]
+    for name, value in ddl.options.items():
+        if name.endswith("format"):
+            # Formats that are not read here keep their options: nothing is known of them.
+            prefix = name.removesuffix("format")
+            options = _FORMATS[value].split() if value in _FORMATS else ["*"]
+            known += [f"{where}{value}.{option}" for where in {prefix, ""} for option in options]
+    for name in ddl.options:
+        if not any(_matches(name, each) for each in known):
+            near = get_close_matches(name, [each for each in known if "*" not in each], n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else " Remove it."
+            message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
+            raise ddl.rejected(message)
+
+
+def _matches(name: str, known: str) -> bool:
+    return re.fullmatch(re.escape(known).replace(r"\*", ".*"), name) is not None
