@@ -8,6 +8,7 @@
     │   ├── StoreDamaged            parts of the file are missing or were changed by something else
     │   └── StoreForeign            a database of something else
     ├── StoreWriteFailed            a full disk or another error while writing: the change was rolled back
+    ├── TextRefused                 a text with half of a character, written or looked for
     ├── StoreReadFailed             a query of the studio itself was interrupted, or needs too much memory or disk
     ├── UnknownPipeline             no pipeline (or version) with that number
     ├── UnknownRun                  no run with that number

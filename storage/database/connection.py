@@ -21,7 +21,15 @@ from weakref import WeakSet, WeakValueDictionary
 import duckdb
 
 from storage.database.sql import identifier
-from storage.errors import StoreDamaged, StoreLocked, StoreReadFailed, StoreUnreadable, StoreWriteFailed, TextRefused
+from storage.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+    StoreReadFailed,
+    StoreUnreadable,
+    StoreWriteFailed,
+    TextRefused,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -171,9 +179,13 @@ class Database:
             try:
                 yield cursor
             except duckdb.Error as error:
-                if _DAMAGED.search(str(error)):
-                    raise StoreDamaged(self.path, first_sentence(str(error))) from error
-                raise StoreReadFailed(self.path, first_sentence(str(error))) from error
+                raise self._told(error) or StoreReadFailed(self.path, first_sentence(str(error))) from error
+
+    def _told(self, error: duckdb.Error) -> StoreError | None:
+        """What an error says of the file or of a text, whether it was read or written; None if nothing of them."""
+        if _DAMAGED.search(str(error)):
+            return StoreDamaged(self.path, first_sentence(str(error)))
+        return TextRefused() if _HALF in str(error) else None
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:
@@ -187,13 +199,9 @@ class Database:
             except duckdb.Error as error:
                 self._roll_back(cursor)
                 self._reopen_after(error)
-                reason = first_sentence(str(error))
-                if _DAMAGED.search(str(error)):
-                    raise StoreDamaged(self.path, reason) from error
-                if _HALF in str(error):
-                    raise TextRefused from error
                 full = any(sign in str(error).lower() for sign in _DISK_FULL)
-                raise StoreWriteFailed(self.path, reason, full=full) from error
+                failed = StoreWriteFailed(self.path, first_sentence(str(error)), full=full)
+                raise self._told(error) or failed from error
             except BaseException:
                 self._roll_back(cursor)
                 raise

@@ -24,3 +24,8 @@ def test_a_name_with_half_of_a_character_is_not_stored(store: Store) -> None:
         store.pipelines.save("{}", name=HALF)
     str(caught.value).encode()
     assert not store.pipelines.list()
+
+
+def test_nor_is_one_looked_for(store: Store) -> None:
+    with pytest.raises(StoreError, match="half of a character"):
+        store.runs.newest_of(HALF)
