@@ -60,10 +60,10 @@ from engine.python_functions import consent
 from engine.reading.files.storage import Storage, looking_at
 from engine.reading.files.web import fetching
 from engine.running import Collected
-from engine.runtime.failures import TRACEBACKS, unexpected_sentence
 from engine.scratch import scratch, sweep
 from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
+from engine.spark.failures import TRACEBACKS, unexpected_sentence
 from engine.spark.run_files import temporary_files
 from engine.spark.session import DEFAULT_MASTER, get_spark
 

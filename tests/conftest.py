@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have an archive of classes made for the many JVMs of the whole suite, while its first tests run."""
     if not _is_first or not config.getoption("numprocesses", None):
         return
-    from engine.spark.archiving import make_in_background
+    from engine.runtime.archiving import make_in_background
 
     os.environ[_ARCHIVE] = tempfile.mkdtemp(prefix="changelog-studio-classes-")
     config.stash[_ARCHIVING] = make_in_background(0)

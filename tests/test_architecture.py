@@ -137,6 +137,30 @@ def test_no_two_files_import_each_other_however_far_round() -> None:
     assert {name: others & needed.keys() for name, others in needed.items()} == {}
 
 
+# From those that know nothing of the others to those that know all. An arrow that runs up: a rule in the wrong folder.
+ORDER = (
+    *("errors", "caches", "scratch", "model", "contract", "columnar", "expressions", "python_functions", "reading"),
+    *("ranking", "deduplication", "joins", "mini_batch", "aggregates", "windows", "patterns", "operators", "sources"),
+    *("registry", "examples", "planner", "spark", "sql", "script", "runtime", "batch_check", "local", "replay"),
+    *("live_runs", "recordings", "running", "command_line", "__main__"),
+)
+
+
+def test_arrows_between_the_folders_of_the_engine_run_down() -> None:
+    """Imports for typing and within functions count as well."""
+    level = {name: at for at, name in enumerate(ORDER)}
+
+    upward = [
+        str(found)
+        for file in python_files("engine")
+        for found in imports_of(file)
+        if found.is_of("engine") and found.module != "engine" and file != ROOT / "engine" / "__init__.py"
+        if level[found.module.split(".")[1]] > level[file.relative_to(ROOT / "engine").with_suffix("").parts[0]]
+    ]
+    # Expressions are translated when a document is read.
+    assert [found.partition(":")[0] for found in upward] == ["engine/contract/parameters.py"]
+
+
 def test_no_fragment_is_without_a_guard() -> None:
     """A fragment is redrawn without the page around it, and so without the guard of the page."""
     made = [file.relative_to(ROOT).as_posix() for file in python_files("ui") if "st.fragment" in file.read_text()]

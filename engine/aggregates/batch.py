@@ -14,7 +14,7 @@ from engine.aggregates.function import functions_beside
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.planned_calls import argument_types, value_of
 from engine.aggregates.python_function import PythonFunction
-from engine.batch_check.rows import PUTS
+from engine.contract.batch_rows import PUTS
 from engine.contract.frames import key_name
 from engine.model.schema import Schema, quote
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.batch_check.rows import TAKES
+from engine.contract.batch_rows import TAKES
 from engine.contract.frames import SEQ, STEP
 from engine.model.schema import INTEGER_BITS
 

@@ -1,6 +1,5 @@
 """The batch answer: each operator's result over whole tables in plain Spark SQL, compared with the changelogs of a run.
 
-rows      changelogs as tables, the last row of each key, values that can be compared
 check     compares every operator's table with its batch answer
 result    the result of the comparison
 

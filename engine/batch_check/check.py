@@ -15,8 +15,8 @@ from os.path import getsize, isfile
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch_check.result import Checked, Difference, NodeCheck
-from engine.batch_check.rows import by_whole_row, comparable, table_of
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import by_whole_row, comparable, table_of
 from engine.contract.frames import (
     END_MS,
     KIND,
@@ -31,12 +31,12 @@ from engine.contract.frames import (
 )
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import ClockFile
+from engine.contract.sending import sent
 from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
-from engine.spark.sending import sent
 from engine.windows.batch import not_late
 
 if TYPE_CHECKING:

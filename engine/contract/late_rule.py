@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.windows.assigners import Windowing
+from engine.model.windowing import Windowing
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
+from engine.contract.sending import sent
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

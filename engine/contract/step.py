@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
 from engine.contract.kernel import Kernel
-from engine.mini_batch.bundling import Bundling
 
 if TYPE_CHECKING:
-    from engine.python_functions.calls import PythonCall
+    import pyarrow as pa
+
+
+class ColumnCall(Protocol):
+    """A call of a user's function as a column. name, type: of the column. arguments: Spark SQL over the input."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def arguments(self) -> tuple[str, ...]: ...
+
+    def on(self, arguments: Sequence[pa.Array], rows: int) -> pa.Array:
+        """The results, one per record. arguments: columns with `rows` values. Raises FunctionFailed."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +41,7 @@ class Projection:
     values: tuple[str, ...]
     where: str | None = None
     each: str | None = None
-    call: PythonCall | None = None
+    call: ColumnCall | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:

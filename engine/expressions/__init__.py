@@ -4,6 +4,7 @@ parsing      tokens and tree of a text, by sqlglot
 spellings    Flink's spellings as Spark SQL
 inference    the type of an expression, without Spark; part_types: of single parts; signatures: of functions
 coercion     Spark's conversions between types
+scalars      functions of Flink's as Spark SQL
 functions    the functions of Spark SQL: the allowed ones, and why the others are refused
 allowed      whether Spark may evaluate an expression
 bounds       values that are never below zero
@@ -15,7 +16,6 @@ as_written   Flink SQL and Spark SQL in the same trees
 vectors      computations on whole Arrow columns, without sqlglot: workers load this
 parts        compiled parts with their types: type coercion, and what may fail
 arrow        the expressions with the same meaning on Arrow as on Spark, compiled to vectors
-projections  a native step's projection as one function of Arrow columns, or as a selection of columns
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 CAST(t AS TIMESTAMP(3))        types as `engine.model.schema.type_from` reads them; a string is cut to its length
 FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
 TO_TIMESTAMP_LTZ(n, 3)         numbers as timestamps
-SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.sql.functions.scalars`
+SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.expressions.scalars`
 
 The rest of a text stays unchanged. Syntax of both dialects keeps its meaning in Spark SQL.
 """
@@ -129,7 +129,7 @@ class _Spelling:
         return f"(CASE WHEN {down} = {value} THEN {value} ELSE {by.format(up)} END)"
 
     def _called(self, name: str, arguments: list[str]) -> str | None:
-        from engine.sql.functions.scalars import SCALARS
+        from engine.expressions.scalars import SCALARS
 
         scalar = SCALARS[name]
         fits = scalar.least <= len(arguments) and (scalar.most is None or len(arguments) <= scalar.most)

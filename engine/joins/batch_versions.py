@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.batch_check.rows import PUTS, comparable, first_of
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import PUTS, comparable, first_of
 from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote

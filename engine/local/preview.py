@@ -18,7 +18,7 @@ from engine.local.sources import read
 from engine.model.options import MINI_BATCH
 from engine.model.printing import Printed
 from engine.planner import Plan
-from engine.runtime.failures import failure_sentence
+from engine.spark.failures import failure_sentence
 
 ROWS: Final = 100
 _SHOWN: Final = 200

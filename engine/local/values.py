@@ -6,7 +6,7 @@ Spark evaluates all remaining expressions in one query; plain columns need no Sp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp, parse_one
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from engine.python_functions.calls import PythonCall
+    from engine.contract.step import ColumnCall
 
 Spark = Callable[[], "SparkSession"]
 
@@ -83,7 +83,7 @@ def select(
     return Selected(records, made | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
 
 
-def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark) -> tuple[pa.Table, Schema]:
+def with_call(records: pa.Table, schema: Schema, call: ColumnCall, spark: Spark) -> tuple[pa.Table, Schema]:
     """The records with the results of a Python function, which runs in Spark's workers, never in this process."""
     import pyarrow as pa
 
@@ -98,7 +98,7 @@ def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark)
     given = [pa.array(range(len(records)), pa.int64()), *(made[text] for text in call.arguments)]
     frame = spark().createDataFrame(pa.table(given, names=[_AT, *names]))
     with in_time(frame.sparkSession, f"{call.name} over {len(records):,} records"):
-        called = on_spark.with_call(frame, replace(call, arguments=tuple(names))).toArrow().sort_by(_AT)
+        called = on_spark.with_call(frame, call, names).toArrow().sort_by(_AT)
     return records.append_column(call.name, called.column(call.name).cast(arrow_type(call.type))), wide
 
 

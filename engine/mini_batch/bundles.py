@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from engine.contract.bundling import Bundling
 from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
-from engine.mini_batch.bundling import Bundling
 from engine.model.combined_watermark import combined_watermark
 from engine.model.position import ORDINALS, timer
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, first_and_end

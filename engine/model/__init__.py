@@ -9,6 +9,7 @@ position             where in a run a record was emitted
 origin               the input records of an output record
 timeline             the watermark of an operator
 combined_watermark   the watermark over several sources
+windowing            event-time windows: which a timestamp falls into
 row_order            the order of an operator's rows
 binary_row           rows as Flink's bytes
 printing             a changelog as text

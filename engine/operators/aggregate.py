@@ -31,6 +31,7 @@ from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import accumulator
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
+from engine.contract.bundling import Bundling, bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
 from engine.contract.kernel import Kernel, Key, Output
@@ -40,7 +41,6 @@ from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, state_table
 from engine.contract.step import Keyed, KeyedInput
-from engine.mini_batch.bundling import Bundling, bundling
 from engine.model.changelog import (
     ALL_CHANGES,
     DELETE,

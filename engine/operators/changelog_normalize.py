@@ -16,9 +16,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.batch_check.rows import PUTS, by_key
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import PUTS, by_key
+from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.frames import KIND
@@ -31,7 +32,6 @@ from engine.contract.state_in_words import Description, Names, kept_row
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition
-from engine.mini_batch.bundling import bundling
 from engine.model.changelog import (
     ALL_CHANGES,
     DELETE,

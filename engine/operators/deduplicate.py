@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import model_validator
 
-from engine.batch_check.rows import PUTS, first_of
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import PUTS, first_of
+from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.frames import PLACED
@@ -44,7 +45,6 @@ from engine.deduplication.kernels import (
     RowTimeKernel,
 )
 from engine.errors import PipelineError
-from engine.mini_batch.bundling import bundling
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.free_names import free_name

@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.bundling import bundling
 from engine.contract.derived import Derived
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -28,7 +29,6 @@ from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
-from engine.mini_batch.bundling import bundling
 from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
 from engine.model.binary_row import row_encoder
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind

@@ -16,8 +16,8 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
-from engine.batch_check.rows import first_of
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import first_of
 from engine.contract.derived import Derived
 from engine.contract.frames import PLACED
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy

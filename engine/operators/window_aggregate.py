@@ -26,8 +26,8 @@ from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
-from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import by_whole_row
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.late_rule import LateRule
@@ -49,7 +49,7 @@ from engine.model.changelog import (
 from engine.model.durations import duration
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.windows.columnar import columnar_windows

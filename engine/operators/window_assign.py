@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
-from engine.batch_check.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import by_whole_row
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import NO_KEYS, Derived, Keys
 from engine.contract.frames import EACH
@@ -29,7 +29,7 @@ from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows.assigners import WindowKind
+from engine.model.windowing import WindowKind
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_windows
 from engine.windows.parameters import MadeWindows, bound_columns
 from engine.windows.session_rows import SessionRowsKernel

@@ -40,7 +40,7 @@ from engine.model.origin import Origin
 from engine.model.row_types import to_pylist
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import Timeline
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.batch import bounds, in_their_windows, in_windows
 from engine.windows.columnar_rows import Entries, WaitingRows, WindowRowsColumns
 from engine.windows.parameters import (

@@ -36,6 +36,7 @@ from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
 from engine.model.timeline import Timeline
+from engine.model.windowing import Windowing, WindowKind
 from engine.ranking.batch import Ranked, best
 from engine.ranking.columnar_order_keys import order_keys
 from engine.ranking.flink_sql import numbered_sql
@@ -51,7 +52,6 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.sort_keys import SortColumn
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import PLACED, SEQ, STEP, key_name, value_name
+from engine.contract.sending import sent
 from engine.model.schema import Schema, arrow_type, quote
-from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.contract.bundling import mini_batch
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import PipelineError, StudioError, TooDeep
-from engine.mini_batch.bundling import mini_batch
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import RETRACTION, check_options, is_on
 from engine.model.pipeline import Edge, Pipeline

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.contract.sending import sent
 from engine.expressions.costs import bounded
 from engine.model.row_types import to_pylist
 from engine.model.schema import arrow_type
-from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
+    from engine.contract.step import ColumnCall
     from engine.python_functions.aggregates import PythonAggregate
-    from engine.python_functions.calls import PythonCall
 
     # (argument columns, number of records) -> results
     Call = Callable[[Sequence[pa.Array], int], pa.Array]
@@ -24,11 +24,12 @@ _ARGUMENT: Final = "__argument"
 _RESULT: Final = "__result"
 
 
-def with_call(frame: DataFrame, call: PythonCall) -> DataFrame:
-    """The frame with the results as its last column. The order of rows stays."""
+def with_call(frame: DataFrame, call: ColumnCall, arguments: Sequence[str] | None = None) -> DataFrame:
+    """The frame with the results as its last column; the order of rows stays. arguments: in place of the call's."""
     from pyspark.sql import functions as f
 
-    return _with_results(frame, call.name, [f.expr(bounded(text)) for text in call.arguments], call.type, call.on)
+    texts = call.arguments if arguments is None else arguments
+    return _with_results(frame, call.name, [f.expr(bounded(text)) for text in texts], call.type, call.on)
 
 
 def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFrame:

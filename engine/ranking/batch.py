@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.batch_check.rows import by_key
 from engine.contract.batch_input import BatchInput
+from engine.contract.batch_rows import by_key
 from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE
 from engine.model.schema import quote

@@ -8,11 +8,11 @@ epoch         one epoch: every operator as (inputs' delta, state) -> (output del
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
 record_waits  tasks that wait too long for the records that Spark computes
-failures      errors of workers as one sentence of one node
 reports       the reports of tasks to the driver
 in_process    the same tasks without Spark, for tests
 lines         a changelog as text
 rehearsal     a warm-up run
+archiving     creates the archive of classes with one
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from engine.runtime.arrivals.units import BYTES, Unit
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
 from engine.runtime.explain import explanation
-from engine.runtime.failures import failing_node, failure_sentence
 from engine.runtime.reports import Report
 from engine.spark.cancelling import cancellable
+from engine.spark.failures import failing_node, failure_sentence
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
 

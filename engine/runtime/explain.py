@@ -15,9 +15,9 @@ from engine.contract.explanation import (
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import EdgeView
 from engine.contract.step import Keyed, Native
-from engine.expressions.projections import arrow_projection
 from engine.model.changelog import APPEND
 from engine.planner import NodePlan, Plan
+from engine.runtime.edges.projections import arrow_projection
 from engine.runtime.edges.views import views_of
 from engine.runtime.steps import step_of
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-from engine.spark.sending import check_sendable
+from engine.contract.sending import check_sendable
 
 _NUMBERS: ContextVar[Iterator[int] | None] = ContextVar("the numbers of tasks in this process", default=None)
 Work = Callable[[], Iterator[dict[str, Any]]]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from engine.contract.sending import sent
 from engine.runtime import in_process
-from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engine.contract.bundling import mini_batch
 from engine.contract.operator import Operator
 from engine.contract.step import Keyed, Step
-from engine.mini_batch.bundling import mini_batch
 from engine.planner import NodePlan, Plan
 
 

@@ -1,7 +1,7 @@
 """Spark SQL expressions as equivalent Flink SQL: the inverse of `engine.sql.functions.expressions`.
 
 A text with the same meaning in both stays as written. Functions are translated back by their entries in
-`engine.sql.functions.scalars`; a function without an entry stays, with a warning.
+`engine.expressions.scalars`; a function without an entry stays, with a warning.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sqlglot.errors import SqlglotError
 from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import SPARK
+from engine.expressions.scalars import SCALARS
 from engine.model.schema import INTEGERS, flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.moments import EXTRACTED, READABLE, TO_MILLISECONDS
-from engine.sql.functions.scalars import SCALARS
 
 _ALIKE: Final[dict[type[Expr], str]] = {
     exp.Add: "+",

@@ -20,6 +20,7 @@ from sqlglot import TokenType
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.registry import functions as aggregates
 from engine.errors import unknown_name
+from engine.expressions.scalars import SCALARS
 from engine.model.pipeline import Node, Pipeline
 from engine.operators.python_function import Python
 from engine.python_functions.declared import Rejected, declared_in
@@ -29,7 +30,6 @@ from engine.registry import configured
 from engine.script.formatting import identifier
 from engine.script.statements import Cursor, Statement
 from engine.sql.clauses.python_calls import Functions, PythonFunction
-from engine.sql.functions.scalars import SCALARS
 from engine.sql.rejected import SqlRejected
 
 _MODULE: Final = "functions"

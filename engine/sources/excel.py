@@ -15,7 +15,7 @@ from typing import ClassVar
 from engine.contract.parameters import parameter
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
-from engine.reading.apart import Foreign, answer_of
+from engine.reading.apart import Foreign, answer_of, known_apart
 from engine.reading.files.csv_sample import renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import SampleRows
@@ -85,3 +85,5 @@ def _columns(
 
 
 SOURCE = Excel
+
+known_apart(__name__)

@@ -22,7 +22,7 @@ from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
-from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of
+from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_uri
@@ -251,3 +251,5 @@ def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> st
 
 
 SOURCE = Parquet
+
+known_apart(__name__)

@@ -7,7 +7,6 @@ keeper          the process that keeps one of them, and stops it when idle
 jvm_guard       stops the JVM together with its keeper
 worker_daemon   the process from which Python workers are forked
 class_archive   an archive of classes for faster JVM starts
-archiving       creates this archive
 session         a session on each engine
 retrying        the retries of a client
 cancelling      interrupts the jobs of a run
@@ -16,7 +15,7 @@ probing         tests an engine
 workspace       the files of a run, as tasks see them
 run_files       the same files, as the app accesses them
 engine_storage  files that only an engine sees
-sending         how workers receive the studio's code
+failures        errors of workers as one sentence of one node
 memory          the memory limits of the JVM and of Python workers
 processes       processes by their ids
 analyzer        checks expressions

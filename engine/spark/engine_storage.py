@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from engine.contract.sending import sent
 from engine.errors import EngineUnavailable
 from engine.reading.files.storage import FETCHED_BYTES, StoredFile, fetched_file, list_files, open_file
-from engine.spark.sending import sent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

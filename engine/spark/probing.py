@@ -104,7 +104,7 @@ def _version(spark: SparkSession) -> Finding:
 def _workers(spark: SparkSession) -> Iterator[Finding]:
     from pyspark.errors import PySparkException
 
-    from engine.runtime.failures import reason_of
+    from engine.spark.failures import reason_of
 
     def ask(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import sys
@@ -153,7 +153,7 @@ def _compiler(theirs: str | None) -> Finding:
 def _workspace(engine: Engine, spark: SparkSession) -> Finding:
     from pyspark.errors import PySparkException
 
-    from engine.runtime.failures import reason_of
+    from engine.spark.failures import reason_of
 
     with scratch("test") as folder:
         files = files_of(engine, spark, folder / "run", f"changelog-studio-test-{uuid4().hex}")

@@ -23,9 +23,9 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.contract.recorder import EpochOutput
+from engine.contract.sending import sent
 from engine.reading.files.storage import open_file
 from engine.scratch import scratch
-from engine.spark.sending import sent
 from engine.spark.workspace import Workspace, writing
 
 if TYPE_CHECKING:

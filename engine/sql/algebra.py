@@ -17,8 +17,8 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.model.free_names import free_name
 from engine.model.pipeline import Node
+from engine.model.windowing import Windowing
 from engine.patterns.matching import Skip
-from engine.windows.assigners import Windowing
 
 Expr = exp.Expr
 Named = tuple[str, Expr]

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from engine.errors import PipelineError
 from engine.model.options import has_effect, milliseconds
+from engine.model.windowing import WindowKind
 from engine.sql.algebra import Windowed
 from engine.sql.rejected import SqlRejected
-from engine.windows.assigners import WindowKind
 
 _PREFIX: Final = "table.exec.emit."
 EARLY: Final = f"{_PREFIX}early-fire.enabled"

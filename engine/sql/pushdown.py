@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.model.windowing import WindowKind
 from engine.sql.algebra import (
     Expr,
     Filter,
@@ -36,7 +37,6 @@ from engine.sql.clauses.rank_range import ranked
 from engine.sql.empty import Empty
 from engine.sql.nullability import without_certain
 from engine.sql.strong import is_never_true
-from engine.windows.assigners import WindowKind
 
 _DEEPEST: Final = 32
 _LARGEST: Final = 400

@@ -1,1 +1,1 @@
-"""Event-time windows: assigners, window state, plain and columnar kernels, the batch answer."""
+"""Event-time windows: window state, plain and columnar kernels, the batch answer."""

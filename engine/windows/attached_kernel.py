@@ -13,7 +13,7 @@ from engine.aggregates.function import AggregateCall
 from engine.contract.kernel import Key, Output
 from engine.contract.state_in_words import Description, Names
 from engine.model.row import Row
-from engine.windows.assigners import Window
+from engine.model.windowing import Window
 from engine.windows.state import results, windows
 from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LATE, WindowKernel
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.contract.frames import END_MS, PLACED, SEQ, START_MS, WATERMARK_MS
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

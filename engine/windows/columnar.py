@@ -39,7 +39,7 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP
 from engine.model.timeline import Timeline
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order
 from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.columnar_parts import WindowParts

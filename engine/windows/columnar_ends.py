@@ -11,7 +11,7 @@ import pyarrow as pa
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Chunk, Lates, Longs, Records
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.window_kernel import LATE
 
 

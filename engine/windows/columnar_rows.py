@@ -26,7 +26,7 @@ from engine.contract.frames import GROUP
 from engine.model.row import Row
 from engine.model.row_types import to_pylist
 from engine.model.timeline import Timeline
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.columnar_cells import in_order
 from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.sessions import in_sessions

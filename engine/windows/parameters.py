@@ -18,7 +18,7 @@ from engine.errors import PipelineError, PlanRejected
 from engine.model.durations import interval
 from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 
 LENGTHS: Final = {
     WindowKind.TUMBLE: ("size_ms",),

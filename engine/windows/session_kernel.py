@@ -16,7 +16,7 @@ from engine.contract.kernel import Key, Output
 from engine.contract.state_in_words import Description, Names
 from engine.model.changelog import DELETE
 from engine.model.row import Row
-from engine.windows.assigners import Windowing
+from engine.model.windowing import Windowing
 from engine.windows.state import results, windows
 from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LATE, WindowKernel
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, assert_never
 
 from engine.aggregates.accumulators import Accumulators
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 
 Slices = dict[int, list[Any]]
 

@@ -20,7 +20,7 @@ from engine.aggregates.function import AggregateCall
 from engine.contract.kernel import Kernel, Key, Output
 from engine.model.changelog import DELETE, INSERT, RETRACTIONS, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
-from engine.windows.assigners import Window
+from engine.model.windowing import Window
 
 LATE: Final = "the window had closed before the record arrived"
 FIRED: Final = "the watermark had reached the end of the window before the record arrived"

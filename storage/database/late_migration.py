@@ -12,7 +12,7 @@ from typing import Final
 from engine.contract.explanation import PlanExplanation
 from engine.contract.late_rule import EndOfWindow
 from engine.errors import StudioError
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from storage.database.connection import Cursor
 from storage.database.late_counts import FROM_TIMER, LATE_OPERATORS, LATE_RECORDS
 from storage.database.run_tables import SCHEMA_PREFIX, RunTables

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from storage.database.edge_records import records_of, time_of
 from storage.database.sql import identifier, literal
 from storage.event_time.watermarks import RunWatermarks, combined_before

@@ -51,12 +51,12 @@ import pyarrow as pa
 import pytest
 
 from engine.columnar.in_process import ChunkLoop
+from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Loop, Output, Saved
 from engine.contract.state_in_words import Label, Names
 from engine.local.keyed import outcome_of, plain_loop, run_keys
 from engine.mini_batch.bundles import Bundles, KeyedRecord, unordered
-from engine.mini_batch.bundling import Bundling
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.row import Row

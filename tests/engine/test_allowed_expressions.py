@@ -10,9 +10,9 @@ import pytest
 from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.expressions.functions import ALLOWED, REFUSED
+from engine.expressions.scalars import SCALARS
 from engine.model.schema import Column, Schema
 from engine.spark.analyzer import SparkAnalyzer
-from engine.sql.functions.scalars import SCALARS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

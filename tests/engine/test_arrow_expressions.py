@@ -14,8 +14,8 @@ import pytest
 
 from engine.contract.step import Projection
 from engine.expressions import Expression
-from engine.expressions.projections import arrow_projection, renames_only
 from engine.model.schema import Column, Schema, arrow_type
+from engine.runtime.edges.projections import arrow_projection, renames_only
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

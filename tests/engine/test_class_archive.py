@@ -161,7 +161,7 @@ def made(tmp_path: Path) -> Path:
         return of_the_suite
     # The open pipe represents the app: the process would end if it was closed.
     making = subprocess.Popen(
-        [sys.executable, "-m", "engine.spark.archiving", "0"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
+        [sys.executable, "-m", "engine.runtime.archiving", "0"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
     )
     assert making.wait(900) == 0
     assert making.stdin is not None

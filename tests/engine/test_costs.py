@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.expressions.costs import bounded
-from engine.runtime.failures import reason_of
+from engine.spark.failures import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,10 +14,10 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 from engine.errors import EngineLost, EngineUnavailable, ExpressionError, RunFailed, SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.servers.database_server import Gone
-from engine.runtime.failures import reason_of, unexpected_sentence
 from engine.spark import session
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.engines import Engine
+from engine.spark.failures import reason_of, unexpected_sentence
 from engine.spark.session import loss_of
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import run_pipeline

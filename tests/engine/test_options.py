@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.contract.bundling import MiniBatch, mini_batch
 from engine.errors import PipelineError
-from engine.mini_batch.bundling import MiniBatch, mini_batch
 from engine.model.options import OPTIONS, STATE_TTL, check_options, has_effect, has_state_ttl, time_ms
 
 ON = {"table.exec.mini-batch.enabled": "true"}

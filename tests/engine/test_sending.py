@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from engine.contract import frames
+from engine.contract.sending import check_sendable, packed, sent, submodules_listed
 from engine.model.changelog import APPEND, RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
 from engine.runtime.arrivals import units
-from engine.spark.sending import check_sendable, packed, sent, submodules_listed
 from engine.sql.functions import intervals
 
 RECEIVER = """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.model.durations import duration, interval
-from engine.windows.assigners import Windowing, WindowKind, cumulating, hopping, tumbling, window_start
+from engine.model.windowing import Windowing, WindowKind, cumulating, hopping, tumbling, window_start
 
 SECOND = 1000
 

@@ -22,9 +22,9 @@ from engine.contract.kernel import Input, Output, run, run_key
 from engine.contract.state_in_words import Label, Names
 from engine.errors import PipelineError, PlanRejected
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.aggregate import AggregateKernel
 from engine.runtime.explain import explanation
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.session_kernel import SessionWindowKernel
 from engine.windows.sliced_kernel import SlicedWindowKernel
 from engine.windows.window_kernel import WindowKernel

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.contract.bundling import MiniBatch, mini_batch
 from engine.errors import PipelineError
 from engine.examples import examples
-from engine.mini_batch.bundling import MiniBatch, mini_batch
 from engine.model.options import BUNDLE_SIZE, MINI_BATCH
 from engine.model.pipeline import Edge, Pipeline
 from engine.registry import operators, sources

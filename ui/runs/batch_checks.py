@@ -14,7 +14,7 @@ from typing import Any, Final
 from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.pipeline import Pipeline
-from engine.runtime.failures import reason_of
+from engine.spark.failures import reason_of
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.schema import Schema
+from engine.runtime.archiving import make_in_background
 from engine.runtime.rehearsal import rehearse
 from engine.spark.analyzer import SparkAnalyzer
-from engine.spark.archiving import make_in_background
 from engine.spark.session import get_spark, server_of
 from ui.engines.known import home, without_tokens
 from ui.shell.log import app_log

@@ -3,6 +3,7 @@
     answer_of(ask, ...)      the one answer of a function; cached by its arguments
     answers_of(ask, ...)     the answers of a generator, one by one
     stream_of(...)           the bytes of a generator, as a stream
+    known_apart(module)      the functions of a module outside this folder will be asked
 
 Workbooks, databases, Parquet and compressed files are read by libraries that an untrusted file can crash, or make take
 all memory or hours. Such a process is killed if it gives no answer in time, if nobody reads on, and when this process
@@ -54,6 +55,11 @@ class Foreign:
     name: str
     node: str
     advice: str
+
+
+def known_apart(module: str) -> None:
+    """Have the starter import this module, so that no request waits for that."""
+    _MODULES.append(module)
 
 
 def answer_of(about: Foreign, ask: Callable[..., _T], *arguments: Any, seconds: float | None = None) -> _T:
@@ -285,7 +291,7 @@ class _Starter:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "engine.reading.apart.starter"],
+                [sys.executable, "-m", "engine.reading.apart.starter", *_MODULES],
                 cwd=_ROOT,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -299,5 +305,6 @@ class _Starter:
 _LOCK: Final = threading.Lock()
 _ANSWERS: Final[OrderedDict[bytes, Any]] = OrderedDict()
 _FAILED: Final[OrderedDict[bytes, tuple[float, SourceError]]] = OrderedDict()
+_MODULES: Final[list[str]] = []
 _STARTER: Final = _Starter()
 atexit.register(_STARTER.end)

@@ -2,12 +2,14 @@
 
 Its standard input is a socket over which the asker sends one socket for each request. A process that it forked is
 killed once its asker closes that socket, or this process ends; if it ends by itself, this process tells the asker how.
+Its arguments are modules with functions that will be asked for.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import io
 import os
 import pickle
@@ -30,9 +32,7 @@ import python_calamine  # noqa: F401
 
 import engine.reading.kafka.client
 import engine.reading.recorded
-import engine.reading.tables.sqlite_file
-import engine.sources.excel
-import engine.sources.parquet  # noqa: F401
+import engine.reading.tables.sqlite_file  # noqa: F401
 from engine.errors import StudioError
 from engine.reading.apart.frames import receive, receive_bytes, send
 from engine.reading.apart.limits import limit_memory
@@ -177,5 +177,7 @@ class _StorageThere:
 
 
 if __name__ == "__main__":
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
     duckdb_file.load()
     main()

@@ -25,8 +25,8 @@ from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
-from engine.runtime.failures import NodeFailed, failing_node, lost_worker, reason_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
+from engine.spark.failures import NodeFailed, failing_node, lost_worker, reason_of
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 

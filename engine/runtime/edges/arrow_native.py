@@ -17,9 +17,9 @@ from engine.contract.frames import POSITION, STEP
 from engine.contract.recorder import EdgeFile
 from engine.contract.step import Native
 from engine.expressions import mentioned
-from engine.expressions.projections import ArrowProjection, arrow_projection
 from engine.model.position import ordinal
 from engine.planner import NodePlan
+from engine.runtime.edges.projections import ArrowProjection, arrow_projection
 from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
 from engine.spark.workspace import Workspace
 

@@ -17,8 +17,8 @@ from engine.contract.recorder import EdgeFile
 from engine.model.schema import Schema
 from engine.runtime.edges.arrow_native import Branch
 from engine.runtime.edges.records import EdgeRecords
-from engine.runtime.failures import NodeFailed
 from engine.runtime.reports import Report
+from engine.spark.failures import NodeFailed
 from engine.spark.workspace import PartFile, Workspace
 
 RECORDS: Final = "records"

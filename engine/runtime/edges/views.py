@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import EdgeView
 from engine.contract.step import Native
-from engine.expressions.projections import renames_only
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.planner import NodePlan, Plan
+from engine.runtime.edges.projections import renames_only
 from engine.runtime.steps import step_of
 
 Edge = tuple[str, str]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.contract.bundling import Bundling
 from engine.contract.frames import ENDS, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.kernel import End
 from engine.mini_batch.bundles import Bundles, unordered
-from engine.mini_batch.bundling import Bundling
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.schema import arrow_type
 from engine.runtime.keyed.bucket import by_position

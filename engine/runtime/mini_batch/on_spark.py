@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from engine.contract.bundling import Bundling
 from engine.contract.frames import ENDS, SEQ, STEP
-from engine.mini_batch.bundling import Bundling
+from engine.contract.sending import sent
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import timer
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.keyed.inputs import plain
-from engine.spark.sending import sent
 from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.model.windowing import Windowing, WindowKind
 from engine.sql.algebra import Expr, Relation, Windowed, plain
 from engine.sql.dialect import TABLE_ARGUMENT
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
-from engine.windows.assigners import Windowing, WindowKind
 
 _ARGUMENTS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),

@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.expressions.scalars import SCALARS
 from engine.model.schema import FLOATS, INTEGERS, MILLISECONDS, Schema, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
@@ -25,7 +26,6 @@ from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
 from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
-from engine.sql.functions.scalars import SCALARS
 from engine.sql.functions.time_zones import converted
 from engine.sql.functions.type_names import type_name
 from engine.sql.rejected import SqlRejected

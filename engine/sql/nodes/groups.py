@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from engine.model.free_names import free_name
+from engine.model.windowing import Windowing, WindowKind
 from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
@@ -22,7 +23,6 @@ from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.parameters import BOUNDS
 
 

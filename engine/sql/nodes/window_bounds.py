@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.joins.sides import JoinKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.sql.algebra import (
     Aggregate,
     Computed,
@@ -28,7 +29,6 @@ from engine.sql.algebra import (
 )
 from engine.sql.nodes.join_sides import taken_apart
 from engine.sql.pushdown import filtered
-from engine.windows.assigners import Windowing, WindowKind
 
 START: Final = 0
 END: Final = 1

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import Layout
 from engine.joins.sides import JoinKind
 from engine.model.row import Row
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_join import WindowJoinKernel
 from engine.operators.window_topn import WindowTopNKernel
 from engine.ranking.sort_keys import Nulls, SortColumn
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.session_rows import SessionRowsKernel
 from tests.engine.columnar.equality import ALL_KINDS, Rules, check_cuts, inputs
 from tests.engine.columnar.test_windows import with_jumps

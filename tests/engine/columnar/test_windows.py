@@ -23,8 +23,8 @@ from engine.contract.step import Keyed
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import Timeline
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_aggregate import WindowAggregate
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.columnar import WindowColumns
 from engine.windows.columnar_cells import in_order

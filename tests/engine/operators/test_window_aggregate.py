@@ -22,8 +22,8 @@ from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDA
 from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_aggregate import WindowAggregate
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.session_kernel import SessionWindowKernel
 from engine.windows.sliced_kernel import SlicedWindowKernel
 from engine.windows.window_kernel import WindowKernel

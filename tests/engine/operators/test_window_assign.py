@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from engine.errors import PipelineError, PlanRejected, StudioError
 from engine.model.changelog import ChangelogMode, RowKind
 from engine.model.position import ordinal
-from engine.windows.assigners import Windowing, WindowKind
+from engine.model.windowing import Windowing, WindowKind
 from engine.windows.session_rows import SessionRowsKernel
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import pipeline_of, plan_of, rows, sql_of

@@ -22,8 +22,8 @@ from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
-from engine.windows.assigners import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import NoAnalyzer
 

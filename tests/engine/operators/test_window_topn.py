@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_topn import WindowTopNKernel
 from engine.ranking.sort_keys import SortColumn
-from engine.windows.assigners import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

@@ -17,11 +17,11 @@ from engine.aggregates.python_function import functions_of
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Kernel
 from engine.contract.state_in_words import Label, Names
+from engine.model.windowing import Windowing, WindowKind
 from engine.operators.aggregate import AggregateKernel
 from engine.python_functions.aggregates import PythonAggregate
 from engine.python_functions.containers import ListView, MapView, Row, as_plain, from_plain
 from engine.python_functions.loading import FunctionFailed
-from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.session_kernel import SessionWindowKernel
 from tests.engine.cases import Case, check_cases
 

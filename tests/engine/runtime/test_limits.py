@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from engine.errors import RunFailed
-from engine.runtime.failures import NodeFailed, failing_node, reason_of, unexpected_sentence
+from engine.model.windowing import MOST_WINDOWS, Windowing, WindowKind
+from engine.spark.failures import NodeFailed, failing_node, reason_of, unexpected_sentence
 from engine.spark.memory import worker_mb
-from engine.windows.assigners import MOST_WINDOWS, Windowing, WindowKind
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import run_pipeline
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.aggregates.registry import functions
+from engine.expressions.scalars import SCALARS
 from engine.sql import SqlRejected
 from engine.sql.functions.refused import REFUSED
-from engine.sql.functions.scalars import SCALARS
 from tests.engine.sql.queries import read
 
 LINES = (Path(__file__).parent / "flink_functions.txt").read_text(encoding="utf-8").splitlines()

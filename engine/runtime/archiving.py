@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import EngineUnavailable
+from engine.runtime.rehearsal import rehearse
 from engine.scratch import scratch
 from engine.spark import servers
 from engine.spark.engines import engine_at
@@ -34,7 +35,7 @@ def make_in_background(niceness: int = 19) -> subprocess.Popen[bytes] | None:
         return None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "engine.spark.archiving", str(niceness)],
+            [sys.executable, "-m", "engine.runtime.archiving", str(niceness)],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -47,8 +48,6 @@ def make_in_background(niceness: int = 19) -> subprocess.Popen[bytes] | None:
 
 def make() -> bool:
     """Create it, with a server that nobody else finds. True if it exists now."""
-    from engine.runtime.rehearsal import rehearse
-
     archive = servers.archive()
     if archive is None:
         return False

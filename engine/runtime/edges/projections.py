@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.contract.step import Projection
+from engine.contract.step import ColumnCall, Projection
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
-    from engine.python_functions.calls import PythonCall
 
 
 @dataclass(frozen=True)
 class ArrowCall:
     """A call of a Python function with its arguments."""
 
-    call: PythonCall
+    call: ColumnCall
     arguments: tuple[ArrowFunction, ...]
 
     def beside(self, records: Any) -> Any:
