@@ -52,10 +52,17 @@ _MORE: Final = {
     f"TRY_CAST({TO_MILLISECONDS.format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     f"TRY_CAST({READABLE['date'].format('{0}')} AS DATE)": "TO_DATE({0})",
     f"TRY_CAST({READABLE['timestamp'].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
+    "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
+    "CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0}, {1})",
+    "CAST(try_to_timestamp({0}, {1}) AS DATE)": "TO_DATE({0}, {1})",
+    "try_to_timestamp({0})": "CAST(TO_TIMESTAMP({0}) AS TIMESTAMP_LTZ(3))",
+    "try_to_timestamp({0}, {1})": "CAST(TO_TIMESTAMP({0}, {1}) AS TIMESTAMP_LTZ(3))",
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
     "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
 }
 """By Spark SQL, Flink SQL that is not just a function of `SCALARS`."""
+# Not WEEK: it begins on Monday in Spark, on Sunday in Flink.
+_UNITS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 # Functions that mean the same in Flink and Spark, without their own entry.
 _BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
 
@@ -173,6 +180,8 @@ class Translation:
         match name.upper():
             case "LEFT" if isinstance(node.expressions[0], exp.Cast) and node.expressions[1].name.isdigit():
                 return f"CAST({self._write(node.expressions[0].this)} AS VARCHAR({node.expressions[1].name}))"
+            case "DATE_TRUNC" if len(arguments) == 2 and node.expressions[0].name.upper() in _UNITS:
+                return self._floor(node.expressions[0].name.upper(), node.expressions[1])
             case "TRY_ELEMENT_AT" if len(arguments) == 2:
                 return f"{arguments[0]}[{arguments[1]}]"
             case "ARRAY":
@@ -186,6 +195,11 @@ class Translation:
             case upper if upper not in SCALARS and upper not in _BOTH and upper not in _of_matches():
                 self.unknown.append(f"{name}()")
         return f"{name}({', '.join(arguments)})"
+
+    def _floor(self, unit: str, moment: Expr) -> str:
+        """A moment cut off to a unit. Spark's result is an instant whatever the moment is."""
+        floor = f"FLOOR({self._write(moment)} TO {unit})"
+        return floor if self._type(moment) == "timestamp" else f"CAST({floor} AS TIMESTAMP_LTZ(3))"
 
     def _row(self, parts: list[Expr]) -> str:
         """A row; a row with its own field names becomes a CAST."""

@@ -19,7 +19,7 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.errors import TooDeep, shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.registry import operators
+from engine.registry import operators, sources
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.jobs import Jobs
@@ -30,7 +30,7 @@ from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
 from engine.script.taken_apart import taken_apart
-from engine.script.views import is_table, node_of_view
+from engine.script.views import is_table, names_of, node_of_view
 from engine.sql.algebra import Expr, Select, Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.row_columns import rows_in
@@ -276,8 +276,15 @@ class Tables(Mapping[str, Table]):
         """The source of a table. Raises SqlRejected."""
         ddl = self._parts.tables[name]
         analyzer, folder = self._emitter.analyzer, self._emitter.folder
-        rows = self._parts.rows.get(name)
-        return source_table(ddl, node_id(called, self._emitter), folder, analyzer, rows, kind)
+        rows, wanted = self._parts.rows.get(name), node_id(called, self._emitter)
+        try:
+            return source_table(ddl, wanted, folder, analyzer, rows, kind)
+        except SqlRejected:
+            # The studio wrote it for a node with an expression that Flink lacks.
+            told = Node(id=wanted, operator="").model_copy(update=ddl.statement.directives.get("node", {}))
+            if told.operator not in sources() or not is_table(told, ddl, self._emitter):
+                raise
+            return SourceTable(told, names_of(told, self._emitter), (), ())
 
     def _as_directed(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
         """The source with the directives above its table, unless the resulting node no longer matches the table."""

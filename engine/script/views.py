@@ -284,3 +284,10 @@ def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
     except (StudioError, ValueError):
         return False
     return [token.text for token in first.tokens] == [token.text for token in ddl.statement.tokens]
+
+
+def names_of(node: Node, emitter: Emitter) -> tuple[str, ...]:
+    """The columns of a source."""
+    source = configured(node)
+    assert isinstance(source, Source)
+    return output_of(source, node.id, emitter.folder, emitter.analyzer).schema.names

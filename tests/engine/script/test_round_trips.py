@@ -192,3 +192,40 @@ def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> Non
         ["3", "+U", "1", "1"],
         ["3", "+I", "2", "1"],
     ]
+
+
+def test_a_source_with_a_spelling_of_spark_s_is_exported_as_flink_writes_it_or_kept_beside_its_text(
+    spark: SparkSession,
+) -> None:
+    computed = {
+        "lenient": "try_to_timestamp(at, 'dd/MM/yyyy')",
+        "local": "CAST(try_to_timestamp(at, 'dd/MM/yyyy') AS TIMESTAMP_NTZ)",
+        "hour": "date_trunc('hour', try_to_timestamp(at))",
+        "ours": "xxhash64(at)",
+    }
+    pipeline = Pipeline.from_dict(
+        {
+            "nodes": [
+                {
+                    "id": "seen",
+                    "operator": "rows",
+                    "parameters": {
+                        "columns": [{"name": "at"}],
+                        "rows": [["17/05/2024"]],
+                        "computed": [{"name": name, "expression": text} for name, text in computed.items()],
+                    },
+                },
+                {"id": "sink", "operator": "sink"},
+            ],
+            "edges": [{"source": "seen", "target": "sink"}],
+        }
+    )
+    script = written(pipeline, spark)
+    for line in (
+        "  lenient AS CAST(TO_TIMESTAMP(at, 'dd/MM/yyyy') AS TIMESTAMP_LTZ(3)),",
+        "  `local` AS TO_TIMESTAMP(at, 'dd/MM/yyyy'),",
+        "  `hour` AS FLOOR(CAST(TO_TIMESTAMP(at) AS TIMESTAMP_LTZ(3)) TO HOUR),",
+    ):
+        assert line in script.text
+    assert script.warnings == ("seen: Flink may not support xxhash64(); rewrite it for Flink.",)
+    assert content(read(script.text, spark).pipeline) == content(pipeline)
