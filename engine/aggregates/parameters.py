@@ -33,7 +33,7 @@ Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 class Argument(Parameters):
     """An argument of a function."""
 
-    expression: SparkSql = parameter("Expression", "A Spark SQL expression over the input's columns, such as a column.")
+    expression: SparkSql = parameter("Expression", "A Flink SQL expression over the input's columns, such as a column.")
 
 
 class Aggregate(Parameters):

@@ -77,7 +77,7 @@ class TypedColumn(Parameters):
     """A declared column."""
 
     name: str = parameter("Name")
-    type: str = parameter("Type", "A type of Spark or Flink, such as BIGINT or DECIMAL(10,2).", default="string")
+    type: str = parameter("Type", "A type of Flink SQL, such as BIGINT or DECIMAL(10,2).", default="string")
 
 
 class ComputedColumn(Parameters):
@@ -85,7 +85,7 @@ class ComputedColumn(Parameters):
 
     name: str = parameter("Name", "The name of the column.", min_length=1)
     expression: SparkSql = parameter(
-        "Expression", "A Spark SQL expression over the input's columns, such as amount * 2."
+        "Expression", "A Flink SQL expression over the input's columns, such as amount * 2."
     )
 
 

@@ -102,7 +102,7 @@ def refusal(text: str, schema: Schema) -> str | None:
     except UNREADABLE:
         return "it cannot be split into words. Look for a quote or a comment that is not closed."
     if not words:
-        return "it is empty. Write a Spark SQL expression over the columns."
+        return "it is empty. Write a Flink SQL expression over the columns."
     return next(chain(_judged_words(words, schema), _judged_tree(text)), None)
 
 

@@ -43,7 +43,7 @@ class Filter(Operator):
     group: ClassVar[str] = "records"
 
     condition: SparkSql = parameter(
-        "Condition", "A Spark SQL expression. Records for which it is true are kept: amount > 10"
+        "Condition", "A Flink SQL expression. Records for which it is true are kept: amount > 10"
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

@@ -201,8 +201,8 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
 
 
 def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
-    press(page, "Paste rows or SQL")
-    page.get_by_label("Rows, with the column names in the first line").fill(CSV.replace(",", "\t"))
+    press(page, "Paste SQL or rows")
+    page.get_by_label("Flink SQL, or rows with the column names").fill(CSV.replace(",", "\t"))
     page.get_by_role("button", name="Create a pipeline").click()
     page.wait_for_url("**/build?**")
     expect(node(page, "pasted>latest:in")).to_be_visible()
@@ -212,11 +212,20 @@ def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
 
 def test_sql_that_is_pasted_or_dropped_is_read_as_sql_whatever_the_file_is_called(page: Page, tmp_path: Path) -> None:
     script = "-- a blog\nCREATE TABLE seen (id INT);\nINSERT INTO seen VALUES (1);\nSELECT id FROM seen;\n"
-    press(page, "Paste rows or SQL")
-    page.get_by_label("Rows, with the column names in the first line").fill(script)
+    press(page, "Paste SQL or rows")
+    page.get_by_label("Flink SQL, or rows with the column names").fill(script)
     page.get_by_role("button", name="Create a pipeline").click()
     page.wait_for_url("**/build?**", timeout=RUN_TIMEOUT_MS)
     expect(node(page, "seen")).to_be_visible()
+    # In the form of a source, too.
+    page.goto(page.url.partition("/build")[0])
+    (tmp_path / "orders.csv").write_text("id,amount\n1,2\n")
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "orders.csv")
+    page.wait_for_url("**/build?**")
+    page.get_by_text("Use another file").click()
+    page.get_by_label("Or paste rows").fill(script)
+    press(page, "Use these rows")
+    expect(node(page, "seen")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.goto(page.url.partition("/build")[0])
     (tmp_path / "blog.csv").write_text(script)
     page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "blog.csv")

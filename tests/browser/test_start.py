@@ -25,7 +25,7 @@ def test_the_title_names_the_studio(page: Page) -> None:
 
 def test_the_navigation_has_five_places(page: Page) -> None:
     links = page.locator(".st-key-places").get_by_role("link")
-    expect(links).to_have_text([re.compile(name) for name in ("Pipelines", "Build", "Runs", "Inspect", "Query")])
+    expect(links).to_have_text([re.compile(name) for name in ("Pipelines", "Build", "Runs", "Inspect", "Query store")])
 
 
 def test_a_page_without_a_run_says_what_to_do_with_the_button_that_does_it(page: Page, app: App) -> None:

@@ -89,7 +89,7 @@ INCOMPLETE = [
     ("(", "it ends before its parenthesis is closed. Complete it."),
     ("upper((a", "it ends before its 2 parentheses are closed. Complete it."),
     ("a and", "it cannot be read. Complete it, simplify it, or quote names with backticks."),
-    ("", "it is empty. Write a Spark SQL expression over the columns."),
+    ("", "it is empty. Write a Flink SQL expression over the columns."),
     ("'a", "it cannot be split into words. Look for a quote or a comment that is not closed."),
 ]
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from engine.model.pipeline import Pipeline
 from engine.script import is_sql, script_of
+from ui.builder.drafting import open_draft
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
@@ -30,6 +31,18 @@ def imported(content: bytes, name: str) -> Imported:
     gate().spark()
     script = script_of(text, gate(), workspace.folder(), path.stem)
     return Imported(script.pipeline, script.warnings)
+
+
+def script_in(content: bytes, name: str) -> Imported | None:
+    """The pipeline of a file or a text that is a script, whatever its name is; None for data. Raises StudioError."""
+    if Path(name).suffix.lower() != ".sql" and not is_script(content):
+        return None
+    return imported(content, f"{Path(name).stem}.sql")
+
+
+def open_imported(made: Imported) -> None:
+    """Edit an imported pipeline."""
+    open_draft(made.pipeline).notices = made.notices
 
 
 def is_script(content: bytes) -> bool:

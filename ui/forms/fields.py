@@ -33,7 +33,7 @@ _FEW: Final = 4
 _NOTHING: Final = ""
 _HINTS: Final = {
     FieldKind.DURATION: "10 s",
-    FieldKind.EXPRESSION: "a Spark SQL expression",
+    FieldKind.EXPRESSION: "a Flink SQL expression",
     FieldKind.WORDS: "one, two, three",
     FieldKind.TYPES: "amount DECIMAL(10,2), `seen at` TIMESTAMP(3)",
 }

@@ -13,6 +13,7 @@ from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
 from engine.registry import sources
 from ui.builder.editing import ABSENT
+from ui.builder.importing import open_imported, script_in
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.shell import workspace
@@ -39,7 +40,9 @@ def file_field(field: Field, form: FormContext) -> None:
 
     def take() -> None:
         dropped = widget_value(upload)
-        if dropped is not None:
+        if dropped is not None and (script := script_in(dropped.getvalue(), dropped.name)) is not None:
+            open_imported(script)
+        elif dropped is not None:
             form.write((*form.path, field.name), keep(dropped, dropped.name, workspace.folder()), redraw=True)
 
     with st.expander("Use another file" if value else "Drop a file", expanded=not value):
@@ -69,7 +72,11 @@ def _paste(field: Field, form: FormContext) -> None:
     )
 
     def take() -> None:
-        name, content = pasted(st.session_state.get(key) or "")
+        text = st.session_state.get(key) or ""
+        if (script := script_in(text.encode(), "pasted")) is not None:
+            open_imported(script)
+            return
+        name, content = pasted(text)
         source = sources()[form.node.operator]
         if Path(name).suffix not in source.opens:
             message = f"These rows look like {Path(name).suffix[1:]}, which the source {source.title} does not read."

@@ -47,7 +47,7 @@ VIEWS: Final = (
     View("event_time", "Event time", ":material/timeline:", INSPECT),
     View("what_if", "What if", ":material/tune:", INSPECT),
     View("compare", "Compare", ":material/compare_arrows:", INSPECT),
-    View("sql", "Query", ":material/database:", "Query"),
+    View("sql", "Query store", ":material/database:", "Query store"),
     View("engines", "Engines", ":material/dns:", "Runs"),
 )
 PLACES: Final = tuple(dict.fromkeys(view.place for view in VIEWS))

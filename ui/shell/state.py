@@ -11,7 +11,7 @@
     key        the key of that state, as JSON         ?key=["Hello"]
     seen       the operator whose event time is shown ?seen=windows
     range      the events that a chart shows          ?range=100-250
-    sql        the query on the page Query            ?sql=FROM words
+    sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
     present    whether the page is presented          ?present=on
 
@@ -154,7 +154,7 @@ class SessionState:
         return (int(low), int(high)) if low.isdecimal() and high.isdecimal() else None
 
     sql = _Value(str)
-    """The query on the page Query."""
+    """The query on the page Query store."""
     story = _Value(str)
     """The open story with its step, from 1: `01-word-frequency.3`."""
 

@@ -14,7 +14,7 @@ st.title("Changelog Studio")
 st.markdown(
     "See what a streaming pipeline emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
     "semantics, every late record, and the watermark that decided it. Run an example, drop a file, or "
-    "paste rows or Flink SQL."
+    "paste Flink SQL or rows."
 )
 drop, new = st.columns([3, 1], vertical_alignment="bottom", gap="large")
 with drop:
@@ -23,7 +23,7 @@ with new:
     if st.button("New pipeline", icon=":material/add:", width="stretch"):
         new_pipeline()
         go("build")
-    with st.popover("Paste rows or SQL", icon=":material/content_paste:", width="stretch"):
+    with st.popover("Paste SQL or rows", icon=":material/content_paste:", width="stretch"):
         paste()
     with st.popover("Import", icon=":material/upload:", width="stretch"):
         import_document()

@@ -1,4 +1,4 @@
-"""Query: the user's own queries of the store, read-only, with a description of the tables and examples."""
+"""Query store: the user's own queries of the store, read-only, with a description of the tables and examples."""
 
 from __future__ import annotations
 

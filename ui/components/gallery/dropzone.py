@@ -1,4 +1,4 @@
-"""Drop a file or paste rows, get a pipeline."""
+"""Drop a file, or paste SQL or rows, get a pipeline."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.examples.from_file import first_pipeline, readable
 from engine.reading.files.pasted import pasted
-from engine.script import is_sql
-from ui.builder.drafting import open_draft
-from ui.builder.importing import ENDINGS, Imported, imported, is_document, is_script
+from ui.builder.importing import ENDINGS, Imported, imported, is_document, open_imported, script_in
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -32,25 +30,24 @@ def dropzone() -> None:
 
 
 def paste() -> None:
-    """Make a pipeline of pasted rows or of a pasted script, and open it in the builder."""
+    """Make a pipeline of a pasted script or of pasted rows, and open it in the builder."""
     corner = remembered("paste-corner", {"taken": 0, "opened": False})
     key = f"paste|{corner['taken']}"
     st.text_area(
-        "Rows, with the column names in the first line, or Flink SQL",
+        "Flink SQL, or rows with the column names in the first line",
         key=key,
         height=160,
-        placeholder="Copy cells from a spreadsheet, CSV, JSON Lines or a script of Flink SQL, and paste them here.",
+        placeholder="Paste a script of Flink SQL here, or cells of a spreadsheet, CSV or JSON Lines.",
     )
 
     def take() -> None:
         text = st.session_state[key]
-        if is_sql(text):
-            document, notices = imported(text.encode(), "pasted.sql")
-        else:
+        made = script_in(text.encode(), "pasted")
+        if made is None:
             name, content = pasted(text)
             folder = workspace.folder()
-            document, notices = Imported(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
-        open_draft(document).notices = notices
+            made = Imported(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
+        open_imported(made)
         corner["taken"] += 1
         corner["opened"] = True
 
@@ -74,8 +71,7 @@ def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedF
         dropped = st.session_state[key]
         if dropped is not None:
             corner["taken"] += 1
-            document, notices = make(dropped)
-            open_draft(document).notices = notices
+            open_imported(make(dropped))
             corner["opened"] = True
 
     st.file_uploader(label, type=types, key=key, on_change=guarded(take))
@@ -89,8 +85,8 @@ def _from_file(dropped: UploadedFile) -> Imported:
     content = dropped.getvalue()
     if ending == ".json" and is_document(content):
         return imported(content, dropped.name)
-    if ending == ".sql" or is_script(content):
-        return imported(content, f"{Path(dropped.name).stem}.sql")
+    if (made := script_in(content, dropped.name)) is not None:
+        return made
     folder = workspace.folder()
     return Imported(first_pipeline(keep(dropped, dropped.name, folder), folder))
 
