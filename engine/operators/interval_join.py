@@ -13,176 +13,34 @@ Source: Flink TimeIntervalJoin, RowTimeIntervalJoin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
-from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
-from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
+from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys, beside, event_time, require_event_times
+from engine.joins.interval_kernel import IntervalJoinKernel
 from engine.joins.sides import PORTS, JoinKind, joined
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import meeting
 from engine.model.durations import duration, interval
 from engine.model.options import CLEAN_UP, time_ms
-from engine.model.row import Row
 from engine.model.schema import Column, Schema, quote
-from engine.model.timeline import MAX_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-LATE = "rows that it could match had been let go when it arrived"
-JOINED = "joined with rows that were still kept"
-PADDED = "emitted at once, padded with NULL"
-
-
-class WaitingRows:
-    """The rows of one side that may still match.
-
-    wait_ms: by how much a partner's time may be later than the row's. clean_up_ms: how much longer rows are kept.
-    rows: by time, in order of arrival, each with whether it has matched. timer_ms: the time of the next removal of
-    rows, or None.
-    """
-
-    def __init__(self, wait_ms: int, pads: bool, clean_up_ms: int = 0) -> None:
-        self.wait_ms = wait_ms
-        self.clean_up_ms = clean_up_ms
-        self.pads = pads
-        self.rows: dict[int, list[tuple[Row, bool]]] = {}
-        self.timer_ms: int | None = None
-
-    def expired_ms(self, watermark_ms: int) -> int:
-        """The time up to which rows can no longer match."""
-        return watermark_ms if watermark_ms == MAX_WATERMARK else watermark_ms - self.wait_ms - 1
-
-    def keep(self, time_ms: int, row: Row, met: bool, out: Output) -> None:
-        """Keep a row, and make sure that a timer removes it."""
-        self.rows.setdefault(time_ms, []).append((row, met))
-        if self.timer_ms is None:
-            self.wake(time_ms, out)
-
-    def wake(self, time_ms: int, out: Output) -> None:
-        """Set the timer that removes rows of this time."""
-        self.timer_ms = time_ms + self.wait_ms + self.clean_up_ms + 1
-        out.set_timer(self.timer_ms)
-
-
-class IntervalJoinKernel(Kernel):
-    """Keeps both sides of one key. A row is (event time in ms, column, ...)."""
-
-    def __init__(
-        self,
-        kind: JoinKind,
-        lower_ms: int,
-        upper_ms: int,
-        widths: tuple[int, int],
-        matches: Callable[[], Matches] | None = None,
-        clean_up_ms: int = 0,
-    ) -> None:
-        self.sides = (
-            WaitingRows(-lower_ms, kind.keeps_left, clean_up_ms),
-            WaitingRows(upper_ms, kind.keeps_right, clean_up_ms),
-        )
-        self.nulls = tuple((None,) * width for width in widths)
-        self.matches = matches() if matches is not None else None
-        self.can_match = True
-
-    def start(self, key: Key, state: Any | None) -> None:
-        """Restore both sides."""
-        self.can_match = None not in key
-        for side, (rows, timer_ms) in zip(self.sides, state or (({}, None), ({}, None)), strict=True):
-            side.rows, side.timer_ms = rows, timer_ms
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Join the row with the kept rows of the other side, then keep it for later ones."""
-        port = out.port
-        own, other = self.sides[port], self.sides[1 - port]
-        time_ms, columns = row[0], row[1:]
-        first_ms, last_ms = time_ms - other.wait_ms, time_ms + own.wait_ms
-        met = False
-        expired_ms = other.expired_ms(out.watermark_ms)
-        for other_ms in sorted(other.rows):
-            if first_ms <= other_ms <= last_ms and self.can_match:
-                met = self._meet(columns, other.rows[other_ms], port, out) or met
-            if other_ms <= expired_ms:
-                self._let_go(1 - port, other_ms, out)
-        # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for earlier ones.
-        is_over = last_ms <= 0 <= time_ms
-        if out.watermark_ms < last_ms and not is_over:
-            own.keep(time_ms, columns, met, out)
-        else:
-            used = JOINED if met else PADDED if own.pads else ""
-            out.late(time_ms, (0 if is_over else out.watermark_ms) - last_ms, LATE, used=used)
-            if used is PADDED:
-                self._pad(columns, port, out)
-
-    def on_timer(self, time_ms: int, name: object, out: Output) -> None:
-        """Remove the rows that can no longer match: the right side's first, as in Flink."""
-        for port in (1, 0):
-            side = self.sides[port]
-            if side.timer_ms != time_ms:
-                continue
-            expired_ms = side.expired_ms(out.watermark_ms)
-            for row_ms in sorted(side.rows):
-                if row_ms > expired_ms:
-                    side.wake(row_ms, out)
-                    break
-                self._let_go(port, row_ms, out)
-            else:
-                side.timer_ms = None
-
-    def finish(self) -> Any | None:
-        """Both sides; None if no row is kept."""
-        if any(side.rows or side.timer_ms is not None for side in self.sides):
-            return tuple((side.rows, side.timer_ms) for side in self.sides)
-        return None
-
-    def describe(self, names: Names) -> Description:
-        """The rows of both sides that may still match."""
-        tables = []
-        for port, side in enumerate(self.sides):
-            rows = [
-                (instant(time_ms), *names.show(row, port, skip=1), met)
-                for time_ms, kept in sorted(side.rows.items())
-                for row, met in kept
-            ]
-            if rows:
-                columns = ("event time", *names.columns(port, skip=1), "matched")
-                tables.append(state_table(f"{PORTS[port].capitalize()} rows that can still match", columns, rows))
-        return tuple(tables)
-
-    def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
-        """Emit the pairs with the rows of one time. True if there is one."""
-        met = False
-        for place, (other, _) in enumerate(kept):
-            pair = columns + other if port == 0 else other + columns
-            if self.matches is None or self.matches(pair) is True:
-                out.emit(INSERT, pair)
-                kept[place] = (other, True)
-                met = True
-        return met
-
-    def _let_go(self, port: int, time_ms: int, out: Output) -> None:
-        for row, met in self.sides[port].rows.pop(time_ms):
-            if not met and self.sides[port].pads:
-                self._pad(row, port, out)
-
-    def _pad(self, row: Row, port: int, out: Output) -> None:
-        nulls = self.nulls[1 - port]
-        out.emit(INSERT, row + nulls if port == 0 else nulls + row)
 
 
 class IntervalJoin(KeyedJoin, RoutesLate):
@@ -238,10 +96,10 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         """Both sides by key; each row with its event time in ms."""
         left, right = (input_.schema for input_ in context.inputs)
         matches = self.matches(context.node, left, right)
-        widths = (len(left), len(right))
         clean_up_ms = time_ms(context.options, CLEAN_UP)
-        kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches, clean_up_ms)
-        return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+        kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, matches, clean_up_ms)
+        columnar = Columnar(kernel, "columnar: the rows of many keys at once")
+        return Keyed(self.sides(context.node, left, right, timed=True), None, uses_time=True, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN with the left time BETWEEN two bounds of the right one."""

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from engine.columnar.rules import _writable, rule_of
 from engine.contract.columnar_kernel import Layout
+from engine.joins import temporal_kernel
 from engine.joins.sides import JoinKind
+from engine.joins.temporal_kernel import TemporalJoinKernel
 from engine.joins.versions_in_time import dated
 from engine.model.row import Row
-from engine.operators import temporal_join
-from engine.operators.temporal_join import TemporalJoinKernel
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs
 from tests.engine.columnar.test_windows import with_jumps
 
@@ -52,7 +52,7 @@ def test_compiled_is_what_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> Non
             assert one.tolist() == other.tolist()
         return found
 
-    monkeypatch.setattr(temporal_join, "dated", both)
+    monkeypatch.setattr(temporal_kernel, "dated", both)
 
     @settings(max_examples=60)
     @given(GIVEN)

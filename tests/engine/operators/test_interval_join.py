@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
 from engine.contract.derived import Derived
-from engine.contract.kernel import Input, run
+from engine.contract.kernel import Input, Output, Saved, run_key
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
+from engine.joins.interval_kernel import IntervalJoinKernel
 from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.combined_watermark import meeting
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operators.interval_join import IntervalJoin, IntervalJoinKernel
+from engine.operators.interval_join import IntervalJoin
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
 
@@ -29,11 +34,20 @@ NAMES = ("k", "x", "lt", "k0", "y", "rt")
 PAIR = Schema(tuple(Column(name, "string" if name[0] == "k" else "bigint") for name in NAMES))
 
 
-def kernel(
-    kind: JoinKind, lower_ms: int = -2000, upper_ms: int = 3000, condition: str | None = None
-) -> Callable[[], IntervalJoinKernel]:
+Make = Callable[[Layout], IntervalJoinKernel]
+
+
+def kernel(kind: JoinKind, lower_ms: int = -2000, upper_ms: int = 3000, condition: str | None = None) -> Make:
     matches = None if condition is None else lambda: compile_condition(condition, PAIR, "j", "condition")
-    return lambda: IntervalJoinKernel(kind, lower_ms, upper_ms, (3, 3), matches)
+    return partial(IntervalJoinKernel, kind, lower_ms, upper_ms, matches, 0)
+
+
+def run(make: Make, inputs: Sequence[Input], line: Timeline, saved: Saved | None = None) -> tuple[Output, Saved | None]:
+    """The output of one key, and its state at the end."""
+    side = (pa.int64(), pa.string(), pa.int64(), pa.int64())
+    out = Output(line, ports=2)
+    loop = ChunkLoop(make, Layout((pa.string(),), (side, side), (*side[1:], *side[1:])), line, out)
+    return out, run_key(loop, inputs, line, ("a",), saved)
 
 
 def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str | None = None, used: str = "") -> Case:
@@ -41,8 +55,8 @@ def case(title: str, kind: JoinKind, expect: str, late: str = "", condition: str
         title,
         TWO_SIDES,
         expect,
-        kernel(kind, condition=condition),
-        ("k",),
+        columnar=kernel(kind, condition=condition),
+        key=("k",),
         late=late,
         used=used,
         ports=2,
@@ -177,7 +191,7 @@ kinds = st.sampled_from([kind for kind in JoinKind if not kind.is_left_only])
 def test_without_late_rows_it_is_the_batch_answer(kind: JoinKind, script: list[Step], bound: tuple[int, int]) -> None:
     inputs = [Input(seq, INSERT, (ms, "a", seq, ms), port) for seq, (port, ms) in enumerate(script, 1)]
     end = Timeline.of([(len(inputs) + 1, MAX_WATERMARK)])
-    out, saved = run(kernel(kind, *bound)(), inputs, end, key=("a",), ports=2)
+    out, saved = run(kernel(kind, *bound), inputs, end)
     left, right = ([item.row[1:] for item in inputs if item.port == port] for port in (0, 1))
     pairs = [(a, b) for a in left for b in right if bound[0] <= a[2] - b[2] <= bound[1]]
     answer = Counter(a + b for a, b in pairs)
@@ -197,14 +211,14 @@ def test_epochs_change_nothing_and_every_row_is_accounted_for(
     inputs = [Input(seq, INSERT, (ms, "a", seq, ms), port) for seq, (port, ms) in enumerate(script, 1)]
     pairs = [(seq, mark) for (seq, _), mark in zip(enumerate(script, 1), marks, strict=False)]
     whole = Timeline.of([*pairs, (20, MAX_WATERMARK)])
-    out, saved = run(kernel(kind, *bound)(), inputs, whole, key=("a",), ports=2)
+    out, saved = run(kernel(kind, *bound), inputs, whole)
     assert saved is None
     before = whole.seqs <= cut
     first_line = Timeline(whole.start_ms, whole.seqs[before], whole.marks[before])
-    first, kept = run(kernel(kind, *bound)(), inputs[:cut], first_line, key=("a",), ports=2)
+    first, kept = run(kernel(kind, *bound), inputs[:cut], first_line)
     kept = pickle.loads(pickle.dumps(kept))
     rest_line = Timeline(whole.at(cut), whole.seqs[~before], whole.marks[~before])
-    second, _ = run(kernel(kind, *bound)(), inputs[cut:], rest_line, key=("a",), saved=kept, ports=2)
+    second, _ = run(kernel(kind, *bound), inputs[cut:], rest_line, kept)
     assert first.emitted + second.emitted == out.emitted
     assert first.lates + second.lates == out.lates
     if kind is JoinKind.FULL:
@@ -259,9 +273,9 @@ def test_in_flink_sql_the_interval_is_between_two_bounds() -> None:
 
 
 def test_timers_that_set_one_another_do_not_lengthen_the_positions_of_what_they_emit() -> None:
-    rows = [Input(seq, 0, (seq * 10, seq)) for seq in range(1, 60)]
+    rows = [Input(seq, 0, (seq * 10, "a", seq, seq)) for seq in range(1, 60)]
     line = Timeline.of([(seq, seq * 10 - 5) for seq in range(1, 60)])
-    out, _ = run(IntervalJoinKernel(JoinKind.LEFT, -25, 25, (1, 1)), rows, line, ports=2)
+    out, _ = run(kernel(JoinKind.LEFT, -25, 25), rows, line)
     assert len(out.steps) > 40
     assert max(map(len, out.steps)) < 30
     positions = [(each.seq, each.step) for each in out.emitted]

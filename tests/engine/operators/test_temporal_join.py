@@ -20,11 +20,12 @@ from engine.contract.kernel import Input, Output, Saved, run_key
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind
+from engine.joins.temporal_kernel import TemporalJoinKernel
 from engine.joins.versions_in_time import ENDED, VERSION
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operators.temporal_join import TemporalJoin, TemporalJoinKernel
+from engine.operators.temporal_join import TemporalJoin
 from engine.planner import Plan
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows, sql_of
