@@ -18,12 +18,13 @@ archiving     creates the archive of classes with one
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from engine.contract.live import Live
@@ -60,6 +61,9 @@ from engine.spark.session import loss_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+WAITING: Final = "waiting for records"
+"""The phase of a live run that computes nothing."""
+
 
 def run(
     plan: Plan,
@@ -73,13 +77,15 @@ def run(
     progress: Progress | None = None,
     cancel: Event | None = None,
     live: Live | None = None,
+    when_lost: Callable[[StudioError], StudioError | None] = lambda lost: lost,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: the base of relative file names. files: of the run, which the caller removes. epochs: by default chosen by
     the size of the input. partitions: of the keyed steps, by default one per core, or a single one for few records.
     The output does not depend on epochs and partitions. live: set for a live run, which takes what its sources receive;
-    the workspace is then a new folder inside the run's own one.
+    the workspace is then a new folder inside the run's own one. when_lost: the error with which a run ends whose engine
+    ended; None if its caller runs it again, on another one, and the recorder is told of no end.
     Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
@@ -105,6 +111,10 @@ def run(
             progress.phase = "stopped"
             recorder.stop()
             raise failed from error
+        if isinstance(failed, EngineLost):
+            if (end := when_lost(failed)) is None:
+                raise failed from error
+            failed = end
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=isinstance(failed, RunCancelled))
@@ -175,16 +185,19 @@ def _run_live(
     runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), arriving.can_be_idle)
     runner.go_on(arriving.kept())
     arriving.sweep(runner.kept)
-    for events in arriving:
-        output = _run_epoch(runner, events, recorder, progress, cancel)
-        _check_cancelled(cancel)
-        progress.phase = "keeping the changelogs"
-        checkpoint = arriving.checkpoint(events, runner.kept)
-        kept_here = brought(files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
-        recorder.commit(kept_here)
-        progress.epochs = events.number + 1
-        progress.phase = "waiting for records"
-        arriving.sweep(runner.kept)
+    progress.phase = WAITING
+    # Closed whatever happens: the next attempt may connect to the same sources.
+    with closing(arriving.epochs()) as epochs:
+        for events in epochs:
+            output = _run_epoch(runner, events, recorder, progress, cancel)
+            _check_cancelled(cancel)
+            progress.phase = "keeping the changelogs"
+            checkpoint = arriving.checkpoint(events, runner.kept)
+            kept_here = brought(files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
+            recorder.commit(kept_here)
+            progress.epochs = events.number + 1
+            progress.phase = WAITING
+            arriving.sweep(runner.kept)
     if not arriving.was_stopped:
         arriving.sweep(Kept({}, {}))
     return not arriving.was_stopped

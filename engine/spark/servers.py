@@ -11,6 +11,7 @@ servers there.
                      server.json    address, token and processes of the server, once it answers
                      used           modified on each use
                      log            the output of the JVM and Spark
+                     given_up       the token of the last server that was killed because of one run
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ import hashlib
 import json
 import os
 import secrets
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +29,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
@@ -38,10 +36,10 @@ from uuid import NAMESPACE_OID, uuid5
 from engine.caches import cache_folders
 from engine.errors import EngineUnavailable
 from engine.scratch import hold, kept_scratch
-from engine.spark.class_archive import QUIET, ClassArchive, class_archive
-from engine.spark.java import environment
-from engine.spark.memory import heap, worker_mb
+from engine.spark.class_archive import ClassArchive, class_archive
+from engine.spark.memory import heap
 from engine.spark.processes import is_running, let_go
+from engine.spark.server_command import FLAGS, SETTINGS, command, environment_of, java_home
 
 FOLDER_ENVIRONMENT: Final = "CHANGELOG_STUDIO_SERVERS"
 IDLE_ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE_IDLE_MINUTES"
@@ -49,34 +47,11 @@ IDLE_MINUTES: Final = 30.0
 SERVER_FILE: Final = "server.json"
 USED_FILE: Final = "used"
 LOG_FILE: Final = "log"
+GIVEN_UP_FILE: Final = "given_up"
 STARTED: Final = "Spark Connect server started at"
 _NOTED: Final = {"master", "port", "token", "keeper", "jvm", "checkout"}
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
 _START_S: Final = 180
-# Of every session, on whatever engine; a server of ours starts with them.
-SETTINGS: Final = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-    # Texts stay unchanged: Spark substitutes no `${env:...}`, and all quotes except backticks delimit texts.
-    **dict.fromkeys(("spark.sql.variable.substitute", "spark.sql.ansi.doubleQuotedIdentifiers"), "false"),
-}
-# Part of the class archive's name: another garbage collector, for example, needs another archive.
-#
-# C2 begins ten times later than by default: a first run costs 12 to 14 CPU seconds for 16 (Java 25: 12 for 15), and
-# large runs lose nothing: 4 M events through a shuffle, a sort, mapInArrow and Parquet 16 to 17 CPU seconds for 17 to
-# 18, an aggregate of them in SQL 16 for 19 to 21 (two runs each, in turn). Not C1 alone (-XX:TieredStopAtLevel=1): 10
-# CPU seconds for a first run, but 24 to 26 for these events, once warm 21 to 24 for 11 to 13, and 24 to 29 for the
-# aggregate (three runs each, in turn).
-_FLAGS: Final = (
-    "-XX:+UseG1GC",
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-    *QUIET,
-)
 
 
 @dataclass(frozen=True)
@@ -122,6 +97,19 @@ class Server:
         """Note a use, which restarts the idle period."""
         with contextlib.suppress(OSError):
             os.utime(self.folder / USED_FILE)
+
+    def give_up(self) -> None:
+        """Kill it because of one run: the others that are on it are not the reason."""
+        with contextlib.suppress(OSError):
+            (self.folder / GIVEN_UP_FILE).write_text(self.token, encoding="ascii")
+        self.kill()
+
+    def was_given_up(self) -> bool:
+        """Whether it was killed because of one run."""
+        try:
+            return (self.folder / GIVEN_UP_FILE).read_text(encoding="ascii") == self.token
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """Kill it immediately."""
@@ -175,7 +163,7 @@ def servers(parent: Path | None = None, *, of_all: bool = False) -> list[Server]
 
 def archive() -> ClassArchive | None:
     """The class archive for the Java that Spark uses here; it may not exist. Raises NoUsableJava."""
-    return class_archive(Path(_java_home()), (*_FLAGS, heap()), cache_folders(os.environ)[0] / "changelog-studio")
+    return class_archive(Path(java_home()), (*FLAGS, heap()), cache_folders(os.environ)[0] / "changelog-studio")
 
 
 def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | None = None) -> Server:
@@ -195,7 +183,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         "checkout": str(CHECKOUT),
         "idle_s": 60 * float(os.environ.get(IDLE_ENVIRONMENT) or IDLE_MINUTES),
         "lock": lock,
-        "command": _command(master, scratch, jvm_options),
+        "command": command(master, scratch, jvm_options),
     }
     log = folder / LOG_FILE
     log.write_bytes(b"")
@@ -205,7 +193,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
             keeper = subprocess.Popen(
                 [sys.executable, "-m", "engine.spark.keeper"],
                 cwd=CHECKOUT,
-                env=_environment(master, token, scratch),
+                env=environment_of(master, token, scratch),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -298,102 +286,3 @@ def _written(folder: Path) -> dict[str, Any] | None:
         return None
     # Another version of the studio may have written a different note.
     return written if isinstance(written, dict) and written.keys() == _NOTED else None
-
-
-def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]:
-    from pyspark.find_spark_home import _find_spark_home
-
-    logging_file = scratch / "log4j2.properties"
-    logging_file.write_text(
-        "rootLogger.level = error\nrootLogger.appenderRef.stderr.ref = console\n"
-        "appender.console.type = Console\nappender.console.name = console\nappender.console.target = SYSTEM_ERR\n"
-        "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = %d %p %c{1}: %m%n%ex{1}\n"
-        "logger.task.name = org.apache.spark\nlogger.task.level = off\n"
-        # The server prints its port.
-        "logger.server.name = org.apache.spark.sql.connect.service.SparkConnectServer\nlogger.server.level = info\n"
-    )
-    java_options = [
-        f"-Dlog4j2.configurationFile={logging_file.as_uri()}",
-        f"-Dderby.system.home={scratch}",
-        f"-Djava.io.tmpdir={scratch}",
-        *_FLAGS,
-        *jvm_options,
-    ]
-    settings = {
-        **SETTINGS,
-        "spark.app.name": "Changelog Studio",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": "0",
-        # The shared session ends with the server.
-        "spark.connect.session.manager.defaultSessionTimeout": "3650d",
-        # Work for a client that was killed stops soon.
-        "spark.connect.execute.manager.detachedTimeout": "60s",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.memory": heap(),
-        # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
-        "spark.driver.extraJavaOptions": shlex.join(java_options),
-        # A record that takes all memory, or all of the stack, fails its task; other people's tasks go on.
-        "spark.executor.killOnFatalError.depth": "0",
-        "spark.python.worker.reuse": "true",
-        # The code location of each column is not needed, and determining it is slow.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-    }
-    if _is_here(master):
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    if master.startswith("local"):
-        settings["spark.sql.shuffle.partitions"] = str(_partitions(master))
-        settings["spark.executor.pyspark.memory"] = f"{worker_mb()}m"
-        daemon = Path(__file__).with_name("worker_daemon.py")
-        shutil.copy(daemon, scratch)
-        settings["spark.python.daemon.module"] = daemon.stem
-        # Spark's own ports are on the loopback interface as well, where other users of the machine could connect.
-        settings["spark.authenticate"] = "true"
-    return [
-        str(Path(_find_spark_home()) / "bin" / "spark-submit"),
-        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master),
-        *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
-        "spark-internal",
-    ]
-
-
-def _environment(master: str, token: str, scratch: Path) -> dict[str, str]:
-    from pyspark.find_spark_home import _find_spark_home
-
-    given = {name: value for name, value in os.environ.items() if name not in _CLIENTS}
-    # The executors of a cluster connect back to the driver, from anywhere.
-    loopback = {"SPARK_LOCAL_IP": "127.0.0.1"} if _is_here(master) else {}
-    return {
-        **loopback,
-        **given,
-        # Only what is there is for the workers to import: our code reaches them by value.
-        "PYTHONPATH": os.pathsep.join([str(scratch), *filter(None, [given.get("PYTHONPATH")])]),
-        "SPARK_HOME": _find_spark_home(),
-        "JAVA_HOME": _java_home(),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
-    }
-
-
-def _is_here(master: str) -> bool:
-    """Whether an engine runs entirely on this machine."""
-    return master.startswith(("local", "spark://127.0.0.1", "spark://localhost"))
-
-
-# PySpark marks client processes with these variables; a server is not a client.
-_CLIENTS: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
-
-
-@cache
-def _java_home() -> str:
-    """The home of the Java. Cached: starting each candidate takes a third of a second."""
-    return environment()["JAVA_HOME"]
-
-
-def _partitions(master: str) -> int:
-    """One shuffle partition per core: kernels hold one key at a time, so partitions need not be small."""
-    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
-    return int(inside) if inside.isdigit() else (os.cpu_count() or 4)

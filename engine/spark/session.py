@@ -15,12 +15,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import engine
 from engine.errors import EngineUnavailable
 from engine.spark.broken_calls import broke_off, found_nobody, lost_connection, says_stopped
 from engine.spark.engines import Engine, engine_called
-from engine.spark.servers import SETTINGS, Server, server_for
+from engine.spark.server_command import SETTINGS
+from engine.spark.servers import Server, server_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,11 +76,14 @@ class _Connection:
         if self.server is None:
             client: Any = self.session.client
             _left[self.engine.address].append(client._session_id)
+        _dropped[self.session] = self.engine, self.server
         close(self.session)
 
 
 _locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
 _connections: Final[dict[str, _Connection]] = {}
+# What sessions were on that a run may still have, which learns of it with its next call.
+_dropped: Final[WeakKeyDictionary[SparkSession, tuple[Engine, Server | None]]] = WeakKeyDictionary()
 # By address, abandoned sessions on the users' servers, which may still work for them.
 _left: Final[dict[str, list[str]]] = defaultdict(list)
 
@@ -124,7 +129,7 @@ def give_up(spark: SparkSession) -> None:
         # A recent answer no longer counts.
         connection.answered = float("-inf")
         if connection.server is not None:
-            connection.server.kill()
+            connection.server.give_up()
         connection.drop()
 
 
@@ -196,6 +201,8 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     The next caller gets a new session.
     """
     connection = _connection_of(spark)
+    if connection is None and spark in _dropped:
+        connection = _Connection(_dropped[spark][0], spark, _dropped[spark][1])
     return None if connection is None else _loss(connection, error)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +25,6 @@ from storage.library.stored_run import StoredRun
 from storage.model import Edge, Epoch, NodeCounters, Run, RunStatus
 
 _TABLES: Final = (
-    "runs",
     "run_epochs",
     "run_edges",
     "run_problems",
@@ -213,12 +213,15 @@ class Runs:
                 raise UnknownRun(run_id)
             if replace(run, status=RunStatus(row[0])).goes_on:
                 raise RunIsRunning(run_id)
-            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.tables.schema)} CASCADE")
-            for table in _TABLES:
-                cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
+            _forget(cursor, run_id, ("runs", *_TABLES))
         self.remove_state(run_id)
         for recording in self.recordings_folder().glob(f"run_{run_id}_to_*"):
             shutil.rmtree(recording, ignore_errors=True)
+
+    def begin_again(self, run_id: int) -> None:
+        """Forget all that a run has stored, before it begins again. Not for a live run, which goes on."""
+        with self._database.catalog_transaction() as cursor:
+            _forget(cursor, run_id, _TABLES)
 
     def live(self, run_id: int) -> Begun | None:
         """The parameters of a live run, and its checkpoint to resume from; None for a run that is not live."""
@@ -301,6 +304,12 @@ class Runs:
         with self._database.catalog_transaction() as cursor:
             cursor.execute("UPDATE runs SET explanation = ? WHERE run_id = ?", [explanation.to_json(), run_id])
         return self.get(run_id)
+
+
+def _forget(cursor: Cursor, run_id: int, tables: Sequence[str]) -> None:
+    cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(RunTables(run_id).schema)} CASCADE")
+    for table in tables:
+        cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
 
 
 def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanation, epochs: int) -> None:

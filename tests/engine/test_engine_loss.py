@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import grpc
 import pytest
@@ -173,7 +174,7 @@ def test_data_that_quotes_a_stopped_engine_is_none(monkeypatch: pytest.MonkeyPat
 
 def test_a_session_that_was_given_up_is_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     client = SimpleNamespace(_session_id="1", _channel=SimpleNamespace(close=lambda: None))
-    given: Any = SimpleNamespace(client=client)
+    given: Any = Mock(client=client)
     connection = session._Connection(Engine("theirs", "sc://host:1"), given, None)
     monkeypatch.setitem(session._connections, "theirs", connection)
     monkeypatch.setitem(session._left, "sc://host:1", [])
@@ -189,6 +190,16 @@ def test_a_session_that_was_given_up_is_not_taken_for_alive(monkeypatch: pytest.
     session.give_up(given)
     assert not connection.is_alive()
     assert asked == [connection.engine]
+
+
+def test_a_session_that_another_run_gave_up_is_lost_for_all_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, server = Mock(), Mock(last_words=lambda: "", **{"is_alive.return_value": False})
+    monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, server))
+    session.give_up(ours)
+    server.give_up.assert_called_once_with()
+    del session._connections["ours"]
+    told = loss_of(ours, LOST["the client knows that it is"])
+    assert told == "the engine ours ended during the run. Run again: another one is started."
 
 
 def test_a_value_that_is_no_number_fails_its_node_and_not_the_engine(spark: SparkSession, tmp_path: Path) -> None:

@@ -74,6 +74,23 @@ def test_a_cancelled_run_keeps_what_was_committed(store: Store, tmp_path: Path) 
     assert store.runs.list(status=RunStatus.CANCELLED)[0].records == 5
 
 
+def test_a_run_that_begins_again_stores_what_its_second_attempt_says(store: Store, tmp_path: Path) -> None:
+    run_id = store.runs.create("again", PLAN.pipeline_json).run_id
+    recording = store.record(run_id)
+    recording.begin(PLAN)
+    recording.commit(HELLO_TWICE.write(tmp_path, PLAN.edges))
+    store.runs.begin_again(run_id)
+    begun = store.runs.get(run_id)
+    assert (begun.status, begun.records, begun.dropped, begun.rejected) == (RunStatus.RUNNING, 0, 0, 0)
+    other = Epoch(records={"words": [(1, b"", "+I", ("Other",))], "totals": [(1, b"\0", "+I", ("Other", 1))]})
+    again = store.record(run_id)
+    again.begin(PLAN)
+    again.commit(other.write(tmp_path, PLAN.edges))
+    again.finish()
+    assert store.runs.get(run_id).records == 2
+    assert [record.values for record in store.changelog.page(run_id, "words").records] == [("Other",)]
+
+
 def test_runs_are_listed_newest_first_renamed_and_deleted(store: Store, tmp_path: Path) -> None:
     first = recorded(store, tmp_path, PLAN, HELLO_TWICE)
     second = recorded(store, tmp_path, PLAN, HELLO_TWICE)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from engine.errors import RunCancelled
+from engine.contract.live import Checkpoint
+from engine.errors import EngineLost, EngineUnavailable, RunCancelled
 from storage import Store
 from ui.engines.known import engine_of, home, without_tokens
+from ui.runs.going_on import GoingOn
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, note_workspace
 from ui.shell.engine_gate import wait_for_rehearsal, without_rehearsal
@@ -25,7 +30,21 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def run_on_spark(job: Job, store: Store) -> None:
-    """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
+    """Plan and run on Spark, again after the loss of an engine that the studio starts. Raises StudioError."""
+    going_on = GoingOn(job)
+    for number in count():
+        try:
+            with going_on.attempt():
+                _run_once(job, store, going_on, number)
+            return
+        except (EngineLost, EngineUnavailable) as error:
+            if (end := going_on.end(error)) is not None:
+                raise end from error
+        _begin_again(job, store, number)
+
+
+def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
+    """One attempt. The imports are here so that the app opens before Spark is loaded."""
     from engine.live_runs.planning import plan_live
     from engine.planner import plan
     from engine.reading.files.storage import looking_at
@@ -33,22 +52,24 @@ def run_on_spark(job: Job, store: Store) -> None:
     from engine.runtime import run
     from engine.spark.analyzer import SparkAnalyzer
     from engine.spark.engine_storage import storage_of
-    from engine.spark.session import get_spark
+    from engine.spark.session import get_spark, server_of
 
     engine = engine_of(job.master)
-    job.progress.phase = f"starting {job.engine}"
+    job.progress.phase = f"starting {job.engine}" + (" again" if number else "")
     is_home = engine.address == engine_of(home()).address
     if is_home:
         without_rehearsal()
     spark = get_spark(job.master)
+    going_on.on(server_of(spark))
     if is_home:
         wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"
-    with looking_at(storage_of(engine, lambda: spark)), fetching(job.work / "web"):
+    work = _work(job, number)
+    with looking_at(storage_of(engine, lambda: spark)), fetching(work / "web"):
         planned = (plan if job.live is None else plan_live)(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
         if job.cancel.is_set():
             raise RunCancelled
-        with _files(job, store, engine, spark) as files:
+        with _files(job, work, store, engine, spark) as files:
             run(
                 planned,
                 spark=spark,
@@ -59,11 +80,26 @@ def run_on_spark(job: Job, store: Store) -> None:
                 progress=job.progress,
                 cancel=job.cancel,
                 live=job.live,
+                when_lost=going_on.end,
             )
 
 
+def _work(job: Job, number: int) -> Path:
+    """The folder of an attempt: tasks of an engine that is ending may still write into that of the one before."""
+    return job.work / f"attempt-{number}"
+
+
+def _begin_again(job: Job, store: Store, number: int) -> None:
+    """Prepare the attempt after this one: a live run goes on after its last epoch, any other begins again."""
+    shutil.rmtree(_work(job, number), ignore_errors=True)
+    if job.live is None:
+        store.runs.begin_again(job.run_id)
+    elif (begun := store.runs.live(job.run_id)) is not None and begun.checkpoint:
+        job.live.checkpoint = Checkpoint.from_json(begun.checkpoint)
+
+
 @contextmanager
-def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFiles]:
+def _files(job: Job, work: Path, store: Store, engine: Engine, spark: Any) -> Iterator[RunFiles]:
     """The files of a run. A workspace is emptied after the run; a live run keeps its files, which a resume needs."""
     from engine.spark.run_files import files_of, live_files
 
@@ -72,7 +108,7 @@ def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFi
         return
     name = f"run-{job.run_id}-{uuid4().hex}"
     leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None
-    files = files_of(engine, spark, job.work, name)
+    files = files_of(engine, spark, work, name)
     try:
         yield files
     finally:

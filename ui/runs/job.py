@@ -38,8 +38,8 @@ class Job:
 
     @property
     def queue(self) -> str:
-        """The key of the queue that the run waits in: engines with one address are one engine under two names."""
-        return self.address if self.live is None else f"live run {self.run_id}"
+        """The key of the queue that the run waits in: one for each person on an engine, whatever its names are."""
+        return f"{self.address} {self.made_by}" if self.live is None else f"live run {self.run_id}"
 
     @property
     def uses_our_memory(self) -> bool:

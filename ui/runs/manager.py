@@ -1,4 +1,4 @@
-"""The run manager: one per process. Runs execute in background threads, one at a time per engine.
+"""The run manager: one per process. Runs execute in background threads, each person's one at a time per engine.
 
 Runs are independent of sessions: a page starts a run and may be closed; any page, of any browser session, finds the run
 by its number. The store always has how a run ended, with a sentence and the node; the traceback goes to the log.
@@ -60,7 +60,7 @@ class RunManager:
         # Meanwhile no job ends a run either: it could not know that the run has a new job.
         self._beginning = threading.Lock()
         self._jobs: dict[int, Job] = {}
-        # By engine: the current run, then the waiting ones. A live run has its own queue.
+        # By engine and person: the current run, then the waiting ones. A live run has its own queue.
         self._queues: dict[str, deque[Job]] = {}
 
     def start(

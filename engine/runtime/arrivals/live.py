@@ -9,7 +9,7 @@ epoch. Within the epoch, records are in the pipeline's order of arrival.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
@@ -96,8 +96,8 @@ class LiveEvents:
         """The decision of the current epoch."""
         return self._decision.to_json()
 
-    def __iter__(self) -> Iterator[EpochEvents]:
-        """The epochs, until the sources have ended or the run is stopped."""
+    def epochs(self) -> Generator[EpochEvents, None, None]:
+        """The epochs, until the sources have ended or the run is stopped. Its end closes the sources."""
         try:
             yield from self._epochs()
         finally:
