@@ -16,7 +16,8 @@ a script, or as a PySpark program; `servers` lists the Spark servers that wait f
 sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
 `record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
 of a run, or the table after an event (`engine.command_line.export`).
-The exit status is 2 for a user error, with one sentence on standard error, 1 for a failed run, and 130 (for SIGTERM
+The exit status is 2 for a user error, with one sentence on standard error, also if it is in a statement of a script,
+and the others ran; 1 for a failed run, and 130 (for SIGTERM
 143) for an interrupted run. Warnings about ignored parts of a script go to standard error.
 """
 
@@ -161,7 +162,7 @@ def _explain(args: argparse.Namespace) -> int:
         job = _job(args)
         text = to_text(explanation(plan(job.pipeline, job.analyzer, job.folder)))
     sys.stdout.write(text)
-    return 0
+    return job.status
 
 
 def _sql(args: argparse.Namespace) -> int:
@@ -177,7 +178,7 @@ def _sql(args: argparse.Namespace) -> int:
     sys.stdout.write(written.text)
     for warning in written.warnings:
         _complain(warning, 0)
-    return 0
+    return job.status
 
 
 def _storage_of(engine: str) -> Storage | None:
@@ -206,6 +207,8 @@ def _run(args: argparse.Namespace) -> int:
     with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
             job = _job(args)
+        if job.status and job.sink is None and args.edge is None:
+            return job.status
         if args.live:
             edge_of = _edge_of(args, job.sink)
             return start_live(args, job.pipeline, job.identity, job.analyzer, job.folder, edge_of, store)
@@ -219,7 +222,7 @@ def _run(args: argparse.Namespace) -> int:
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
-            return _print(args, planned, job.folder, edge, kept)
+            return _print(args, planned, job.folder, edge, kept) or job.status
         except KeyboardInterrupt:
             if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
                 kept.fail(RunCancelled().sentence, cancelled=True)
@@ -323,6 +326,7 @@ class _Job:
     """A loaded pipeline file. sink: for a script, the sink of its last statement.
 
     identity: of the pipeline, by which the studio finds its runs: that of an export, else one of the file's path.
+    status: of a command that does what it can: 2 if a statement of the script could not be read.
     """
 
     pipeline: Pipeline
@@ -330,6 +334,7 @@ class _Job:
     folder: Path
     identity: str
     sink: str | None = None
+    status: int = 0
 
 
 def _job(args: argparse.Namespace) -> _Job:
@@ -345,9 +350,10 @@ def _job(args: argparse.Namespace) -> _Job:
         read = Pipeline.from_json(text)
         return _Job(read.model_copy(update={"identity": ""}), analyzer, folder, read.identity or of_file)
     script = script_of(text, analyzer, folder, path.stem)
-    for warning in script.warnings:
-        _complain(warning, 0)
-    return _Job(script.pipeline, analyzer, folder, of_file, script.jobs[-1] if script.jobs else None)
+    for sentence in (*script.warnings, *(failure.sentence for failure in script.failures)):
+        _complain(sentence, 0)
+    job = script.jobs[-1] if script.jobs else None
+    return _Job(script.pipeline, analyzer, folder, of_file, job, status=2 if script.failures else 0)
 
 
 def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:

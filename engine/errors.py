@@ -5,7 +5,8 @@
     │   ├── UnknownColumn           names the columns that exist
     │   ├── UnknownOperator         names the operators that exist
     │   ├── ExpressionError         Spark's analyzer refused an expression
-    │   └── TooDeep                 nested more deeply than Python can follow
+    │   ├── TooDeep                 nested more deeply than Python can follow
+    │   └── NotRead                 a statement of a script; the rest of the pipeline is planned without it
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
     │   └── SourceMissing           there is no file, or not yet
@@ -114,6 +115,14 @@ class TooDeep(PipelineError):
         super().__init__(
             f"{what} is nested too deeply. Split it: make a view, a node or a column of an inner part, and use that."
         )
+
+
+class NotRead(PipelineError):
+    """A statement of a script could not be read. line: of the script, from 1; 0: unknown."""
+
+    def __init__(self, node: str, reason: str, line: int) -> None:
+        self.line = line
+        super().__init__(reason, node)
 
 
 class PlanRejected(StudioError):

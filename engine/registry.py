@@ -17,6 +17,7 @@ import engine.operators
 import engine.sources
 from engine.contract.operator import Operator
 from engine.contract.source import Source
+from engine.contract.unread import Unread
 from engine.errors import UnknownOperator
 from engine.model.pipeline import Node, explain
 
@@ -50,6 +51,8 @@ def sources() -> MappingProxyType[str, type[Source]]:
 
 def lookup(node: Node) -> type[Operator] | type[Source]:
     """The class of a node. Raises UnknownOperator, which lists the existing ones."""
+    if node.operator == Unread.operator:
+        return Unread
     known: dict[str, Any] = {**sources(), **operators()}
     if node.operator not in known:
         raise UnknownOperator(node.id, node.operator, sorted(known))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Literal
 
@@ -116,6 +116,15 @@ class Pipeline(_Document):
     def outputs(self, node_id: str) -> tuple[Edge, ...]:
         """The edges out of a node, in the document's order."""
         return tuple(edge for edge in self.edges if edge.source == node_id)
+
+    def part(self, nodes: Collection[str]) -> Pipeline:
+        """The pipeline of these nodes alone."""
+        return self.model_copy(
+            update={
+                "nodes": tuple(node for node in self.nodes if node.id in nodes),
+                "edges": tuple(edge for edge in self.edges if edge.source in nodes and edge.target in nodes),
+            }
+        )
 
     def sorted_nodes(self) -> tuple[Node, ...]:
         """The nodes, each after its inputs, else in the document's order. Raises PipelineError on a cycle."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine.contract.bundling import mini_batch
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
-from engine.errors import PipelineError, StudioError, TooDeep
+from engine.errors import NotRead, PipelineError, StudioError, TooDeep
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import RETRACTION, check_options, is_on
 from engine.model.pipeline import Edge, Pipeline
@@ -27,7 +27,7 @@ __all__ = ["Check", "InputNeed", "NodePlan", "Plan", "check", "plan"]
 
 
 def plan(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
-    """The plan of a valid pipeline. folder: the base of relative file names.
+    """The plan of a valid pipeline, without statements that could not be read. folder: the base of relative file names.
 
     Raises the first PipelineError or PlanRejected of an invalid one.
     """
@@ -58,13 +58,15 @@ def _check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     if not pipeline.nodes:
         message = "the pipeline is empty. Add a source."
         problems = (PipelineError(message),)
-    if problems:
+    if not nodes or not all(isinstance(problem, NotRead) for problem in problems):
         return Check(None, derived, problems, second)
+    if problems:
+        pipeline = pipeline.part(nodes)
     try:
         check_arrival(pipeline, nodes)
-        return Check(_decide(pipeline, nodes, analyzer, folder), derived, second=second)
+        return Check(_decide(pipeline, nodes, analyzer, folder), derived, problems, second)
     except StudioError as error:
-        return Check(None, derived, (error,), second)
+        return Check(None, derived, (*problems, error), second)
 
 
 def _decide(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], analyzer: Analyzer, folder: Path) -> Plan:

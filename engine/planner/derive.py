@@ -10,6 +10,7 @@ from typing import Any
 from engine.contract.derived import Derived, constant
 from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
+from engine.contract.unread import Unread
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.combined_watermark import NOTHING, Above, Combined, meeting
@@ -42,6 +43,8 @@ def derive(
     for node in pipeline.sorted_nodes():
         try:
             operator = configured(node)
+            if isinstance(operator, Unread):
+                raise operator.problem(node.id)
             edges = _edges_by_port(pipeline, node, operator)
             if any(edge.source not in done for edge in edges):
                 continue

@@ -125,8 +125,9 @@ def tables_of(nodes: Iterable[tuple[Operator | Source, Sequence[Derived]]]) -> f
 class Check:
     """The findings about a pipeline, valid or not: all errors, and the outputs that could be derived.
 
-    plan: the whole plan if there are no errors. derived: by node id, for valid nodes, so that forms know
-    their input's columns despite errors elsewhere. second: the same for second outputs.
+    plan: the whole plan if there are no errors, or none but statements that could not be read, which it leaves out.
+    derived: by node id, for valid nodes, so that forms know their input's columns despite errors elsewhere. second: the
+    same for second outputs.
     """
 
     plan: Plan | None

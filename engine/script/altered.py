@@ -39,6 +39,7 @@ def altered(statement: Statement, parts: Parts) -> bool:
     found = name.upper() if kind == "FUNCTION" else name
     if found not in known:
         if not may_lack:
+            parts.require_read(name)
             message = f"{'DROP' if is_drop else 'ALTER'} {kind}: {unknown_name(kind.lower(), name, known)}."
             raise SqlRejected(message, place=statement.place)
     elif is_drop:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from engine.model.schema import MOMENTS, Column, Schema, quote, spark_text
 from engine.script.connectors import computed_columns, proctimes, sink_parameters
 from engine.script.node_ids import node_id
-from engine.script.parts import Insert, Parts, target_table
+from engine.script.parts import Insert, Parts
 from engine.script.tables import TableDdl
 from engine.script.views import called
 from engine.sql import exactly
@@ -38,10 +38,14 @@ class Jobs:
     _sinks: dict[int, str | None] = field(default_factory=dict)
 
     def sink(self, insert: Insert) -> str:
-        """Add the nodes of a job, once. Returns the sink's id. Raises SqlRejected."""
+        """Add the nodes of a job, once. Returns the sink's id. Raises CannotBeRead."""
         known = self._sinks.setdefault(id(insert), None)
-        if known is not None:
-            return known
+        if known is None:
+            with self.parts.reading(insert.statement):
+                known = self._sinks[id(insert)] = self._made(insert)
+        return known
+
+    def _made(self, insert: Insert) -> str:
         assert self.names is not None, "views are known before jobs are made"
         unused = list(self.names.unused)
         relation, emitted = self.emitter.read(insert.query, self.names)
@@ -50,12 +54,11 @@ class Jobs:
         if insert.target is None:
             parameters, target = {"mode": "changelog"}, "result"
         else:
-            ddl, target = target_table(insert.target, self.parts.tables, insert.statement), insert.target
+            ddl, target = self.parts.target(insert.target, insert.statement), insert.target
             below = _fitted(below, ddl, insert, self.emitter)
             parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
         wanted = node_id(target, self.emitter)
         called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
-        self._sinks[id(insert)] = wanted
         self.below[wanted] = below
         return wanted
 
@@ -64,7 +67,10 @@ class Jobs:
         return any(insert.target == name for insert in self.parts.inserts)
 
     def filled(self, name: str, inserted: Table | None) -> Table:
-        """A table that INSERTs fill. inserted: the rows that the script has for it by VALUES. Raises SqlRejected."""
+        """A table that INSERTs fill. inserted: the rows that the script has for it by VALUES.
+
+        Raises SqlRejected and CannotBeRead.
+        """
         ddl = self.parts.tables[name]
         inserts = [insert for insert in self.parts.inserts if insert.target == name]
         for insert in inserts:

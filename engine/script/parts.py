@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import unknown_name
+from engine.script.failures import Failure, at_statement, unread
 from engine.script.python_functions import FunctionDdl
 from engine.script.statements import Statement
 from engine.script.tables import TableDdl
@@ -28,7 +30,8 @@ class Insert:
 class Parts:
     """The parts of a script, in the order of its statements. filled: the views that are CREATE TABLE ... AS SELECT.
 
-    dropped: names that may be created again.
+    dropped: names that may be created again. statements: all of them, to find the one of a place. failures: those that
+    could not be read.
     """
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
@@ -42,11 +45,52 @@ class Parts:
     warnings: list[str] = field(default_factory=list)
     filled: list[str] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
+    statements: list[Statement] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
+    def reading(self, statement: Statement) -> AbstractContextManager[None]:
+        """Read a statement, or a part of one. Raises CannotBeRead."""
+        return at_statement(self.whole(statement), self.statements, self.failures)
 
-def target_table(name: str, tables: Mapping[str, TableDdl], statement: Statement) -> TableDdl:
-    """The table into which a statement inserts. Raises SqlRejected."""
-    if name not in tables:
-        message = f"INSERT INTO: {unknown_name('table', name, tables)}."
-        raise SqlRejected(message, place=statement.place)
-    return tables[name]
+    def whole(self, part: Statement) -> Statement:
+        """The statement of which one is a part: its end is the same."""
+        return next((each for each in self.statements if each.end == part.end), part)
+
+    def leave_out(self, failure: Failure) -> None:
+        """Go on without a statement."""
+        self.failures.append(failure)
+        end = failure.statement.end
+        self.tables = {name: table for name, table in self.tables.items() if table.statement.end != end}
+        self.views = {name: view for name, view in self.views.items() if view.end != end}
+        self.inserts = [insert for insert in self.inserts if insert.statement.end != end]
+        self.functions = {name: each for name, each in self.functions.items() if each.statement.end != end}
+        known = self.tables.keys() | self.views.keys()
+        self.order = [name for name in self.order if name in known]
+
+    def definition(self, name: str) -> Statement:
+        """The statement that creates a table or view."""
+        return self.whole(self.views[name] if name in self.views else self.tables[name].statement)
+
+    @property
+    def targets(self) -> set[str | None]:
+        """The tables that queries fill, or would fill if they could be read."""
+        return {insert.target for insert in self.inserts} | {failure.fills for failure in self.failures}
+
+    @property
+    def unread(self) -> Mapping[str, Failure]:
+        """The tables and views that could not be read."""
+        known = self.tables.keys() | self.views.keys()
+        return {name: failure for failure in self.failures if (name := failure.defines) and name not in known}
+
+    def require_read(self, name: str) -> None:
+        """Raise SqlRejected if a table or view is defined by a statement that could not be read."""
+        if name in self.unread:
+            raise unread(name, self.unread[name])
+
+    def target(self, name: str, statement: Statement) -> TableDdl:
+        """The table into which a statement inserts. Raises SqlRejected."""
+        if name not in self.tables:
+            self.require_read(name)
+            message = f"INSERT INTO: {unknown_name('table', name, self.tables)}."
+            raise SqlRejected(message, place=statement.place)
+        return self.tables[name]

@@ -10,7 +10,7 @@ have the name of a built-in function.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -76,9 +76,22 @@ def create_function(statement: Statement) -> FunctionDdl:
     return FunctionDdl(name, target.text, statement)
 
 
-def functions_of(declared: Mapping[str, FunctionDdl], folder: Path) -> Functions:
-    """The functions of a script with their code. folder: of the script. Raises SqlRejected."""
-    return {name: _function_of(ddl, folder) for name, ddl in declared.items()}
+def function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
+    """A function of a script with its code. folder: of the script. Raises SqlRejected."""
+    module, _, name = ddl.target.rpartition(".")
+    told = ddl.statement.directives.get("python", {})
+    code, type_ = told.get("code"), told.get("type", "")
+    if not isinstance(code, str):
+        code = _code_of(module, folder, ddl)
+    try:
+        known = declared_in(code)
+    except Rejected as error:
+        message = f"the code of {ddl.name}: {error}"
+        raise SqlRejected(message, place=ddl.statement.place) from error
+    if name not in known:
+        message = f"{ddl.target}: {unknown_name('function', name, known)}."
+        raise SqlRejected(message, place=ddl.statement.place)
+    return PythonFunction(name, code, type_ if isinstance(type_, str) else "")
 
 
 def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence[str]]:
@@ -115,23 +128,6 @@ def _called(pipeline: Pipeline) -> Iterator[tuple[Node, PythonFunction]]:
         elif isinstance(operator, WithFunctions):
             for name in dict.fromkeys(call.function.name for call in operator.python_calls):
                 yield node, PythonFunction(name, operator.code)
-
-
-def _function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
-    module, _, name = ddl.target.rpartition(".")
-    told = ddl.statement.directives.get("python", {})
-    code, type_ = told.get("code"), told.get("type", "")
-    if not isinstance(code, str):
-        code = _code_of(module, folder, ddl)
-    try:
-        known = declared_in(code)
-    except Rejected as error:
-        message = f"the code of {ddl.name}: {error}"
-        raise SqlRejected(message, place=ddl.statement.place) from error
-    if name not in known:
-        message = f"{ddl.target}: {unknown_name('function', name, known)}."
-        raise SqlRejected(message, place=ddl.statement.place)
-    return PythonFunction(name, code, type_ if isinstance(type_, str) else "")
 
 
 def _code_of(module: str, folder: Path, ddl: FunctionDdl) -> str:

@@ -17,19 +17,21 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
-from engine.errors import TooDeep, shown, unknown_name
+from engine.errors import shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.registry import operators, sources
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
+from engine.script.failures import CannotBeRead, Failure
 from engine.script.jobs import Jobs
 from engine.script.node_ids import node_id, node_id_of
 from engine.script.parts import Parts
-from engine.script.python_functions import functions_of
+from engine.script.python_functions import function_of
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
 from engine.script.taken_apart import taken_apart
+from engine.script.unread_nodes import needed_by, open_tables, with_unread
 from engine.script.views import is_table, names_of, node_of_view
 from engine.sql.algebra import Expr, Select, Table
 from engine.sql.clauses.python_calls import aggregates_of
@@ -48,32 +50,41 @@ _CHANGELOG: Final = re.compile(
 
 @dataclass(frozen=True)
 class Script:
-    """A script as a pipeline. jobs: the sinks in the order of the statements. warnings: omitted parts, as sentences."""
+    """A script as a pipeline. jobs: the sinks in the order of the statements. warnings: omitted parts, as sentences.
+
+    failures: the statements that could not be read; each is a node of the pipeline.
+    """
 
     pipeline: Pipeline
     jobs: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") -> Script:
     """The pipeline of a script. folder: the base of relative paths.
 
-    Raises SqlRejected with line and column, and TooDeep.
+    A statement that cannot be read is left out with all that needs it; the rest is read anew without it. Raises
+    SqlRejected for a script without anything to run.
     """
-    try:
-        return _script_of(text, analyzer, folder, name)
-    except RecursionError as error:
-        what = "the script, or an expression in it,"
-        raise TooDeep(what) from error
-
-
-def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script:
     parts = taken_apart(text)
+    while True:
+        if not parts.inserts and not parts.failures and "pipeline" not in parts.directives:
+            message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
+            raise SqlRejected(message, place=(text.count("\n") + 1, 1))
+        try:
+            return _script_of(parts, analyzer, folder, name)
+        except CannotBeRead as error:
+            parts.leave_out(error.failure)
+
+
+def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Script:
     is_ours = "pipeline" in parts.directives
-    if not parts.inserts and not is_ours:
-        message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
-        raise SqlRejected(message, place=(text.count("\n") + 1, 1))
-    emitter = Emitter(analyzer, folder, MAKERS, parts.options, functions_of(parts.functions, folder))
+    functions = {}
+    for called, ddl in parts.functions.items():
+        with parts.reading(ddl.statement):
+            functions[called] = function_of(ddl, folder)
+    emitter = Emitter(analyzer, folder, MAKERS, parts.options, functions)
     jobs_ = Jobs(parts, emitter)
     tables = Tables(parts, emitter, jobs_)
     names = Names(tables, aggregates=aggregates_of(emitter.functions))
@@ -81,11 +92,13 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
         _nodes(parts, tables, names, emitter)
     else:
         for view, statement in parts.views.items():
-            if not tables.add_changelog(view, statement):
-                names = names.with_view(view, _view(statement))
-        unused = set(names.views) - _used([insert.query for insert in parts.inserts], names)
+            with parts.reading(statement):
+                if not tables.add_changelog(view, statement):
+                    names = names.with_view(view, _view(statement))
     jobs_.names = names
     jobs = tuple(jobs_.sink(insert) for insert in parts.inserts)
+    if parts.failures:
+        open_tables(parts, tables, emitter)
     nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
     if is_ours:
         places = {node_id_of(name): at for at, name in enumerate(parts.order)}
@@ -105,10 +118,6 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
             )
             for edge in edges
         )
-        left_out = [view for view in names.views if view in unused]
-        parts.warnings += [
-            f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out
-        ]
     pipeline = Pipeline(
         name=str(parts.directives.get("pipeline", name)),
         description=str(parts.directives.get("description", "")),
@@ -119,8 +128,17 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
     )
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
-    warnings = [*parts.warnings, *tables.warnings, *jobs_.warnings, *names.warnings]
-    return Script(pipeline, jobs, tuple(dict.fromkeys(map(shown, warnings))))
+    used = _used([insert.query for insert in parts.inserts], names) | needed_by(parts)
+    unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in names.views]
+    unused = [sentence for view, sentence in zip(names.views, unused, strict=True) if view not in used]
+    warnings = [*parts.warnings, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
+    pipeline = with_unread(pipeline, parts)
+    return Script(
+        pipeline,
+        jobs,
+        tuple(dict.fromkeys(map(shown, warnings))),
+        tuple(sorted(parts.failures, key=lambda failure: failure.place)),
+    )
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:
@@ -158,17 +176,18 @@ def _called_as_views(
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
     """Add a node for every source table and for every view, with the same name."""
-    targets = {insert.target for insert in parts.inserts}
+    targets = parts.targets
     bases = {changelog[0] for statement in parts.views.values() if (changelog := changelog_of(statement)) is not None}
     for name in parts.order:
         is_read = name in parts.tables and name not in targets and name not in bases
-        if is_read or (name in parts.views and tables.add_changelog(name, parts.views[name])):
-            emitter.source(tables[name].node)
-        elif name in parts.views:
-            tables.warnings += node_of_view(node_id(name, emitter), parts.views[name], names, emitter)
-            node = emitter.nodes[-1]
-            schema = emitter.derived[node.id].schema
-            tables.add(name, Table(node, schema.names, rows=rows_in(schema)))
+        with parts.reading(parts.definition(name)):
+            if is_read or (name in parts.views and tables.add_changelog(name, parts.views[name])):
+                emitter.source(tables[name].node)
+            elif name in parts.views:
+                tables.warnings += node_of_view(node_id(name, emitter), parts.views[name], names, emitter)
+                node = emitter.nodes[-1]
+                schema = emitter.derived[node.id].schema
+                tables.add(name, Table(node, schema.names, rows=rows_in(schema)))
 
 
 def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
@@ -241,12 +260,13 @@ class Tables(Mapping[str, Table]):
         return self._made[name]
 
     def _read(self, name: str) -> Table:
+        self._parts.require_read(name)
         made = self._as_directed(self._source(name, name), self._parts.tables[name])
         self.warnings += made.warnings
         return Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._made or name in self._parts.tables
+        return name in self._made or name in self._parts.tables or name in self._parts.unread
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._made, **self._parts.tables})

@@ -43,12 +43,22 @@ _LEAD_TO_ANOTHER: Final = ("BEGIN", "SET", "PLAN", "FOR", "EXECUTE", "EXPLAIN")
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token."""
+    """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token.
+
+    comment: what stands above it. lacks_semicolon: another statement follows without one between.
+    """
 
     tokens: tuple[Token, ...]
     text: str
     directives: Mapping[str, Any] = field(default_factory=dict)
     end: tuple[int, int] = (0, 0)
+    comment: str = ""
+    lacks_semicolon: bool = False
+
+    @property
+    def sql(self) -> str:
+        """Its text, without a semicolon; without tokens, the text is its own."""
+        return raw(self.tokens, self.text) or self.text
 
     @property
     def place(self) -> tuple[int, int]:
@@ -59,14 +69,14 @@ class Statement:
         """Whether it begins with these words."""
         return _count(self.tokens, words) > 0
 
-    def creates(self, what: str) -> bool:
+    def creates(self, *what: str) -> bool:
         """Whether it is CREATE [OR REPLACE] [TEMPORARY] and this kind of object."""
         cursor = Cursor(self)
         if not cursor.skip("CREATE"):
             return False
         cursor.skip("OR", "REPLACE")
         cursor.skip("TEMPORARY")
-        return cursor.sees(what)
+        return cursor.sees(*what)
 
     def after(self, count: int) -> Statement:
         """The statement without its first tokens."""
@@ -74,46 +84,45 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    """The statements of a script.
-
-    Raises SqlRejected for text that cannot be tokenized, and for a semicolon that is missing.
-    """
-    text = _NOT_SQL.sub(lambda match: " " * len(match[0]), text)
+    """The statements of a script. Raises SqlRejected for text that cannot be tokenized."""
     tokens = tokens_of(text)
     all_statements: list[Statement] = []
     current: list[Token] = []
     end = 0
     for token in tokens:
-        if token.token_type is not TokenType.SEMICOLON:
+        if token.token_type is TokenType.SEMICOLON:
             if current:
-                _check_semicolon(current, token)
-            current.append(token)
+                all_statements.append(_statement(current, text, end))
+            current, end = [], token.end + 1
             continue
-        if current:
-            all_statements.append(_statement(current, text, end))
-        current, end = [], token.end + 1
+        if current and _begins_another(current, token):
+            all_statements.append(replace(_statement(current, text, end), lacks_semicolon=True))
+            current, end = [], current[-1].end + 1
+        current.append(token)
     if current:
         all_statements.append(_statement(current, text, end))
     return all_statements
 
 
-def _check_semicolon(before: Sequence[Token], token: Token) -> None:
-    """Raise SqlRejected if a token begins another statement, in a line of its own, and the one before did not end."""
+def without_prompts(text: str) -> str:
+    """The text with blanks instead of what people copy along, so that all places stay the same."""
+    return _NOT_SQL.sub(lambda match: " " * len(match[0]), text)
+
+
+def _begins_another(before: Sequence[Token], token: Token) -> bool:
+    """Whether a token begins another statement, in a line of its own, although the one before did not end."""
     last = before[-1]
     if token.text.upper() not in _BEGIN or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
-        return
+        return False
     if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
-        return
+        return False
     depth = sum((each.token_type in _OPENING) - (each.token_type in _CLOSING) for each in before)
-    if depth == 0 and before[0].text.upper() not in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE"):
-        message = f"a semicolon is missing at the end of line {last.line}: {token.text.upper()} begins a new statement."
-        raise SqlRejected(message, place=(last.line, last.col + 1))
+    return depth == 0 and before[0].text.upper() not in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE")
 
 
 def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:
-    """A statement with the directives of the comment that begins at an offset."""
-    above = directives(text[comment_at : tokens[0].start])
-    return Statement(tuple(tokens), text, above, place_of_token(tokens[-1]))
+    """A statement with the comment that begins at an offset."""
+    return Statement(tuple(tokens), text, end=place_of_token(tokens[-1]), comment=text[comment_at : tokens[0].start])
 
 
 def directives(comment: str) -> dict[str, Any]:
@@ -217,12 +226,12 @@ class Cursor:
             identifier = self.take().text
         return identifier
 
-    def created(self, what: str) -> str:
+    def created(self, *what: str) -> str:
         """The name after CREATE [TEMPORARY] and the kind of object. Raises SqlRejected."""
         self.expect("CREATE")
         self.skip("OR", "REPLACE")
         self.skip("TEMPORARY")
-        self.expect(what)
+        self.expect(*what)
         self.skip("IF", "NOT", "EXISTS")
         return self.name()
 

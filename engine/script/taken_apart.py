@@ -12,12 +12,23 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import has_effect
 from engine.model.schema import quote
 from engine.script.altered import altered, require_unused
+from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.like import with_base
-from engine.script.parts import Insert, Parts, target_table
+from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
-from engine.script.statements import Cursor, Statement, parsed, place_of_token, raw, statements
+from engine.script.statements import (
+    Cursor,
+    Statement,
+    directives,
+    parsed,
+    place_of_token,
+    raw,
+    statements,
+    without_prompts,
+)
 from engine.script.tables import NOT_READ, create_table
 from engine.sql.clauses.constants import values_of
+from engine.sql.dialect import Flink
 from engine.sql.emit_options import emit_options
 from engine.sql.rejected import SqlRejected
 
@@ -40,14 +51,28 @@ _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE A
 
 
 def taken_apart(text: str) -> Parts:
-    """The parts of a script, by kind of statement. Raises SqlRejected."""
+    """The parts of a script, by kind of statement; those that cannot be read are among them as failures."""
     parts = Parts()
-    for statement in statements(text):
-        parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
-        _statement(_without_hints(_bare(statement), parts), parts)
-    if not parts.inserts and "pipeline" not in parts.directives:
+    text, parts.failures = tokenizable(without_prompts(text))
+    parts.statements = [_bare(statement) for statement in statements(text)]
+    for statement in parts.statements:
+        if statement.lacks_semicolon:
+            line = statement.tokens[-1].line
+            parts.warnings.append(f"Flink would refuse this: a semicolon is missing at the end of line {line}.")
+        try:
+            with parts.reading(statement):
+                _take(replace(statement, directives=directives(statement.comment)), parts)
+        except CannotBeRead as error:
+            parts.failures.append(error.failure)
+    is_whole = all(failure.defines for failure in parts.failures)
+    if not parts.inserts and is_whole and "pipeline" not in parts.directives:
         _show(parts)
     return parts
+
+
+def _take(statement: Statement, parts: Parts) -> None:
+    parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
+    _statement(_without_hints(statement, parts), parts)
 
 
 def _show(parts: Parts) -> None:
@@ -55,9 +80,9 @@ def _show(parts: Parts) -> None:
     shown = parts.filled[-1:] or list(parts.views)
     shown = shown or [name for name, table in parts.tables.items() if table.connector not in ("", *NOT_READ)]
     for name in shown:
-        text = f"SELECT * FROM {quote(name)}"
-        statement = statements(text)[0]
-        parts.inserts.append(Insert(None, (), parsed(statement.tokens, text), statement))
+        statement = parts.views[name] if name in parts.views else parts.tables[name].statement
+        query = exp.select("*").from_(exp.to_table(quote(name), dialect=Flink))
+        parts.inserts.append(Insert(None, (), query, statement))
 
 
 def _without_hints(statement: Statement, parts: Parts) -> Statement:
@@ -162,8 +187,9 @@ def _insert(statement: Statement, parts: Parts) -> None:
     columns = tuple(cursor.listed()) if cursor.sees("(") and not cursor.sees("(", "SELECT") else ()
     query = cursor.query()
     if isinstance(query, exp.Values):
-        table = target_table(target, parts.tables, statement)
+        table = parts.target(target, statement)
         wanted = table.targets(columns, statement.place)
+        rows = []
         for row in query.expressions:
             values = values_of(row)
             if len(values) != len(wanted):
@@ -172,7 +198,8 @@ def _insert(statement: Statement, parts: Parts) -> None:
                 )
                 raise SqlRejected(message, row)
             by_name = dict(zip(wanted, values, strict=True))
-            parts.rows.setdefault(target, []).append([by_name.get(column.name) for column in table.written])
+            rows.append([by_name.get(column.name) for column in table.written])
+        parts.rows.setdefault(target, []).extend(rows)
         return
     parts.inserts.append(Insert(target, columns, query, statement))
 

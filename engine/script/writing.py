@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
+from engine.contract.unread import Unread
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
@@ -64,7 +65,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     """The script of a pipeline. Raises the first StudioError of an invalid pipeline."""
     plan(pipeline, analyzer, folder)
     original_nodes, _ = derive(pipeline, analyzer, folder)
-    whole = unfolded(pipeline, original_nodes)
+    whole = unfolded(pipeline.part(original_nodes), original_nodes)
     nodes, problems = derive(whole, analyzer, folder)
     if problems:
         raise problems[0]
@@ -78,6 +79,10 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
             _sink(node, nodes[node.id], original_nodes[node.id], draft)
         else:
             _view(node, nodes[node.id], draft)
+    for node in pipeline.nodes:
+        if isinstance(unread := configured(node), Unread):
+            draft.parts.append(f"{unread.sql};")
+            draft.warnings.append(f"{node.id} is written as it was read: {unread.reason}")
     if not draft.inserts:
         draft.warnings.append("the pipeline has no sink, so Flink would run nothing. Add a sink.")
     text = "\n\n".join([_header(pipeline, draft), *draft.parts, *_insertion(draft.inserts)]) + "\n"

@@ -8,10 +8,11 @@ from engine.errors import StudioError
 
 
 class SqlRejected(StudioError):
-    """A query, or a part of one, is not supported. line and column count from 1; 0: unknown."""
+    """A query, or a part of one, is not supported. line and column count from 1; 0: unknown. reason: without them."""
 
     def __init__(self, sentence: str, at: exp.Expr | None = None, place: tuple[int, int] | None = None) -> None:
         self.line, self.column = place or place_of(at)
+        self.reason = sentence
         where = f"line {self.line}, column {self.column}: " if self.line else ""
         super().__init__(f"{where}{sentence}")
 

@@ -15,6 +15,7 @@ from engine.script import script_of
 from engine.spark.engines import engine_at
 from storage.errors import QueryFailed, StoreError
 from tests.engine.planning import KnownTypes
+from tests.engine.script.scripts import whole
 
 LONG = "h" * 5000
 ROWS = {"columns": [{"name": "k", "type": "STRING"}], "rows": [["a"]]}
@@ -35,7 +36,7 @@ def planned(operator: str, **parameters: Any) -> Callable[[], object]:
 
 
 def script(text: str) -> Callable[[], object]:
-    return lambda: script_of(text, KnownTypes(), Path())
+    return lambda: whole(script_of(text, KnownTypes(), Path()))
 
 
 TEXTS: dict[str, Callable[[], object]] = {

@@ -13,6 +13,7 @@ from engine.model.pipeline import Edge, Node, Pipeline
 from engine.planner import plan
 from engine.script import script_of
 from tests.engine.planning import KnownTypes
+from tests.engine.script.scripts import whole
 
 HALF = "\ud800"
 ROWS = {"columns": [{"name": "k", "type": "STRING"}], "rows": [["a"]]}
@@ -25,7 +26,7 @@ def planned(operator: str, **parameters: Any) -> Callable[[], object]:
 
 
 def script(text: str) -> Callable[[], object]:
-    return lambda: script_of(text, KnownTypes(), Path())
+    return lambda: whole(script_of(text, KnownTypes(), Path()))
 
 
 TEXTS: dict[str, tuple[Callable[[], object], str]] = {

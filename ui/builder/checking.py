@@ -9,7 +9,7 @@ from typing import Final
 from engine.contract.derived import Derived
 from engine.contract.operator import Operator
 from engine.contract.source import Source
-from engine.errors import StudioError
+from engine.errors import NotRead, StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
@@ -45,6 +45,12 @@ def _not_allowed(verdict: Check) -> Iterator[CodeNotAllowed]:
 def errors(verdict: Check) -> tuple[StudioError, ...]:
     """The problems, without those that only say that Spark is still starting."""
     return tuple(problem for problem in verdict.problems if not isinstance(problem, EngineStarting))
+
+
+def blocking(verdict: Check) -> tuple[StudioError, ...]:
+    """The problems because of which nothing can run: a statement that could not be read does not stop the rest."""
+    wrong = errors(verdict)
+    return tuple(each for each in wrong if not isinstance(each, NotRead)) if verdict.plan is not None else wrong
 
 
 def is_waiting(verdict: Check) -> bool:
@@ -91,9 +97,8 @@ def output_schema(node: Node, verdict: Check) -> Schema | None:
 
 def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:
     """The reason for the mode of an edge: the need of its consumer."""
-    if verdict.plan is None:
-        return ""
-    needs = verdict.plan.node(target).needs
+    planned = [] if verdict.plan is None else [node for node in verdict.plan.nodes if node.id == target]
+    needs = planned[0].needs if planned else ()
     return next((need.reason for need in needs if (need.source, need.port) == (source, port)), "")
 
 

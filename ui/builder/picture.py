@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engine.contract.derived import Derived
 from engine.contract.operator import OUT
-from engine.errors import StudioError
+from engine.errors import NotRead, StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
@@ -127,6 +127,8 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
 
 def _brief(node: Node, problem: StudioError, sentence: str, number: int) -> str:
     """A problem in the few words that fit on a node; its form has the whole sentences."""
+    if isinstance(problem, NotRead) and problem.line:
+        return f"Line {problem.line} could not be read"
     first = sentence.split(". ")[0].rstrip(".")
     if len(first) <= _BRIEF_CHARS:
         return first
@@ -221,13 +223,7 @@ def _plans(pipeline: Pipeline, verdict: Check) -> Iterable[NodePlan]:
         return verdict.plan.nodes
     if not verdict.derived:
         return ()
-    part = pipeline.model_copy(
-        update={
-            "nodes": tuple(node for node in pipeline.nodes if node.id in verdict.derived),
-            "edges": tuple(edge for edge in pipeline.edges if {edge.source, edge.target} <= set(verdict.derived)),
-        }
-    )
-    partial = checked(part)
+    partial = checked(pipeline.part(verdict.derived))
     return partial.plan.nodes if partial.plan is not None else ()
 
 

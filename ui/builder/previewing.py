@@ -80,7 +80,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
     """
     part = ancestors(pipeline, node_id)
     verdict = checked(part)
-    if verdict.plan is None:
+    if verdict.plan is None or node_id not in verdict.derived:
         return verdict.problems[0]
     plan = verdict.plan
     not_asked = first_not_asked((node.id, node.operator) for node in plan.sources if isinstance(node.operator, Source))

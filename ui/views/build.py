@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.builder.checking import checked, errors
+from ui.builder.checking import blocking, checked, errors
 from ui.builder.drafting import Drafting, current
 from ui.builder.messages import Open, Run, Select
 from ui.components.builder.bench import LATE, RECORDS, bench
@@ -66,7 +66,7 @@ def answer(drafting: Drafting) -> None:
             case Select():
                 bench().close_panel(drafting)
             case Run():
-                if not errors(checked(drafting.pipeline)):
+                if not blocking(checked(drafting.pipeline)):
                     start_run(drafting)
 
 

@@ -17,6 +17,7 @@ from engine.model.schema import Schema
 from engine.planner import check, plan
 from engine.script import script_of
 from tests.engine.planning import OneType
+from tests.engine.script.scripts import whole
 
 COLUMNS = {"columns": [{"name": "a", "type": "BIGINT"}, {"name": "b", "type": "BIGINT"}]}
 DDL = "CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'filesystem', 'path' = 't.csv', 'format' = 'csv');\n"
@@ -68,7 +69,7 @@ def test_a_query_may_have_many_parentheses(tmp_path: Path, levels: int) -> None:
 def test_a_script_that_is_nested_too_deeply_is_told_so(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudioError, match="is nested too deeply. Split it"):
-        script_of(text, BIGINTS, tmp_path)
+        whole(script_of(text, BIGINTS, tmp_path))
 
 
 def test_an_expression_that_is_nested_too_deeply_is_a_problem_of_its_pipeline(tmp_path: Path) -> None:

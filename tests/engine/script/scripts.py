@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.model.pipeline import Pipeline
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
+from engine.sql import SqlRejected
 from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
@@ -15,8 +16,23 @@ if TYPE_CHECKING:
 
 
 def read(text: str, spark: SparkSession, folder: Path = Path()) -> Script:
-    """The pipeline of a script."""
-    return script_of(text, analyzer_of(spark), folder)
+    """The pipeline of a script. Raises the error of its first statement that cannot be read."""
+    return whole(script_of(text, analyzer_of(spark), folder))
+
+
+def whole(script: Script) -> Script:
+    """The script. Raises the error of its first statement that cannot be read."""
+    for failure in script.failures:
+        raise SqlRejected(failure.sentence)
+    return script
+
+
+def refusals(text: str, spark: SparkSession) -> str:
+    """Why the statements of a script that cannot be read are refused, a line for each."""
+    try:
+        return "\n".join(failure.sentence for failure in script_of(text, analyzer_of(spark), Path()).failures)
+    except SqlRejected as error:
+        return str(error)
 
 
 def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:

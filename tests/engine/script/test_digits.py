@@ -10,6 +10,7 @@ from engine.script import script_of, sql_of
 from engine.script.flink_expressions import Translation
 from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
+from tests.engine.script.scripts import whole
 from tests.engine.script.test_chains import nobody
 
 TABLE = """
@@ -21,7 +22,7 @@ PRINT = "CREATE TABLE p (x {type}) WITH ('connector' = 'print');\n"
 
 def written(script: str) -> str:
     """The last projection of a script that is read without a session."""
-    pipeline = script_of(TABLE + script, SparkAnalyzer(nobody), Path()).pipeline
+    pipeline = whole(script_of(TABLE + script, SparkAnalyzer(nobody), Path())).pipeline
     return str(
         [node.parameters["columns"][-1]["expression"] for node in pipeline.nodes if node.operator == "project"][-1]
     )

@@ -13,6 +13,7 @@ from engine.registry import configured
 from engine.script import program_of, script_of, sql_of
 from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
+from tests.engine.script.scripts import whole
 
 FUNCTIONS = """
 from pyflink.table import DataTypes
@@ -42,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(query: str, folder: Path, spark: SparkSession) -> Pipeline:
-    return script_of(TABLE + query, SparkAnalyzer(lambda: spark), folder).pipeline
+    return whole(script_of(TABLE + query, SparkAnalyzer(lambda: spark), folder)).pipeline
 
 
 def calls(pipeline: Pipeline) -> list[tuple[str, str, list[str]]]:
@@ -185,7 +186,7 @@ def test_aggregate_functions_come_back_as_they_were(folder: Path, spark: SparkSe
         (one.operator, one.parameters) for one in read_.nodes
     ]
     with pytest.raises(SqlRejected, match="seen is an aggregate function in Python, which Flink cannot call with OVER"):
-        script_of(script + OVER, analyzer, folder)
+        whole(script_of(script + OVER, analyzer, folder))
 
 
 def test_calls_in_on_are_computed_where_flink_computes_them(folder: Path, spark: SparkSession) -> None:

@@ -16,6 +16,7 @@ from engine.script import script_of, sql_of
 from engine.sources.faker import Faker
 from engine.sql import SqlRejected
 from tests.analyzing import analyzer_of
+from tests.engine.script.scripts import whole
 from tests.engine.sources.reading import read
 
 if TYPE_CHECKING:
@@ -167,4 +168,4 @@ def test_a_script_with_faker_is_read_run_and_written_back(spark: SparkSession) -
 
 def test_a_wrong_number_in_a_table_is_said_with_its_option(spark: SparkSession) -> None:
     with pytest.raises(SqlRejected, match=r"'fields.status.null-rate' is a number, not 'half'"):
-        script_of(SCRIPT.replace("'0.5'", "'half'"), analyzer_of(spark), HERE, "s")
+        whole(script_of(SCRIPT.replace("'0.5'", "'half'"), analyzer_of(spark), HERE, "s"))

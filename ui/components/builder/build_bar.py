@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.planner import Check
-from ui.builder.checking import errors
+from ui.builder.checking import blocking
 from ui.builder.drafting import Drafting
 from ui.builder.problems import explained_with_node
 from ui.components.builder.bench import bench
@@ -23,7 +23,7 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
     """Draw the bar, within a row; the help of a disabled run button gives the reason."""
     with st.container(key="bench-name", width=200):
         pipeline_text(drafting, "name", "Name of the pipeline")
-    wrong = errors(verdict)
+    wrong = blocking(verdict)
     st.button(
         "Pipeline",
         icon=":material/tune:",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.contract.operator import OUT
 from engine.contract.source import Source
+from engine.contract.unread import Unread
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
@@ -62,6 +63,11 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
             st.error(as_sentence(problem.sentence))
         return
     st.caption(f"**{cls.title}**: {cls.summary}")
+    if cls is Unread:
+        show_complaints(tuple(problem.sentence for problem in verdict.of(node.id)), is_to_do=False)
+        st.code(str(node.parameters.get("sql", "")), language="sql", wrap_lines=True)
+        st.caption("Correct it in the SQL of the pipeline.")
+        return
     _connections(drafting, node, cls.ports)
     complaints = complaints_of(cls, node.parameters, verdict.of(node.id))
     above = st.container()

@@ -8,10 +8,11 @@ from typing import Final
 
 import streamlit as st
 
+from engine.contract.unread import Unread
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
-from engine.script import Written, program_of, script_of, sql_of
+from engine.script import Script, Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
@@ -19,7 +20,7 @@ from ui.builder.sql_trouble import Trouble
 from ui.components.code_area import code_area, line_numbers
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded
 from ui.shell.pending import pending
 
 _KEPT: Final = "sql-tab"
@@ -28,11 +29,15 @@ _HEIGHT: Final = 420
 
 @dataclass
 class _Kept:
-    """What the tab remembers: the script of one document, a rejected text, and the warnings about an accepted one."""
+    """What the tab remembers: the script of one document, a rejected text, and the warnings about an accepted one.
+
+    readable: of a rejected text, the script without the statements that cannot be read.
+    """
 
     document: str = ""
     written: Written | None = None
     trouble: Trouble | None = None
+    readable: Script | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -42,7 +47,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     document = _fingerprint(drafting.pipeline)
     if kept.document != document:
         # The error of another document's text no longer applies.
-        kept.document, kept.trouble = document, None
+        kept.document, kept.trouble, kept.readable = document, None, None
         kept.written = _script(drafting.pipeline) if verdict.plan else None
     elif kept.written is None and verdict.plan:
         kept.written = _script(drafting.pipeline)
@@ -71,6 +76,14 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
         st.error(as_sentence(trouble.sentence), icon=":material/error:")
         if trouble.line:
             st.code(trouble.marked, language=None)
+    if trouble is not None and kept.readable is not None:
+        st.button(
+            "Open what can be read",
+            icon=":material/file_open:",
+            help="Replaces the pipeline. Each statement that cannot be read becomes a node that says why.",
+            on_click=guarded(_adopt),
+            args=(drafting, kept, kept.readable),
+        )
     written = kept.written.warnings if kept.written is not None else ()
     for warning in dict.fromkeys([*kept.warnings, *written]):
         st.caption(f":material/info: {as_sentence(warning)}")
@@ -90,7 +103,11 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
 
 
 def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
-    """Replace the pipeline by the text, or report where the text is wrong."""
+    """Replace the pipeline by the text, or report where the text is wrong.
+
+    A slip in the text of a whole pipeline changes nothing; other scripts are opened without what cannot be read.
+    """
+    kept.readable = None
     try:
         script = script_of(text, gate(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:
@@ -102,7 +119,16 @@ def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     except StudioError as error:
         kept.trouble = Trouble(text, str(error))
         return
-    kept.trouble, kept.warnings = None, script.warnings
+    is_whole = drafting.pipeline.nodes and all(node.operator != Unread.operator for node in drafting.pipeline.nodes)
+    if script.failures and is_whole:
+        first = script.failures[0]
+        kept.trouble, kept.readable = Trouble(text, first.sentence, *first.place), script
+    else:
+        _adopt(drafting, kept, script)
+
+
+def _adopt(drafting: Drafting, kept: _Kept, script: Script) -> None:
+    kept.trouble, kept.readable, kept.warnings = None, None, script.warnings
     drafting.edit(placed_like(script.pipeline, drafting.pipeline))
 
 

@@ -1,0 +1,95 @@
+"""What cannot be read does not stop the rest: a statement that failed is a node with its place and its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.errors import NotRead
+from engine.planner import check, plan
+from engine.script import Script, script_of, sql_of
+from tests.analyzing import analyzer_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START = (
+    "CREATE TABLE t (k STRING, v INT) WITH ('connector' = 'kafka');\nINSERT INTO t VALUES ('a', 1);\n"
+    "CREATE TABLE o (k STRING) WITH ('connector' = 'print');\n"
+)
+GOOD = "\nSELECT k FROM t;"
+
+
+def opened(text: str, spark: SparkSession) -> Script:
+    return script_of(text, analyzer_of(spark), Path())
+
+
+def red(script: Script) -> dict[str, list[str]]:
+    """The nodes of statements that could not be read, with their inputs."""
+    pipeline = script.pipeline
+    names = [node.id for node in pipeline.nodes if node.operator == "unread"]
+    return {name: [edge.source for edge in pipeline.inputs(name)] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("statement", "nodes", "sentence"),
+    [
+        ("CREATE TABLE x (k WRONG);", {"x": []}, "line 4, column 19: k: unknown type 'WRONG'"),
+        ("INSERT INTO o SELECT z FROM t;", {"o": ["t"]}, "line 4, column 22: unknown column 'z'. Available: k, v."),
+        ("CREATE MODEL m WITH ('a' = 'b');", {"statement_4": []}, "line 4, column 1: CREATE MODEL is not supported"),
+        ("SELECT 'it FROM t;", {"statement_4": []}, "line 4, column 8: the quote that opens here is never closed."),
+        ("INSERT INTO o SELECT `k FROM t;", {"statement_4": []}, "line 4, column 22: the backtick that opens here"),
+        (
+            "-- studio.arrived: 1\nCREATE TABLE x (k INT);",
+            {"x": []},
+            "line 5, column 1: studio.arrived is 1, not",
+        ),
+        ("SET 'table.exec.mini-batch.enabled' = 'no';", {"statement_4": []}, "line 4, column 1: options: table.exec."),
+    ],
+)
+def test_a_statement_that_fails_is_a_node_and_the_rest_is_planned(
+    statement: str, nodes: dict[str, list[str]], sentence: str, spark: SparkSession
+) -> None:
+    script = opened(START + statement + GOOD, spark)
+    assert red(script) == nodes
+    assert script.failures[0].sentence.startswith(sentence)
+    verdict = check(script.pipeline, analyzer_of(spark), Path())
+    assert [problem.node for problem in verdict.problems if isinstance(problem, NotRead)] == list(nodes)
+    assert verdict.plan is not None
+    assert [node.id for node in verdict.plan.nodes] == ["t", "project", "result"]
+
+
+def test_what_needs_an_unread_statement_says_so_and_hangs_on_it(spark: SparkSession) -> None:
+    script = opened(
+        f"{START}CREATE VIEW v AS SELECT z FROM t;\nCREATE VIEW w AS SELECT * FROM v;\nINSERT INTO o SELECT z FROM w;\n"
+        f"CREATE FUNCTION f AS 'com.example.F';\nINSERT INTO o SELECT f(k) FROM t;{GOOD}",
+        spark,
+    )
+    assert red(script) == {"v": ["t"], "o": ["v"], "statement_7": [], "o_2": ["t"]}
+    assert [failure.sentence for failure in script.failures][1:] == [
+        "line 6, column 1: it needs v, whose statement in line 4 could not be read.",
+        "line 7, column 22: functions in Java and Scala are not supported. Write it in Python: LANGUAGE PYTHON.",
+        "line 8, column 1: it needs f, whose statement in line 7 could not be read.",
+    ]
+
+
+def test_the_tables_of_a_script_are_there_although_no_query_could_be_read(spark: SparkSession) -> None:
+    script = opened(f"{START}CREATE TABLE u (k INT) WITH ('connector' = 'datagen');\nSELECT z FROM t;", spark)
+    assert [node.id for node in script.pipeline.nodes] == ["t", "u", "statement_5"]
+    assert script.jobs == ()
+    assert [node.id for node in plan(script.pipeline, analyzer_of(spark), Path()).nodes] == ["t", "u"]
+
+
+def test_an_unread_statement_is_written_as_it_was_with_what_only_it_needs(spark: SparkSession) -> None:
+    text = f"{START}CREATE VIEW v AS SELECT k FROM t;\nINSERT INTO o SELECT z FROM v;{GOOD}"
+    first = opened(text, spark)
+    written = sql_of(first.pipeline, analyzer_of(spark), Path())
+    print_o = "CREATE TABLE o (k STRING) WITH ('connector' = 'print');"
+    assert f"CREATE VIEW v AS SELECT k FROM t;\n\n{print_o}\n\nINSERT INTO o SELECT z FROM v;" in written.text
+    again = opened(written.text, spark)
+    assert red(again) == {"o": ["v"]}
+    mended = opened(written.text.replace("SELECT z", "SELECT k"), spark)
+    assert not mended.failures
+    assert {"o", "result"} <= set(mended.jobs)
