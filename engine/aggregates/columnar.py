@@ -16,9 +16,12 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.aggregates.columnar_calls import parts_of
-from engine.aggregates.columnar_parts import Found
+from engine.aggregates.columnar_parts import ColumnarPart, Found, Result
+from engine.aggregates.columnar_values import Advanced as FoundValues
+from engine.aggregates.columnar_values import GroupValues, Lives, Texts, state_of
 from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
 from engine.columnar.paths import extended
@@ -45,12 +48,16 @@ class AggregateColumns:
         self._retracting = retracting
         self._update_before = generate_update_before
         self._emit_unchanged = emit_unchanged
-        self._parts, self._reads = parts_of(calls, retracting=retracting)
-        self.state_schema = pa.schema([(f"part{at}", pa.int64()) for at in range(len(self._parts))])
+        self._values = GroupValues(calls, layout.values[0], retracting=retracting)
+        self._calls = self._values.calls
+        self._parts, self._reads = parts_of(self._calls, retracting=retracting)
+        parts = [pa.field(f"part{at}", pa.int64()) for at in range(len(self._parts))]
+        self.state_schema = pa.schema([*parts, *self._values.schema])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Compute the result of its group after every record."""
-        records, state = chunk.records, chunk.state
+        records = chunk.records
+        state, of_values = self._split(chunk.state)
         known: list[Found] = [longs(column) for column in state.columns[1:]]
         row_of_group = row_of_groups(state, chunk.groups)
         runs = Runs.of(records.groups)
@@ -67,6 +74,13 @@ class AggregateColumns:
         lives, row_of_life = _lives(runs, row_of_run, dead)
 
         values = records.values[0]
+        found = None
+        if self._values:
+            found = self._values.advanced(
+                values, signs, _of_groups(records, lives, row_of_life, dead), of_values, chunk
+            )
+            values = found.columns
+            self._know_texts(found, known, row_of_life)
         accumulators = [
             part.running(values, signs, lives, row_of_life, known[at]) for at, part in enumerate(self._parts)
         ]
@@ -74,11 +88,49 @@ class AggregateColumns:
         stored = [read(known, None) for read in self._reads]
         before = [_before(lives, row_of_life, result, kept) for result, kept in zip(after, stored, strict=True)]
 
-        emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before)
-        return Advanced(emitted, self._state(records, runs, dead, chunk, accumulators))
+        emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before, found)
+        if found is None:
+            return Advanced(
+                emitted, state_batch(self.state_schema, *self._state(records, runs, dead, chunk, accumulators))
+            )
+        # Codes of texts mean nothing in another chunk.
+        nothing = np.zeros(len(records), np.int64), np.zeros(len(records), np.bool_)
+        parts = zip(self._parts, accumulators, strict=True)
+        accumulators = [nothing if self._texts(part, found) else column for part, column in parts]
+        kept = self._state(records, runs, dead, replace(chunk, state=state), accumulators)
+        return Advanced(emitted, state_of(self.state_schema, *kept, (found.groups, found.rows)))
+
+    def _split(self, state: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The rows of groups, and those of their values."""
+        width = 1 + len(self._parts)
+        if not self._values:
+            return state, state
+        is_group = pc.equal(state.column("scope"), 0)
+        own = state.filter(is_group).select(range(width))
+        return own, state.filter(pc.invert(is_group)).select([0, *range(width, state.num_columns)])
+
+    @staticmethod
+    def _texts(part: ColumnarPart, found: FoundValues) -> Texts | None:
+        return found.texts.get(part.argument) if isinstance(part, Result) and part.argument is not None else None
+
+    def _know_texts(self, found: FoundValues, known: list[Found], row_of_life: Longs) -> None:
+        """The codes of the texts that groups have."""
+        for at, part in enumerate(self._parts):
+            if texts := self._texts(part, found):
+                codes, there = np.zeros(len(known[at][0]), np.int64), np.zeros(len(known[at][0]), np.bool_)
+                rows = row_of_life[texts.known_lives]
+                codes[rows], there[rows] = texts.known, True
+                known[at] = codes, there
 
     def _emitted(
-        self, chunk: Chunk, records: Records, born: Longs, dead: Flags | None, after: list[Found], before: list[Found]
+        self,
+        chunk: Chunk,
+        records: Records,
+        born: Longs,
+        dead: Flags | None,
+        after: list[Found],
+        before: list[Found],
+        found: FoundValues | None,
     ) -> Emitted:
         """The emitted results, then the retracted ones. born: the records that begin a group."""
         changes = _changes(after, before, len(records)) if not self._emit_unchanged else np.ones(len(records), np.bool_)
@@ -98,10 +150,11 @@ class AggregateColumns:
             take_kinds[dead[takes]] = DELETE
         ordinals = (put_kinds == UPDATE_AFTER).view(np.uint8) if self._update_before else 0
         groups = np.concatenate((_at(records.groups, puts), _at(records.groups, takes)))
-        columns = (
-            _array(_below(_found_at(new, puts), _found_at(old, takes)), type_)
-            for new, old, type_ in zip(after, before, self._types, strict=True)
-        )
+        columns = []
+        for call, new, old, type_ in zip(self._calls, after, before, self._types, strict=True):
+            both = _below(_found_at(new, puts), _found_at(old, takes))
+            texts = None if found is None or call.argument is None else found.texts.get(call.argument)
+            columns.append(_array(both, type_) if texts is None else texts.texts(both))
         return Emitted(
             np.concatenate((_at(records.seqs, puts), _at(records.seqs, takes))),
             pa.concat_arrays(
@@ -116,14 +169,21 @@ class AggregateColumns:
 
     def _state(
         self, records: Records, runs: Runs, dead: Flags | None, chunk: Chunk, accumulators: list[Found]
-    ) -> pa.RecordBatch:
+    ) -> tuple[Longs, Columns]:
         """The state of groups with records, if they still exist; groups without records stay unchanged."""
         last = runs.ends - 1
         others = rows_of_others(chunk.state, records.groups[last], chunk.groups)
         if dead is not None:
             last = last[~dead[last]]
         new: Columns = tuple(_array(_found_at(column, last), pa.int64()) for column in accumulators)
-        return state_batch(self.state_schema, *by_group(records.groups[last], new, *others))
+        return by_group(records.groups[last], new, *others)
+
+
+def _of_groups(records: Records, lives: Runs, row_of_life: Longs, dead: Flags | None) -> Lives:
+    groups = records.groups[lives.starts]
+    is_last = np.append(groups[1:] != groups[:-1], True)[: len(groups)]
+    is_over = np.zeros(len(groups), np.bool_) if dead is None else dead[lives.ends - 1]
+    return Lives(lives, groups, row_of_life >= 0, is_last, is_over)
 
 
 def _signs(kinds: Kinds) -> Longs:

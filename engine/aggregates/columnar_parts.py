@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from engine.aggregates.over_frames import largest_in_frames
 from engine.columnar.columns import Columns, flags, longs, valid
@@ -26,6 +27,15 @@ SIZES: Final = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 
 
+def taking_part(columns: Sequence[pa.Array], argument: int | None, condition: int | None) -> Flags | None:
+    """The records with a value of the argument that meet the condition; None: all."""
+    there = None if argument is None else valid(columns[argument])
+    if condition is None:
+        return there
+    met = flags(columns[condition])
+    return met if there is None else met & there
+
+
 @dataclass(frozen=True)
 class ColumnarPart(ABC):
     """A column of the state, over the values of one argument that pass one filter."""
@@ -35,11 +45,7 @@ class ColumnarPart(ABC):
 
     def taking_part(self, columns: Columns) -> Flags | None:
         """The records that count; None: all."""
-        there = None if self.argument is None else valid(columns[self.argument])
-        if self.filter is None:
-            return there
-        met = flags(columns[self.filter])
-        return met if there is None else met & there
+        return taking_part(columns, self.argument, self.filter)
 
     @abstractmethod
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
@@ -139,6 +145,20 @@ class Extreme(ColumnarPart):
         counted[starts] |= True if is_stored is None else is_stored[rows]
         there = last_place(lives, counted) >= 0
         return np.where(there, extremes, 0), there
+
+
+@dataclass(frozen=True)
+class Result(ColumnarPart):
+    """A result that was found before, as a column of its own."""
+
+    what = "result"
+
+    def framed(self, columns: Columns, froms: Longs, untils: Longs) -> Found:
+        raise AssertionError(self)
+
+    def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
+        assert self.argument is not None
+        return longs(columns[self.argument])
 
 
 def _differences(values: Longs, froms: Longs, untils: Longs) -> Longs:

@@ -18,6 +18,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from engine.aggregates.accumulator_parts import KeyOf, Slots, distinct_key, number_key
@@ -82,6 +83,7 @@ class AggregateCall:
 
     never_retracts: a MIN or MAX that no retraction changes, because its argument is monotonic. arguments: the types
     of all arguments of a function in Python; if there are several, the value at the argument's index is a row.
+    is_found: the argument has the results themselves.
     """
 
     function: AggregateFunction
@@ -94,6 +96,15 @@ class AggregateCall:
     offset: int = 1
     arguments: tuple[str, ...] = ()
     percentage: float | tuple[float, ...] = 0.5
+    is_found: bool = False
+
+
+class Keeps(Enum):
+    """What a function reads of all values that a group keeps (`engine.aggregates.columnar_values`)."""
+
+    SMALLEST = "smallest"
+    LARGEST = "largest"
+    TEXTS = "texts"
 
 
 class ColumnarFunction(ABC):
@@ -103,7 +114,11 @@ class ColumnarFunction(ABC):
     """Whether values of any type are allowed, since they are only counted."""
 
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        """Why the plain kernel runs, in words; None if this one does. DISTINCT is never columnar."""
+        """Why the plain kernel runs, in words; None if this one does."""
+        return None
+
+    def keeps(self, call: AggregateCall, *, retracting: bool) -> Keeps | None:
+        """What it reads of all values; None if it needs only sums and extremes."""
         return None
 
     @abstractmethod

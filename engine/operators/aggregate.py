@@ -270,7 +270,7 @@ class GroupAggregate(WithFunctions):
             return Columnar(None, "record by record: mini-batch folds its bundles group by group")
         if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
             return Columnar(None, f"record by record: a group column of {odd} has no columnar kernel")
-        if why := without_columns(calls, retracting=retracting):
+        if why := without_columns(calls, retracting=retracting, keeps_values=True):
             return Columnar(None, f"record by record: {why}")
         make = partial(
             AggregateColumns,

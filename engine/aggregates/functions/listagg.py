@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from engine.aggregates.accumulator_parts import Slots, listed
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
-from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.aggregates.columnar_parts import Keep as ColumnOf
+from engine.aggregates.columnar_parts import Read
+from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Keeps, Reader, Values
+
+
+class _Columns(ColumnarFunction):
+    of_any_type = True
+
+    def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
+        return "LISTAGG with retraction has no columnar kernel" if retracting else None
+
+    def keeps(self, call: AggregateCall, *, retracting: bool) -> Keeps | None:
+        return Keeps.TEXTS
+
+    def read(self, call: AggregateCall, keep: ColumnOf, beside: frozenset[str]) -> Read:
+        raise AssertionError(call)
 
 
 class ListAgg(AggregateFunction):
@@ -18,6 +33,7 @@ class ListAgg(AggregateFunction):
     replaces = {"GROUP_CONCAT": "LISTAGG(x)", "STRING_AGG": "LISTAGG(x)"}
     has_separator = True
     goes_by_arrival = True
+    columnar = _Columns()
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
         return None if type_ == "string" else f"needs text, but it is {type_}. Write CAST({argument} AS STRING)."

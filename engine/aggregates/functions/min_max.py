@@ -16,6 +16,7 @@ from engine.aggregates.function import (
     AggregateCall,
     AggregateFunction,
     ColumnarFunction,
+    Keeps,
     Reader,
     Values,
     comparable_needed,
@@ -64,11 +65,14 @@ class _Columns(ColumnarFunction):
         self.largest = largest
 
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        if retracting and not call.never_retracts:
-            return f"{call.function.name} with retraction keeps all values"
         if call.type in INTEGER_BITS or call.type in TIMES:
             return None
         return f"{call.function.name} of {call.type} has no columnar kernel"
+
+    def keeps(self, call: AggregateCall, *, retracting: bool) -> Keeps | None:
+        if not retracting or call.never_retracts:
+            return None
+        return Keeps.LARGEST if self.largest else Keeps.SMALLEST
 
     def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
         return column(keep(Extreme(call.argument, call.filter, self.largest)))
