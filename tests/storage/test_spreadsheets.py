@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from argparse import Namespace
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from engine.command_line.export import export
 from storage import Store
 from storage.spreadsheets import FORMULA, NUMBER, harmless, harmless_sql
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
@@ -38,7 +40,9 @@ def test_a_changelog_as_csv_has_no_formula_in_any_type(store: Store, tmp_path: P
     texts = edge("texts", columns(t="string", b="binary", n="bigint"))
     rows = [(1, b"", "+I", ("\n=1", b"=1", -5)), (2, b"", "+I", ("a\r=1", b"x", 1))]
     run_id = recorded(store, tmp_path, plan(texts), Epoch(records={"texts": rows}))
-    path = tmp_path / "texts.csv"
-    store.changelog.export(run_id, "texts", path)
-    read = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
-    assert [row[3:] for row in read] == [["t", "b", "n"], ["'\n=1", "'=1", "-5"], ["a\r=1", "x", "1"]]
+    of_program, of_command = tmp_path / "texts.csv", tmp_path / "command.csv"
+    store.changelog.export(run_id, "texts", of_program)
+    export(Namespace(run=run_id, file=of_command, edge="texts", as_of=None, format="csv"), store)
+    for path in (of_program, of_command):
+        read = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+        assert [row[3:] for row in read] == [["t", "b", "n"], ["'\n=1", "'=1", "-5"], ["a\r=1", "x", "1"]]

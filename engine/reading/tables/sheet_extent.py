@@ -18,6 +18,8 @@ from typing import IO, Final, cast
 
 CELL_BYTES: Final = 32
 """The memory of a cell, without its text; .ods needs both twice."""
+_COPY_BYTES: Final = 2 << 10
+"""What each repetition of a row counts, as rows take time too: of one row at most a quarter of a million are read."""
 _READ: Final = 1 << 20
 # A row or a cell, its attributes, of which a value may hold a >, and whether there is nothing in it.
 _TAG: Final = re.compile(rb"""<(?:[^\s<>/:"'=]+:)?(row|c)((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>""")
@@ -58,12 +60,12 @@ def _bytes_of(archive: zipfile.ZipFile, name: str) -> int:
 
 
 def _ods_bytes(stream: IO[bytes]) -> int:
-    """The bytes of the largest table: its cells from the first column on, and the texts that are repeated.
+    """The bytes of the largest table: its cells from the first column on, and the rows and texts that are repeated.
 
     Other texts are in the file, whose size is limited.
     """
     largest, extent = 0, _Extent()
-    row = last_row = column = 0
+    row = last_row = column = counted = 0
     texts, copies = 0, 0
     for block in _blocks(stream):
         end = 0
@@ -76,6 +78,7 @@ def _ods_bytes(stream: IO[bytes]) -> int:
             match kind:
                 case b"table":
                     largest, extent, last_row, texts = max(largest, extent.size + texts), _Extent(), 0, 0
+                    counted = 0
                 case b"table-row":
                     row, last_row, column = last_row + 1, last_row + times, 0
                 case _:
@@ -83,6 +86,9 @@ def _ods_bytes(stream: IO[bytes]) -> int:
                         extent.see(row, 1)
                         extent.see(last_row, column + times)
                         copies = times * (last_row - row + 1)
+                        # Once for the row, whichever of its cells has the first value.
+                        texts += _COPY_BYTES * (last_row - row) if counted < row else 0
+                        counted = row
                         if copies > 1 and (text := _TEXT.search(attributes)) is not None:
                             texts += copies * len(text[1])
                     column += times

@@ -316,11 +316,13 @@ def ods_cell(value: str = "", times: int = 1) -> str:
     ("rows", "size"),
     [
         (ods_row(ods_cell("a")) + ods_row(ods_cell(), 5998) + ods_row(ods_cell("", 15999) + ods_cell("b")), "5,859"),
-        (ods_row(ods_cell("a", 16000), 6000), "6,042"),
-        (ods_row(ods_cell("a") + ods_cell("", 16382) + ods_cell("b"), 1048576), "1,048,580"),
+        (ods_row(ods_cell("a", 16000), 6000), "6,065"),
+        (ods_row(ods_cell("a") + ods_cell("", 16382) + ods_cell("b"), 1048576), "1,052,675"),
         # Few cells of a long text; a single one behind more columns than there are.
-        (ods_row(ods_cell("x" * 20_000), 50_000), "1,910"),
+        (ods_row(ods_cell("x" * 20_000), 50_000), "[0-9],[0-9]+"),
         (ods_row(ods_cell("x" * 20_000, 50_000)), "1,910"),
+        # A row of a few cells, a million times: little memory, but minutes of a run.
+        (ods_row(ods_cell("a") + ods_cell("b"), 1_048_577), "4,[0-9]+"),
         (ods_row(ods_cell("", 4294967295) + ods_cell("b")), "262,144"),
         (ods_row(ods_cell("a", 4294967295)), "270,335"),
         (ods_row(ods_cell("a"), 10**30), "[0-9,]{12,}"),
