@@ -3,6 +3,7 @@
     answer_of(ask, ...)      the one answer of a function; cached by its arguments
     answers_of(ask, ...)     the answers of a generator, one by one
     stream_of(...)           the bytes of a generator, as a stream
+    Apart(make, ...)         an object there, whose methods are called: engine.reading.apart.talking
     known_apart(module)      the functions of a module outside this folder will be asked
 
 Workbooks, databases, Parquet and compressed files are read by libraries that an untrusted file can crash, or make take
@@ -151,7 +152,7 @@ class _Asking:
 def _answers(about: Foreign, request: _Asking, seconds: float, *, in_all: bool = False) -> Iterator[Any]:
     _check_not_failed(request.key)
     # The folder with its sorting files on disk is removed with it, even if the process is killed.
-    with scratch("reading") as temporary, _asked(about) as process:
+    with scratch("reading") as temporary, process_for(about) as process:
         until = time.monotonic() + seconds
         try:
             head = pickle.dumps((dict(os.environ), str(temporary)), pickle.HIGHEST_PROTOCOL)
@@ -196,7 +197,7 @@ def _raise(about: Foreign, key: bytes, failed: Any) -> NoReturn:
     most = f"{memory_bytes() >> 20:,} MB of memory"
     match failed:
         case ("studio", name, facts):
-            raise _told(name, facts)
+            raise told(name, facts)
         case ("system", text):
             raise OSError(text)
         case ("memory",):
@@ -216,7 +217,7 @@ def _raise(about: Foreign, key: bytes, failed: Any) -> NoReturn:
     raise AssertionError(failed)
 
 
-def _told(name: str, facts: dict[str, Any]) -> StudioError:
+def told(name: str, facts: dict[str, Any]) -> StudioError:
     """The error that the process raised."""
     kind = getattr(errors, name)
     error: StudioError = kind.__new__(kind)
@@ -237,11 +238,11 @@ def _check_not_failed(key: bytes) -> None:
     with _LOCK:
         when, error = _FAILED.get(key, (float("-inf"), None))
     if error is not None and time.monotonic() - when < _FAILED_S:
-        raise _told(type(error).__name__, vars(error))
+        raise told(type(error).__name__, vars(error))
 
 
 @contextmanager
-def _asked(about: Foreign) -> Iterator[socket.socket]:
+def process_for(about: Foreign) -> Iterator[socket.socket]:
     """The socket of a new reading process, which ends with it. Raises SourceError."""
     ours, theirs = socket.socketpair()
     with ours:

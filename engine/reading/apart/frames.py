@@ -3,6 +3,7 @@
     the request     (environment, scratch folder), then (ask, arguments)
     to the asker    ("answer", value) ("end",) ("studio", class, facts) ("system", text) ("memory",) ("other", text)
                     ("read", file, start, size), answered by bytes, or an error's text
+    to an object    (method, arguments), answered by ("answer", value), or an error as above
     the starter's   ("ended", status), if a process ended by itself
 
 Pickles, since this guards against crashes and greed, not against code: a reading process has all rights of the user.

@@ -36,6 +36,7 @@ import engine.reading.tables.sqlite_file  # noqa: F401
 from engine.errors import StudioError
 from engine.reading.apart.frames import receive, receive_bytes, send
 from engine.reading.apart.limits import limit_memory
+from engine.reading.apart.talking import Talking
 from engine.reading.files.storage import FETCHED_BYTES, StoredFile, fetched_file
 from engine.reading.tables import duckdb_file
 
@@ -120,10 +121,28 @@ def _read_for(asker: socket.socket) -> None:
 
 
 def _answer(asker: socket.socket, ask: Any, arguments: Any) -> None:
-    try:
+    made: list[Talking] = []
+    with _errors_sent(asker):
         answer = ask(*arguments)
-        for each in answer if isinstance(answer, Iterator) else (answer,):
-            send(asker, ("answer", each))
+        if isinstance(answer, Talking):
+            made.append(answer)
+            send(asker, ("answer", None))
+        else:
+            for each in answer if isinstance(answer, Iterator) else (answer,):
+                send(asker, ("answer", each))
+            send(asker, ("end",))
+    for one in made:
+        # Until the asker is gone.
+        while True:
+            method, given = receive(asker)
+            with _errors_sent(asker):
+                send(asker, ("answer", getattr(one, method)(*given)))
+
+
+@contextlib.contextmanager
+def _errors_sent(asker: socket.socket) -> Iterator[None]:
+    try:
+        yield
     except StudioError as error:
         send(asker, ("memory",) if _lacked_memory(error) else ("studio", type(error).__name__, vars(error)))
     except MemoryError:
@@ -132,8 +151,6 @@ def _answer(asker: socket.socket, ask: Any, arguments: Any) -> None:
         send(asker, ("memory",) if _lacked_memory(error) else ("system", str(error)))
     except BaseException as error:  # noqa: BLE001 - a library's panic is a BaseException
         send(asker, ("other", f"{type(error).__name__}: {error}"))
-    else:
-        send(asker, ("end",))
 
 
 def _lacked_memory(error: BaseException | None) -> bool:

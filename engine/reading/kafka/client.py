@@ -8,36 +8,25 @@ Offsets are never committed to a consumer group: the store holds the offsets of 
 
 from __future__ import annotations
 
-import os
 import re
-import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, cast
 
-from engine.errors import PipelineError, SourceError, unknown_name
-from engine.reading.apart import Foreign, answer_of
+from engine.errors import PipelineError, SourceError
+from engine.reading.apart import Foreign
+from engine.reading.apart.talking import Apart
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
 from engine.reading.files.web import may_be_asked
 from engine.reading.files.web_hosts import is_served
-from engine.reading.kafka.brokers import check_brokers, check_named
+from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client_options import check_settings
-from engine.reading.servers import named_servers
-from engine.reading.servers.secrets import NotSet, hidden, is_named, resolved
-
-if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
-    from confluent_kafka.admin._metadata import ClusterMetadata
+from engine.reading.kafka.consumer import Consumer
+from engine.reading.servers.secrets import NotSet, is_named, resolved
 
 ANSWER_S: Final = 10.0
-_MOMENT_S: Final = 0.5
-# Special timestamps of the protocol.
-_LAST: Final = -1
-_FIRST: Final = -2
-Place = tuple[str, int]
-"""A topic, and the number of a partition."""
+"""What a request to the brokers takes at most."""
 _SECRET: Final = re.compile(r"password|passphrase|secret|user\.info|key\.pem$|keystore\.key$")
 _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
@@ -186,201 +175,49 @@ def _renamed(properties: Mapping[str, str]) -> dict[str, str]:
     return {_RENAMED.get(name, name): properties[name] or ("none" if name == _HOST_CHECK else "") for name in names}
 
 
-def try_client(settings: Mapping[str, Any]) -> None:
-    """Make a client with these settings, and close it: if it cannot be made, the caller will see why."""
-    from confluent_kafka import Consumer, KafkaException
+def client_of(servers: str, properties: Mapping[str, str], node: str) -> Consumer:
+    """A consumer without a group, in a process of its own, as librdkafka can end the one that it is in.
 
-    # A refused connection to this machine, and no request for a token.
-    alone = {"bootstrap.servers": "127.0.0.1:1", "sasl.oauthbearer.method": "default"}
-    with suppress(KafkaException, ValueError, TypeError):
-        Consumer({**settings, **alone}).close()
-
-
-@dataclass
-class Heard:
-    """The errors that the client reports on its own threads. trouble: the last one, "" if there is none."""
-
-    secrets: Sequence[str]
-    last: str = ""
-    trouble: str = ""
-
-    def __call__(self, error: KafkaError) -> None:
-        """Called with errors that belong to no message."""
-        if error.code() == self._all_down:
-            self.trouble = self.last or hidden(error.str(), self.secrets)
-        else:
-            self.last = hidden(error.str(), self.secrets)
-
-    @property
-    def _all_down(self) -> int:
-        from confluent_kafka import KafkaError
-
-        return int(KafkaError._ALL_BROKERS_DOWN)
-
-
-class Client:
-    """A consumer without a group. The constructor and all requests to brokers raise SourceError.
-
-    Raises PipelineError for a forbidden option: reading a topic's columns needs no plan, which would have checked it.
+    All requests to brokers raise SourceError. Raises PipelineError for a forbidden option: reading a topic's columns
+    needs no plan, which would have checked it.
     """
+    check_options(properties, node)
+    try:
+        settings, secrets = _settings(servers, properties)
+    except NotSet as error:
+        message = f"{error}."
+        raise SourceError(message, node, "properties") from error
+    _check_places(settings, node)
+    check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
+    check_brokers(servers, node)
+    fixed = {
+        "group.id": settings.get("group.id", "changelog-studio"),
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        # The studio decides where to continue, and reports it in a sentence.
+        "auto.offset.reset": "error",
+        # Errors are reported as sentences instead.
+        "log_level": 0,
+    }
+    # The first as in the Java client, and so in Flink. The second keeps requests from waiting long behind a fetch
+    # that returns no messages.
+    usual = {"isolation.level": "read_uncommitted", "fetch.wait.max.ms": 100}
+    ended = (
+        f"the client of Kafka at {servers} ended its process, or no longer answers. If it does so again, leave out "
+        "one of its options, or make its buffers smaller."
+    )
+    together = {**usual, **settings, **fixed}
+    apart = Apart(Foreign(servers, node, ""), ended, Consumer, together, servers, node, secrets, ANSWER_S)
+    return cast(Consumer, _Called(apart))
 
-    def __init__(self, servers: str, properties: Mapping[str, str], node: str) -> None:
-        from confluent_kafka import Consumer, KafkaException
 
-        self.servers = servers
-        self._node = node
-        check_options(properties, node)
-        try:
-            settings, secrets = _settings(servers, properties)
-        except NotSet as error:
-            message = f"{error}."
-            raise SourceError(message, node, "properties") from error
-        _check_places(settings, node)
-        check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
-        check_brokers(servers, node)
-        self.heard = Heard(secrets)
-        fixed = {
-            "group.id": settings.get("group.id", "changelog-studio"),
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "enable.partition.eof": True,
-            # The studio decides where to continue, and reports it in a sentence.
-            "auto.offset.reset": "error",
-            # Errors are reported as sentences instead.
-            "log_level": 0,
-        }
-        # The first as in the Java client, and so in Flink. The second keeps requests from waiting long behind a fetch
-        # that returns no messages.
-        usual = {"isolation.level": "read_uncommitted", "fetch.wait.max.ms": 100}
-        together = {**usual, **settings, **fixed}
-        try:
-            answer_of(Foreign(servers, node, ""), try_client, together)
-        except SourceError as error:
-            message = "properties: with these options the client of Kafka ends its process. Leave one of them out."
-            raise SourceError(message, node, "properties") from error
-        try:
-            self.consumer = Consumer({**together, "error_cb": self.heard})
-        except (KafkaException, ValueError, TypeError) as error:
-            message = f"properties: {self._said(error)}."
-            raise SourceError(message, node, "properties") from error
-        self.close = weakref.finalize(self, self.consumer.close)
-        if named_servers.ENVIRONMENT in os.environ:
-            # Before the client connects to brokers that the first one names.
-            self._metadata()
+class _Called:
+    """The consumer as this process calls it."""
 
-    def topics_like(self, pattern: str) -> list[str]:
-        """The topics whose full names match a pattern, sorted, without Kafka's internal topics."""
-        known = sorted(self._metadata().topics)
-        return [name for name in known if not name.startswith("__") and re.fullmatch(pattern, name)]
+    def __init__(self, apart: Apart) -> None:
+        self._apart = apart
+        self.close = apart.close
 
-    def partitions(self, topics: Iterable[str]) -> list[Place]:
-        """The partitions of some topics."""
-        found: list[Place] = []
-        for topic in topics:
-            metadata = self._metadata(topic).topics[topic]
-            if metadata.error is not None or not metadata.partitions:
-                known = sorted(self._metadata().topics)
-                listed = [name for name in known if not name.startswith("__") and name != topic]
-                why = "" if metadata.error is None else f" ({metadata.error.str()})"
-                message = f"topic: {unknown_name('topic', topic, listed)}{why}."
-                raise SourceError(message, self._node, "topic")
-            found += [(topic, number) for number in sorted(metadata.partitions)]
-        return found
-
-    def bounds(self, places: Sequence[Place]) -> list[tuple[int, int]]:
-        """By partition, the offset of the first available message, and the offset after the last one."""
-        return list(zip(self._offsets(places, _FIRST), self._offsets(places, _LAST), strict=True))
-
-    def ends_now(self, places: Sequence[Place]) -> list[int] | None:
-        """By partition, the offset after the last message; None if no broker answers shortly."""
-        from confluent_kafka import KafkaException, TopicPartition
-
-        asked = [TopicPartition(*place, _LAST) for place in places]
-        try:
-            found = self.consumer.offsets_for_times(asked, _MOMENT_S)
-        except KafkaException:
-            return None
-        return [one.offset for one in found]
-
-    def known_end(self, topic: str, partition: int) -> int:
-        """The offset after the last message, as known without a request."""
-        from confluent_kafka import TopicPartition
-
-        known = self.consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
-        return int(known[1]) if known else -1
-
-    def offsets_at(self, places: Sequence[Place], ms: int) -> list[int | None]:
-        """By partition, the first offset with this timestamp or a later one; None if there is none."""
-        return [offset if offset >= 0 else None for offset in self._offsets(places, ms)]
-
-    def committed(self, places: Sequence[Place]) -> list[int | None]:
-        """By partition, the offset committed by the group in the options; None without a commit."""
-        from confluent_kafka import TopicPartition
-
-        asked = [TopicPartition(*place) for place in places]
-        found = self._asked(lambda: self.consumer.committed(asked, ANSWER_S))
-        return [one.offset if one.offset >= 0 else None for one in found]
-
-    def answers(self) -> bool:
-        """Whether a broker answers shortly."""
-        from confluent_kafka import KafkaException
-
-        try:
-            self.consumer.list_topics(timeout=_MOMENT_S)
-        except KafkaException:
-            return False
-        return True
-
-    def _metadata(self, topic: str | None = None) -> ClusterMetadata:
-        """What the brokers know of a topic, or of all. Raises SourceError if they name one that must not be asked."""
-        found: ClusterMetadata = self._asked(
-            lambda: self.consumer.list_topics(**({"topic": topic} if topic else {}), timeout=ANSWER_S)
-        )
-        try:
-            check_named(found.brokers.values(), self._node)
-        except SourceError:
-            self.close()
-            raise
-        return found
-
-    def _offsets(self, places: Sequence[Place], ms: int) -> list[int]:
-        from confluent_kafka import KafkaException, TopicPartition
-
-        asked = [TopicPartition(*place, ms) for place in places]
-
-        def ask() -> list[int]:
-            found = self.consumer.offsets_for_times(asked, ANSWER_S)
-            for one in found:
-                if one.error is not None:
-                    raise KafkaException(one.error)
-            return [one.offset for one in found]
-
-        offsets: list[int] = self._asked(ask)
-        return offsets
-
-    def _asked(self, ask: Any) -> Any:
-        from confluent_kafka import KafkaError, KafkaException
-
-        try:
-            return ask()
-        except KafkaException as error:
-            code = error.args[0].code() if error.args and isinstance(error.args[0], KafkaError) else None
-            if not self.consumer.assignment():
-                # The client reports broker errors only while it polls; no message can arrive here.
-                self.consumer.poll(0)
-            said = self.heard.last or self._said(error)
-            if code in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
-                message = (
-                    f"no broker at {self.servers} answers: {said}. Check the address and the options for security, "
-                    "and whether it is running."
-                )
-            else:
-                message = f"Kafka at {self.servers} refuses: {said}."
-            raise SourceError(message, self._node, "servers") from error
-
-    def _said(self, error: Exception) -> str:
-        from confluent_kafka import KafkaError
-
-        first = error.args[0] if error.args else error
-        text = first.str() if isinstance(first, KafkaError) else str(first)
-        return hidden(text.rstrip("."), self.heard.secrets)
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return partial(self._apart.call, method, seconds=ANSWER_S)

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.contract.stream import Json, Limit
 from engine.errors import SourceError
-from engine.reading.kafka.client import Client, Place
+from engine.reading.kafka.consumer import Consumer, Place, Told
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from confluent_kafka import Message
 
 _NO_TIME: Final = -(1 << 62)
 _ASK_S: Final = 0.05
@@ -100,26 +99,24 @@ class Log:
 class Fetching:
     """Reads partitions from their current positions."""
 
-    def __init__(self, client: Client, logs: Sequence[Log]) -> None:
-        self._client = client
+    def __init__(self, client: Consumer, servers: str, logs: Sequence[Log]) -> None:
+        self._client, self._servers = client, servers
+        self._trouble = self._last = ""
         self.logs: list[Log] = []
-        self._numbers: dict[tuple[str | None, int | None], int] = {}
+        self._numbers: dict[Place, int] = {}
         self.said: list[str] = []
         self._probed_s = 0.0
         self.add(logs)
 
     def add(self, logs: Sequence[Log]) -> None:
         """Read these partitions, too."""
-        from confluent_kafka import TopicPartition
-
         if not logs:
             return
         self._check(logs)
         for log in logs:
             self._numbers[log.place] = len(self.logs)
             self.logs.append(log)
-        places = [TopicPartition(*log.place, log.read) for log in logs if not log.is_over]
-        self._client.consumer.incremental_assign(places)
+        self._client.assign([(log.place, log.read) for log in logs if not log.is_over])
 
     def end_now(self) -> None:
         """Stop at the current ends of the partitions."""
@@ -135,11 +132,10 @@ class Fetching:
     @property
     def behind(self) -> int:
         """The number of available messages that were not taken yet."""
-        ends = [
-            (log, log.end if log.end is not None else self._client.known_end(log.topic, log.partition))
-            for log in self.logs
-        ]
-        return sum(max(0, end - log.at) for log, end in ends if log.waiting or log.has_more)
+        wanted = [log for log in self.logs if log.waiting or log.has_more]
+        known = self._client.known_ends([log.place for log in wanted]) if wanted else []
+        ends = (end if log.end is None else log.end for log, end in zip(wanted, known, strict=True))
+        return sum(max(0, end - log.at) for log, end in zip(wanted, ends, strict=True))
 
     @property
     def trouble(self) -> str:
@@ -149,14 +145,11 @@ class Fetching:
     @property
     def silence(self) -> str:
         """The brokers that do not answer, and why, without a full stop; "" if one answers."""
-        heard = self._client.heard
-        if heard.trouble and time.monotonic() - self._probed_s > _LONGEST_S:
+        if self._trouble and time.monotonic() - self._probed_s > _LONGEST_S:
             if self._client.answers():
-                heard.trouble = ""
+                self._trouble = ""
             self._probed_s = time.monotonic()
-        if not heard.trouble:
-            return ""
-        return f"no broker at {self._client.servers} answers: {heard.trouble}"
+        return f"no broker at {self._servers} answers: {self._trouble}" if self._trouble else ""
 
     def fetch(self, limit: Limit) -> list[Received]:
         """The available messages, in order: within the limit, but at least one if there is any."""
@@ -174,7 +167,7 @@ class Fetching:
                 break
             if not count and all(log.is_at_end or log.is_over or self._is_silent(log) for log in self.logs):
                 break
-            if not count and self._client.heard.trouble:
+            if not count and self._trouble:
                 break
         return self._taken(ready)
 
@@ -189,9 +182,9 @@ class Fetching:
                 yield rows
             elif time.monotonic() - heard_s > _GIVE_UP_S:
                 behind = ", ".join(log.name for log in self.logs if not log.is_over)
-                why = self._client.heard.trouble or self._client.heard.last
+                why = self._trouble or self._last
                 message = (
-                    f"Kafka at {self._client.servers} has sent nothing for {_GIVE_UP_S:.0f} s, though there is more in "
+                    f"Kafka at {self._servers} has sent nothing for {_GIVE_UP_S:.0f} s, though there is more in "
                     f"{behind}{f': {why}' if why else ''}. Run it again once it answers."
                 )
                 raise SourceError(message)
@@ -204,44 +197,37 @@ class Fetching:
             log.is_at_end = log.read >= end
 
     def _receive(self) -> int:
-        from confluent_kafka import KafkaError
-
-        messages = self._client.consumer.consume(_AT_ONCE, _ASK_S)
+        received, self._trouble, self._last = self._client.receive(_AT_ONCE, _ASK_S)
         now = time.monotonic()
-        for message in messages:
-            number = self._numbers.get((message.topic(), message.partition()))
+        for told in map(Told._make, received):
+            number = self._numbers.get(told.place)
             if number is None:
                 continue
-            log, error = self.logs[number], message.error()
+            log = self.logs[number]
             log.heard_s = now
-            if error is None:
-                self._add(log, number, message)
-            elif error.code() == KafkaError._PARTITION_EOF:
+            if told.ended:
                 log.is_at_end = True
-                log.read = max(log.read, message.offset() or 0)
-            elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                log.read = max(log.read, told.offset)
+            elif told.gone:
                 self._check([log])
-                self._seek(log)
+                self._client.seek(log.place, log.read)
+            elif told.error:
+                self.said.append(f"{log.name}: {told.error}.")
             else:
-                self.said.append(f"{log.name}: {error.str()}.")
-        if messages:
-            self._client.heard.trouble = ""
+                self._add(log, number, told)
         self._hold()
-        return len(messages)
+        return len(received)
 
-    def _add(self, log: Log, number: int, message: Message) -> None:
-        offset = message.offset()
-        assert offset is not None, "a message without error has an offset"
+    def _add(self, log: Log, number: int, told: Told) -> None:
+        offset = told.offset
         if offset < log.read or (log.end is not None and offset >= log.end):
             log.read = max(log.read, offset)
             return
-        kind, at = message.timestamp()
-        timestamp = at if kind else None
+        timestamp = told.timestamp if told.kind else None
         log.seen = log.seen if timestamp is None else max(log.seen, timestamp)
         log.read = offset + 1
         log.is_at_end = False
-        key, value = message.key(), message.value()
-        log.waiting.append(Received(log.seen, number, offset, timestamp, kind, _bytes(key), _bytes(value)))
+        log.waiting.append(Received(log.seen, number, offset, timestamp, told.kind, told.key, told.value))
 
     def _ready(self, limit: Limit) -> list[Received]:
         """The messages whose turn it is."""
@@ -280,14 +266,11 @@ class Fetching:
 
     def _hold(self) -> None:
         """Pause partitions that are far ahead of the others."""
-        from confluent_kafka import TopicPartition
-
         for log in self.logs:
             wanted = len(log.waiting) > (_MOST_WAITING // 2 if log.is_held else _MOST_WAITING)
             wanted |= log.is_over
             if wanted != log.is_held:
-                place = TopicPartition(*log.place)
-                (self._client.consumer.pause if wanted else self._client.consumer.resume)([place])
+                self._client.hold(log.place, wanted)
                 log.is_held = wanted
 
     def _check(self, logs: Sequence[Log]) -> None:
@@ -307,19 +290,9 @@ class Fetching:
                 )
             log.read = log.at = low
 
-    def _seek(self, log: Log) -> None:
-        from confluent_kafka import TopicPartition
-
-        self._client.consumer.incremental_unassign([TopicPartition(*log.place)])
-        self._client.consumer.incremental_assign([TopicPartition(*log.place, log.read)])
-
 
 def _order(one: Received) -> tuple[int, int, int]:
     return one.clock, one.log, one.offset
-
-
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value
 
 
 def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch:

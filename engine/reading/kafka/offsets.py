@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import PipelineError, SourceError
-from engine.reading.kafka.client import Client, Place
+from engine.reading.kafka.consumer import Consumer, Place
 from engine.reading.kafka.fetch import Log
 
 _OFFSETS: Final = re.compile(r"\s*partition:(\d+),\s*offset:(\d+)\s*")
@@ -27,7 +27,7 @@ class Extent:
     ends: tuple[str, str]
     options: Mapping[str, str]
 
-    def places(self, client: Client) -> list[Place]:
+    def places(self, client: Consumer) -> list[Place]:
         """The existing partitions. Raises SourceError."""
         return client.partitions(client.topics_like(self.pattern) if self.pattern else self.topics)
 
@@ -47,7 +47,7 @@ def specific_offsets(text: str, where: str, node: str) -> dict[int, int]:
     return found
 
 
-def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -> list[Log]:
+def first_logs(extent: Extent, client: Consumer, node: str, *, is_bounded: bool) -> list[Log]:
     """The partitions at the start of a run. is_bounded: partitions without an end stop at their current end."""
     mode, text = extent.begins
     end_mode, end_text = extent.ends
@@ -68,7 +68,7 @@ def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -
 
 def _offsets(
     extent: Extent,
-    client: Client,
+    client: Consumer,
     places: Sequence[Place],
     mode: str,
     text: str,

@@ -26,7 +26,7 @@ from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table
 from engine.reading.kafka.brokers import check_brokers
-from engine.reading.kafka.client import BROKERS, Client, check_options
+from engine.reading.kafka.client import BROKERS, check_options, client_of
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.kafka.stream import KafkaStream
@@ -233,9 +233,10 @@ class KafkaTopics(ReceivedSource):
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The messages available when the run begins. Raises SourceError."""
-        client = Client(self.servers, self.options, node)
+        client = client_of(self.servers, self.options, node)
         try:
-            fetching = Fetching(client, first_logs(self.extent, client, node, is_bounded=True))
+            logs = first_logs(self.extent, client, node, is_bounded=True)
+            fetching = Fetching(client, self.servers, logs)
             for rows in fetching.all(most):
                 yield messages_of(rows, fetching.logs)
         except SourceError as error:

@@ -9,7 +9,8 @@ from pathlib import Path
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Stopping, Taken, never
 from engine.errors import SourceError
-from engine.reading.kafka.client import Client
+from engine.reading.kafka.client import client_of
+from engine.reading.kafka.consumer import Consumer
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs
 from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
@@ -35,7 +36,7 @@ class KafkaStream:
     folder: Path
     run: str
     reader: MessageReader
-    _client: Client | None = None
+    _client: Consumer | None = None
     _fetching: Fetching | None = None
     _keeping: Keeping | None = None
     _place: str = ""
@@ -87,14 +88,14 @@ class KafkaStream:
             self._client.close()
 
     def _begin(self, position: Json) -> None:
-        client = self._client = Client(self.servers, self.extent.options, self.node)
+        client = self._client = client_of(self.servers, self.extent.options, self.node)
         if position is None:
             logs = first_logs(self.extent, client, self.node, is_bounded=False)
             self._place = place_of(self.origin, self.node, self.run)
         else:
             logs = [Log(topic, number, at, clock, end) for topic, number, at, clock, end in position["logs"]]
             self._place = position["kept"]
-        self._fetching = Fetching(client, logs)
+        self._fetching = Fetching(client, self.servers, logs)
         self._keeping = Keeping(self.folder, self._place)
 
     def _discover(self, fetching: Fetching) -> None:

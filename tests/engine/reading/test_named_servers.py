@@ -11,7 +11,7 @@ import pytest
 from engine.contract.source import Source
 from engine.errors import PipelineError, SourceError
 from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
-from engine.reading.kafka.client import Client, check_options
+from engine.reading.kafka.client import check_options, client_of
 from engine.reading.servers.named_servers import ENVIRONMENT, may_be_contacted, unlisted
 from engine.reading.servers.served import ServedSource
 from engine.sources.kafka import Kafka
@@ -83,6 +83,7 @@ def _never(*_: Any, **__: Any) -> NoReturn:
 
 COLUMNS = [{"name": "id", "type": "bigint"}]
 TABLE = {"host": "db.internal", "port": 4321, "database": "d", "table_name": "t", "user": "u", "columns": COLUMNS}
+APART = "engine.reading.kafka.client.Apart"
 AT_SERVERS: dict[str, Callable[[], ServedSource]] = {
     "postgres": lambda: Postgres.model_validate(TABLE),
     "postgres_cdc": lambda: PostgresCdc.model_validate({**TABLE, "slot": "s"}),
@@ -94,7 +95,7 @@ AT_SERVERS: dict[str, Callable[[], ServedSource]] = {
 @pytest.fixture
 def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     """No name is resolved and no client is made in this process."""
-    for place in ("socket.getaddrinfo", "psycopg.connect", "pymysql.connect", "confluent_kafka.Consumer"):
+    for place in ("socket.getaddrinfo", "psycopg.connect", "pymysql.connect", APART):
         monkeypatch.setattr(place, _never)
     monkeypatch.setenv(ENVIRONMENT, LISTED)
 
@@ -165,9 +166,9 @@ def test_whoever_gives_out_tokens_is_asked_where_a_folder_names_the_host(
     monkeypatch.setattr("socket.getaddrinfo", _never)
     monkeypatch.setenv(FOLDERS, "https://, http://named.example.org, https://named.example.org/in")
     monkeypatch.setenv(ENVIRONMENT, "127.0.0.1:1")
-    monkeypatch.setattr("confluent_kafka.Consumer", _made)
+    monkeypatch.setattr(APART, _made)
     with pytest.raises(_Made if is_fine else PipelineError):
-        Client("127.0.0.1:1", {TOKENS: url}, "n")
+        client_of("127.0.0.1:1", {TOKENS: url}, "n")
     monkeypatch.delenv(FOLDERS)
     check_options({TOKENS: url}, "n")
 
@@ -176,5 +177,5 @@ class _Made(Exception):
     """A client would have been made."""
 
 
-def _made(_: Any) -> NoReturn:
+def _made(*_: Any) -> NoReturn:
     raise _Made

@@ -15,9 +15,11 @@ from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError, StudioError
 from engine.model.changelog import SYMBOLS
-from engine.reading.apart import Foreign, answer_of
-from engine.reading.kafka.client import Client, check_options, try_client
+from engine.reading.apart import Foreign
+from engine.reading.apart.talking import Apart
+from engine.reading.kafka.client import check_options, client_of
 from engine.reading.kafka.client_options import OPTIONS, Option, check_settings
+from engine.reading.kafka.consumer import Consumer
 from engine.reading.kafka.stream import KafkaStream
 from engine.reading.servers.kept_messages import forget
 from engine.sources.kafka import Kafka
@@ -289,7 +291,7 @@ def test_no_option_loads_a_library_or_runs_a_command(name: str, value: str, sent
     with pytest.raises(PipelineError, match=sentence):
         check_options({name: value}, "n")
     with pytest.raises(PipelineError, match=sentence):
-        Client("localhost:1", {name: value}, "n")
+        client_of("localhost:1", {name: value}, "n")
 
 
 LEADS_OUT = [
@@ -320,7 +322,7 @@ def test_where_folders_are_named_no_option_leads_out_of_them(
     # The value of a variable is checked before it is passed to the client.
     renamed = name.replace("truststore", "ca")
     with pytest.raises(PipelineError, match=f"properties: {renamed} leads to none of the folders"):
-        Client("localhost:1", {name: "${env:LEADS_OUT}"}, "n")
+        client_of("localhost:1", {name: "${env:LEADS_OUT}"}, "n")
 
 
 def test_what_is_in_the_named_folders_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,7 +392,7 @@ def test_an_option_is_checked_before_it_reaches_the_client(
     if "\0" not in value and name != "bootstrap.servers":
         monkeypatch.setenv("GIVEN", value)
         with pytest.raises(StudioError, match=sentence.partition(", not")[0]) as raised:
-            Client("localhost:1", {name: "${env:GIVEN}"}, "n")
+            client_of("localhost:1", {name: "${env:GIVEN}"}, "n")
         assert not value or f"'{value}'" not in str(raised.value)
 
 
@@ -400,12 +402,29 @@ def test_no_option_that_passes_ends_the_client(brokers: Cluster) -> None:
         edges = option.words or ((str(option.least), str(option.most)) if option.least is not None else ("x",))
         for value in edges:
             check_settings({name: value}, "n")
-            settings = {"group.id": "g", "log_level": 0, name: value}
-            answer_of(Foreign("kafka", "n", ""), try_client, settings)
+            settings = {"group.id": "g", "log_level": 0, "bootstrap.servers": "127.0.0.1:1", name: value}
+            said = ""
+            try:
+                Apart(Foreign("kafka", "n", ""), "ENDED", Consumer, settings, "", "n", (), 1.0).close()
+            except SourceError as error:
+                said = error.sentence
+            assert "ENDED" not in said, (name, value)
 
 
-def test_options_that_end_the_client_all_the_same_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an empty group did: what is not known yet ends a process that only tries the options."""
-    monkeypatch.setitem(OPTIONS, "internal.termination.signal", Option(0, 128))  # type: ignore[misc]
-    with pytest.raises(SourceError, match="properties: with these options the client of Kafka ends its process"):
-        Client("localhost:1", {"internal.termination.signal": "9"}, "n")
+def test_a_client_that_ends_its_process_is_a_sentence_and_the_studio_goes_on(
+    brokers: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an empty group did: what is not known yet ends a process that is not the app's, at its start or later."""
+    ended = "n: the client of Kafka at .* ended its process, or no longer answers. If it does so again, leave out"
+    with monkeypatch.context() as patch:
+        patch.setitem(OPTIONS, "internal.termination.signal", Option(0, 128))  # type: ignore[misc]
+        with pytest.raises(SourceError, match=ended):
+            client_of("localhost:1", {"internal.termination.signal": "9"}, "n").answers()
+    brokers.send("ends", {"v": 1})
+    client = client_of(brokers.servers, {}, "n")
+    [place, *_] = client.partitions(["ends"])
+    # An error that is not the client's own ends it as well.
+    with pytest.raises(SourceError, match=ended):
+        client.assign([(place, -(1 << 70))])
+    with pytest.raises(SourceError, match=ended):
+        client.answers()
