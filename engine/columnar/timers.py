@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.contract.columnar_kernel import NEVER, Chunk, Longs
-from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import MIN_WATERMARK, Timeline, places_in
 
 
 class Timers(NamedTuple):
@@ -31,8 +31,8 @@ def timers_of(chunk: Chunk, timeline: Timeline, kept: Longs, *times_ms: Longs) -
     # A time that has passed fires with the next watermark.
     following = np.minimum(marks, NEVER - 1) + 1
     waits_for = np.concatenate((kept, *(np.maximum(times, following) for times in times_ms)))
-    befores = np.searchsorted(timeline.seqs, records.seqs)
-    dues = np.searchsorted(timeline.marks, waits_for)
+    befores = places_in(timeline.seqs, records.seqs)
+    dues = places_in(timeline.marks, waits_for)
     dues[waits_for == NEVER] = end
     dues[len(kept) :] = np.maximum(dues[len(kept) :], np.tile(befores, len(times_ms)))
     limits = np.full(chunk.groups, end, np.int64)

@@ -27,7 +27,7 @@ from engine.contract.columnar_kernel import (
     state_batch,
 )
 from engine.model.changelog import INSERT
-from engine.model.timeline import Timeline
+from engine.model.timeline import Timeline, places_in
 
 
 class RowTimeKeepFirstColumns:
@@ -125,8 +125,8 @@ class _Candidates:
 
     def due(self, timeline: Timeline) -> Longs:
         """The step of the timeline that fires each; the number of steps if none does."""
-        reached = np.searchsorted(timeline.marks, self.times_ms, side="left")
-        return np.maximum(reached, np.searchsorted(timeline.seqs, self.seqs, side="left"))
+        reached = places_in(timeline.marks, self.times_ms)
+        return np.maximum(reached, places_in(timeline.seqs, self.seqs))
 
     def some(self, places: Longs) -> _Candidates:
         """Those at these places."""

@@ -30,6 +30,23 @@ _BEGUN: Final = MIN_WATERMARK + 1
 Longs = NDArray[np.int64]
 
 
+# As many numbers fit into a core's own cache.
+_NEAR: Final = 1 << 15
+
+
+def places_in(line: Longs, values: Longs) -> Longs:
+    """The first place in a rising line that reaches each value: `np.searchsorted`, which jumps through the line.
+
+    Two million numbers do not fit into the cache: in order of the values a search costs a tenth, sorting included.
+    """
+    if len(line) < _NEAR or len(values) < 2:
+        return np.searchsorted(line, values)
+    order = np.argsort(values)
+    places = np.empty(len(values), np.int64)
+    places[order] = np.searchsorted(line, values[order])
+    return places
+
+
 class Clock(Protocol):
     """The questions that timers ask a timeline."""
 
@@ -70,8 +87,11 @@ class Timeline:
 
     def before(self, seqs: Longs) -> Longs:
         """The watermark before each of these events, in ms."""
-        at = np.searchsorted(self.seqs, seqs, side="left")
-        return np.concatenate(([np.int64(self.start_ms)], self.marks))[at]
+        places = places_in(self.seqs, seqs)
+        found = np.full(len(seqs), self.start_ms, np.int64)
+        after = places > 0
+        found[after] = self.marks[places[after] - 1]
+        return found
 
     def due(self, time_ms: int, after_seq: int) -> int | None:
         """The first event at or after `after_seq` whose watermark step reaches `time_ms`; None if not in this epoch.

@@ -101,27 +101,31 @@ def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
     if not len(columns[0]):
         return None, Runs(np.zeros(0, np.int64), 0)
     packed = _packed(columns)
-    if packed is None:
-        order = np.lexsort(columns[::-1])
-        sorted_ = [column[order] for column in columns]
-        firsts = np.ones(len(order), np.bool_)
-        firsts[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in sorted_])
-        return order, Runs.starting(firsts)
     if bool((packed[1:] >= packed[:-1]).all()):
         return None, Runs.of(packed)
     order = np.argsort(packed)
     return order, Runs.of(packed[order])
 
 
-def _packed(columns: Sequence[Longs]) -> Longs | None:
-    """One column with the sort order of all these; None if they do not fit into 62 bits."""
+def _ranks(column: Longs) -> Longs:
+    """The numbers from 0 with the order of these."""
+    order = np.argsort(column)
+    sorted_ = column[order]
+    ranks = np.empty(len(column), np.int64)
+    ranks[order] = np.concatenate((np.zeros(1, np.int64), np.cumsum(sorted_[1:] != sorted_[:-1])))
+    return ranks
+
+
+def _packed(columns: Sequence[Longs]) -> Longs:
+    """One column with the sort order of all these. What does not fit into 62 bits becomes ranks, of which two fit."""
     packed, room = columns[0], int(columns[0].max()) + 1
     for column in columns[1:]:
         least, most = int(column.min()), int(column.max())
+        if room * (most - least + 1) >= _ROOM:
+            packed, column = _ranks(packed), _ranks(column)
+            room, least, most = int(packed.max()) + 1, 0, int(column.max())
         span = most - least + 1
         room *= span
-        if room >= _ROOM:
-            return None
         if span > 1:
             packed = packed * span + (column - least)
     return packed

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Chunk, Lates, Longs, Records
-from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import MIN_WATERMARK, Timeline, places_in
 from engine.model.windowing import Windowing, WindowKind
 from engine.windows.window_kernel import LATE
 
@@ -124,7 +124,7 @@ def due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | 
     least, most = (int(ends.min()), int(ends.max())) if len(ends) else (0, 0)
     distinct = (most - least) // slide_ms + 1
     if slide_ms == 1 or distinct > len(ends):
-        return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)], slice(None)
+        return timeline.seqs[places_in(timeline.marks, ends - 1)], slice(None)
     # Many windows share few ends: each end is looked up once.
     known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
     places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)

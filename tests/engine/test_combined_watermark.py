@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from engine.model.combined_watermark import (
@@ -18,7 +19,7 @@ from engine.model.combined_watermark import (
     meeting,
     without_delays,
 )
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, places_in
 
 A_AND_B = {"a": Timeline.of([(1, 10), (6, 15), (7, 40), (9, 60)]), "b": Timeline.of([(2, 20), (4, 30), (8, 50)])}
 
@@ -238,3 +239,11 @@ def _within(stretch: tuple[int, int], first: int, last: int) -> tuple[int, int] 
     if begins > last or until <= first:
         return ()
     return (MIN_WATERMARK if begins <= first else begins, MAX_WATERMARK if until > last else until)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 500])
+def test_a_place_is_found_in_a_long_line_as_in_a_short_one(size: int) -> None:
+    line, values = np.arange(100_000) * 3, np.random.default_rng(size).integers(-10, 310_000, size)
+    assert places_in(line, values).tolist() == np.searchsorted(line, values).tolist()
+    long = Timeline(-7, line, line - 5)
+    assert long.before(values).tolist() == [long.at(value - 1) for value in values.tolist()]
