@@ -106,7 +106,7 @@ def framed(
         while is_record:
             is_record = record < total and groups[record] == group
             limit = befores[record - kept] if is_record else limits[group]
-            while head < len(pending) and dues[pending[head]] < limit:
+            while head < len(pending) and (not waits or dues[pending[head]] < limit):
                 origin = pending[head]
                 time = times[origin]
                 if forget != unset and forget <= time:
@@ -139,14 +139,8 @@ def framed(
                 break
             time = times[record]
             if not waits:
-                rows.append(record)
-                lives.append(life)
-                if rows_back >= 0:
-                    start = max(start, len(rows) - 1 - rows_back)
-                froms.append(start)
-                untils.append(len(rows) - 1)
-                origins.append(record)
-                passed = 0
+                # By arrival: the next round emits it.
+                pending.append(record)
             elif time <= (passed if judges_by_emitted else marks[record - kept]):
                 lates.append(record - kept)
             else:
