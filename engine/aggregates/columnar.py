@@ -33,7 +33,10 @@ from engine.model.timeline import Timeline
 
 
 class AggregateColumns:
-    """Groups with calls that have columns (`columnar_calls`). State: one row of sums and extremes per group."""
+    """Groups with calls that have columns (`columnar_calls`).
+
+    State: one row of sums and extremes per group, and the rows of its values (`columnar_values`).
+    """
 
     def __init__(
         self,
