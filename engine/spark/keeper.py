@@ -70,11 +70,15 @@ def keep(request: dict[str, Any]) -> int:
 
 def _stay(folder: Path, jvm: GuardedJvm, told: str, idle_s: float) -> None:
     """Return once the server has ended, or is no longer needed."""
+    # Idle time is measured, not told by the clock, which somebody may set: an engine in use would end.
+    seen, since = 0, time.monotonic()
     while jvm.is_alive():
         try:
             if (folder / SERVER_FILE).read_text(encoding="utf-8") != told:
                 return
-            if time.time() - (folder / USED_FILE).stat().st_mtime > idle_s:
+            if (used := (folder / USED_FILE).stat().st_mtime_ns) != seen:
+                seen, since = used, time.monotonic()
+            if time.monotonic() - since > idle_s:
                 return
         except OSError:
             # The cache was emptied: the server cannot be found again.

@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from engine.__main__ import main
 from engine.errors import EngineUnavailable
+from engine.spark import keeper
 from engine.spark.engines import Engine
 from engine.spark.servers import SERVER_FILE, USED_FILE, Server, server_for, servers
 from engine.spark.session import connect
@@ -152,3 +154,17 @@ def test_what_the_jvm_says_is_told_where_it_does_not_start(monkeypatch: pytest.M
     monkeypatch.setenv("CHANGELOG_STUDIO_MEMORY", "no size")
     with pytest.raises(EngineUnavailable, match=r"Spark does not start on local\[1\]\..*no size"):
         server_for("local[1]")
+
+
+def test_a_clock_that_is_set_forward_ends_no_engine_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last use is a day ago then, by the clock."""
+    (tmp_path / SERVER_FILE).write_text("told")
+    (tmp_path / USED_FILE).touch()
+    os.utime(tmp_path / USED_FILE, (time.time() - 86_400,) * 2)
+    lives = iter([True, True, False])
+    monkeypatch.setattr(keeper.time, "sleep", lambda _: None)
+    keeper._stay(tmp_path, SimpleNamespace(is_alive=lambda: next(lives)), "told", idle_s=60)  # type: ignore[arg-type]
+    assert next(lives, None) is None, "it was ended while it lived"
+    lives = iter([True, True])
+    keeper._stay(tmp_path, SimpleNamespace(is_alive=lambda: next(lives)), "told", idle_s=-1)  # type: ignore[arg-type]
+    assert next(lives, None) is True, "an idle one stays"
