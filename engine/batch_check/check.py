@@ -12,7 +12,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import getsize, isfile
+from threading import Event
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.contract.batch_input import BatchInput
@@ -37,12 +40,16 @@ from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
+from engine.spark.cancelling import cancellable
+from engine.spark.watching import ADVICE
 from engine.windows.batch import not_late
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+NODE_S: float = 1800.0
+"""What the check of an operator may take. Those of the largest runs take minutes."""
 _SHOWN: Final = 100
 # Bytes.
 _LITTLE: Final = 1 << 18
@@ -67,8 +74,23 @@ class Recorded:
 def check(
     plan: Plan, spark: SparkSession, recorded: Recorded, told: Callable[[str], None] = lambda node: None
 ) -> Checked:
-    """Check a run that has ended. told: called with each operator before it is checked."""
-    return _Checking(plan, spark, recorded).run(told)
+    """Check a run that has ended. told: called with each operator before it is checked.
+
+    Raises TookTooLong for an operator that takes longer than NODE_S.
+    """
+    at, until = "", monotonic() + NODE_S
+
+    def begin(node: str) -> None:
+        nonlocal at, until
+        at, until = node, monotonic() + NODE_S
+        told(node)
+
+    def too_long() -> str | None:
+        sentence = f"the check of {at} took more than {NODE_S / 60:.0f} minutes: an expression may never end. {ADVICE}."
+        return sentence if monotonic() > until else None
+
+    with cancellable(spark, f"check-{uuid4().hex}", Event()) as watch, watch.limited(too_long):
+        return _Checking(plan, spark, recorded).run(begin)
 
 
 @dataclass

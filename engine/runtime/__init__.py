@@ -53,7 +53,7 @@ from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.reports import Report
-from engine.spark.cancelling import cancellable
+from engine.spark.cancelling import Watch, cancellable
 from engine.spark.failures import failing_node, failure_sentence
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
@@ -93,11 +93,11 @@ def run(
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
-        with cancellable(spark, f"run-{uuid4().hex}", cancel):
+        with cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
             if live is not None:
-                is_over = _run_live(plan, spark, recorder, folder, files, live, partitions, progress, cancel)
+                is_over = _run_live(plan, spark, recorder, folder, files, live, partitions, progress, cancel, watch)
             else:
-                _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel)
+                _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel, watch)
                 is_over = True
         if is_over:
             recorder.finish()
@@ -133,6 +133,7 @@ def _run(
     partitions: int | None,
     progress: Progress,
     cancel: Event,
+    watch: Watch,
 ) -> None:
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
@@ -151,7 +152,7 @@ def _run(
         progress.nodes[node.id].seconds += time.monotonic() - started
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
-    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), watch)
     for events in ingested:
         output = _run_epoch(runner, events, recorder, progress, cancel)
         _check_cancelled(cancel)
@@ -177,12 +178,13 @@ def _run_live(
     partitions: int | None,
     progress: Progress,
     cancel: Event,
+    watch: Watch,
 ) -> bool:
     """Process incoming data epoch by epoch. False if the run was stopped."""
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
     recorder.begin(described(plan, 1, views))
-    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), arriving.can_be_idle)
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), watch, arriving.can_be_idle)
     runner.go_on(arriving.kept())
     arriving.sweep(runner.kept)
     progress.phase = WAITING

@@ -51,8 +51,8 @@ from engine.runtime.mini_batch.on_spark import Flushes
 from engine.runtime.record_waits import Waits
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
+from engine.spark.cancelling import Watch
 from engine.spark.run_files import RunFiles
-from engine.spark.watching import watched
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Kept:
 class EpochRunner:
     """Runs the nodes of a plan epoch by epoch and keeps track of their state files.
 
-    can_be_idle: whether sources can be idle, in a live run.
+    watch: of the run's jobs. can_be_idle: whether sources can be idle, in a live run.
     """
 
     plan: Plan
@@ -106,6 +106,7 @@ class EpochRunner:
     files: RunFiles
     partitions: int | None
     cores: int
+    watch: Watch
     can_be_idle: bool = False
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
@@ -213,7 +214,7 @@ class EpochRunner:
             writer.write_all(batches if waits is None else waits.noted(batches))
             yield from writer.close()
 
-        with nullcontext() if waits is None else watched(self.spark, waits.too_long, node.id):
+        with nullcontext() if waits is None else self.watch.limited(waits.too_long, node.id):
             return self._written(files, run_tasks(frame, task))
 
     def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:

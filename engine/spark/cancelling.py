@@ -7,11 +7,12 @@ still active PATIENCE_S after it was cancelled, its engine is given up, which en
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Final
 
+from engine.errors import TookTooLong
 from engine.spark.left_behind import at_work, end_left
 from engine.spark.session import give_up, keep_alive, leave, server_of
 
@@ -24,13 +25,44 @@ _NOTED_S: Final = 10.0
 _LOOK_S: Final = 1.0
 
 
+class Watch:
+    """Ends jobs that take too long, with a sentence.
+
+    Spark evaluates a record to its end: a regular expression that backtracks for hours ends only with its engine.
+    """
+
+    def __init__(self) -> None:
+        self._too_long: Callable[[], str | None] | None = None
+        self._said = ""
+
+    @contextmanager
+    def limited(self, too_long: Callable[[], str | None], node: str = "") -> Iterator[None]:
+        """End the jobs of this block once `too_long` says why. Raises TookTooLong with this sentence."""
+        self._too_long = too_long
+        try:
+            yield
+        except Exception as error:
+            if self._said:
+                raise TookTooLong(self._said, node) from error
+            raise
+        finally:
+            self._too_long = None
+
+    def is_over(self) -> bool:
+        """Whether the jobs have to end: called by whoever watches them."""
+        if (too_long := self._too_long) is not None:
+            self._said = too_long() or ""
+        return bool(self._said)
+
+
 @contextmanager
-def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
+def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]:
     """Tag the jobs of this thread, and interrupt them once `cancel` is set. Until its end the engine is in use.
 
+    The watch, which ends them as well, costs a block no thread of its own.
     Meanwhile, jobs that a killed process left there are ended: this thread's jobs would wait for them.
     """
-    done, given_up = Event(), Event()
+    done, given_up, limits = Event(), Event(), Watch()
     server = server_of(spark)
 
     def end() -> None:
@@ -44,7 +76,7 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     def watch() -> None:
         noted = time.monotonic()
         looked = float("-inf")
-        while not cancel.wait(0.1):
+        while not (cancel.wait(0.1) or limits.is_over()):
             if done.is_set():
                 return
             if server is not None and time.monotonic() - looked > _LOOK_S:
@@ -66,7 +98,7 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     watcher.start()
     try:
         with at_work(server, tag) if server is not None else nullcontext():
-            yield
+            yield limits
     except BaseException:
         leave(spark, tag)
         raise

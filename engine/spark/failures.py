@@ -32,6 +32,10 @@ _KNOWN: Final = (
         "Spark could not plan it: an expression of constants needs more memory or stack than there is. Simplify it.",
     ),
     (
+        r"RPC that terminated with:\s+status = StatusCode\.DEADLINE_EXCEEDED",
+        "the engine did not answer in time. Perhaps the machine has too much to do: run it again when it has less.",
+    ),
+    (
         r"java\.lang\.StackOverflowError",
         "a regular expression, or a nested value, needs more of Spark's stack than there is. Use a pattern without a "
         "choice in a repetition, such as [ab]* for (a|b)*, or shorter texts.",

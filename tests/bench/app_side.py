@@ -14,6 +14,9 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+
+import grpc._channel
 
 from engine.contract.live import Live
 from engine.model.pipeline import Pipeline
@@ -29,6 +32,8 @@ def set_clock(seed: int) -> None:
     """Set it anew several times a second."""
     chance, real, offset = random.Random(seed), time.time, [0.0]
     time.time = lambda: real() + offset[0]
+    # gRPC's own code adds its timeouts to this clock, and its library, which has the machine's, reads them.
+    grpc._channel.time = SimpleNamespace(time=real, sleep=time.sleep)
 
     def turn() -> None:
         for number in range(1 << 30):

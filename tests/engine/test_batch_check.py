@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.batch_check import check as batch_check
 from engine.batch_check.check import check
 from engine.contract.recorder import EdgeFile
+from engine.errors import TookTooLong
 from engine.examples import examples
 from engine.runtime.edges.records import EdgeRecords
 from tests.engine.batch_answer import checked, complaints, recorded
@@ -53,3 +55,14 @@ def test_a_changelog_that_lost_a_record_differs_at_its_operator_and_below(spark:
     # The sink's records are still the operator's correct output.
     assert sink.is_equal
     assert replace(found, nodes=(words,)).is_equal
+
+
+def test_a_check_that_never_ends_is_ended_with_the_operator(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_check, "NODE_S", -1.0)
+    with recorded(examples()["01-word-frequency"], spark) as (planned, output):
+        with pytest.raises(TookTooLong, match="the check of count_words took more than -?0 minutes: an expression may"):
+            check(planned, spark, output)
+        monkeypatch.setattr(batch_check, "NODE_S", 1800.0)
+        assert check(planned, spark, output).is_equal, "the session goes on"

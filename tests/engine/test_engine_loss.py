@@ -96,6 +96,9 @@ def test_a_server_of_our_own_that_is_alive_is_not_lost_at_a_deadline(monkeypatch
     alive: Any = SimpleNamespace(is_alive=lambda: True, ends_within=lambda _: False)
     monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, alive))
     assert loss_of(ours, with_status(grpc.StatusCode.DEADLINE_EXCEEDED)) is None
+    said = "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.DEADLINE_EXCEEDED\n\tdetails"
+    late = SparkConnectGrpcException(said, grpc_status_code=grpc.StatusCode.DEADLINE_EXCEEDED)
+    assert reason_of(late).startswith("the engine did not answer in time.")
     assert loss_of(ours, with_status(grpc.StatusCode.UNAVAILABLE)) is not None
 
 

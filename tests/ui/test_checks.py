@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -67,6 +68,32 @@ def test_checks_wait_for_each_other_and_none_is_done_twice(
     goes_on.set()
     wait_for(lambda: not checker.going_on)
     assert begun == [first.run_id, second.run_id]
+
+
+@pytest.mark.parametrize("given_up", [True, False])
+def test_a_check_begins_once_more_if_somebodys_run_ended_the_engine(
+    given_up: bool, store: Store, seeded: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions: list[str] = []
+
+    def get_spark(engine: str) -> Any:
+        sessions.append(engine)
+        return Mock()
+
+    def lost(*_: Any) -> Any:
+        message = "the engine is gone"
+        raise ConnectionError(message)
+
+    monkeypatch.setattr("engine.spark.session.get_spark", get_spark)
+    monkeypatch.setattr("engine.spark.session.server_of", lambda _: Mock(was_given_up=lambda: given_up))
+    monkeypatch.setattr("engine.batch_check.check.check", lost)
+    checker = Checker(store, tmp_path)
+    checker.start(store.runs.get(seeded["word_count"]))
+    wait_for(lambda: not checker.going_on)
+    found = checker.result_of(seeded["word_count"])
+    assert found is not None
+    assert found.error
+    assert len(sessions) == 1 + given_up
 
 
 def test_a_run_that_cannot_be_checked_says_why(store: Store, seeded: dict[str, int], tmp_path: Path) -> None:

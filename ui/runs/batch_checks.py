@@ -101,7 +101,7 @@ class Checker:
             with self._lock:
                 del self.going_on[run_id]
 
-    def _check(self, run_id: int) -> dict[str, Any]:
+    def _check(self, run_id: int, *, is_again: bool = False) -> dict[str, Any]:
         from engine.batch_check.check import Recorded, check
         from engine.contract.operator import OUT
         from engine.contract.recorder import EdgeFile
@@ -109,11 +109,13 @@ class Checker:
         from engine.reading.files.storage import looking_at
         from engine.runtime.edges.records import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
-        from engine.spark.session import get_spark
+        from engine.spark.session import get_spark, server_of
 
+        server = None
         try:
             run = self.store.runs.get(run_id)
             spark = get_spark(engine_for(run))
+            server = server_of(spark)
             with looking_at(far_files_of(run.engine)):
                 planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where workers that share this machine's files can read them.
@@ -137,6 +139,9 @@ class Checker:
             return {"error": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever Spark raises is said on the page
             _LOG.exception("the check of run %s failed", run_id)
+            if server is not None and server.was_given_up() and not is_again:
+                # Because of somebody's run, which ended the engine.
+                return self._check(run_id, is_again=True)
             return {"error": reason_of(error)}
         return {
             "nodes": [
