@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,8 @@ from engine.columnar.runs import Flags, Runs, running_least, running_sum, shifte
 from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
+
+_TEXTS: Final = 16_384
 
 
 class AggregateColumns:
@@ -56,6 +59,11 @@ class AggregateColumns:
         self._parts, self._reads = parts_of(self._calls, retracting=retracting)
         parts = [pa.field(f"part{at}", pa.int64()) for at in range(len(self._parts))]
         self.state_schema = pa.schema([*parts, *self._values.schema])
+
+    @property
+    def most_rows(self) -> int | None:
+        """A column has 2 GB at most, and a thousand results of one group repeat its first text a thousand times."""
+        return _TEXTS if self._values.lists else None
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Compute the result of its group after every record."""

@@ -68,6 +68,11 @@ class GroupValues:
         return bool(self._scopes)
 
     @property
+    def lists(self) -> bool:
+        """Whether results are texts, each of which repeats the one before it."""
+        return bool(self._listed)
+
+    @property
     def schema(self) -> list[pa.Field]:
         """The columns behind those of the accumulators. scope: 0 in the row of the group itself."""
         if not self:
@@ -214,7 +219,7 @@ class Texts:
         # A separator stands before each but the first.
         parts = pc.if_else(pa.array(is_first), parts, pc.binary_join_element_wise(separator, parts, ""))
         self._offsets = np.frombuffer(parts.buffers()[1], np.int32)[parts.offset :][: len(parts) + 1].astype(np.int64)
-        self._data = np.frombuffer(parts.buffers()[2] or b"", np.uint8)
+        self._data = memoryview(parts.buffers()[2] or b"")
         self._starts: Longs = runs.spread(self._offsets[runs.starts])
         # Of a life that lists nothing yet, no code; an empty part without separator changes nothing.
         codes = np.arange(len(order))
@@ -242,9 +247,14 @@ class Texts:
         starts = self._starts[codes] if len(self._life) else codes
         sizes = ends - starts if there is None else np.where(there, ends - starts, 0)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+        if offsets[-1] > np.iinfo(np.int32).max:
+            message = (
+                f"the texts of {len(codes):,} results have {int(offsets[-1]):,} bytes, more than a column can hold"
+            )
+            raise pa.ArrowCapacityError(message)
+        data = b"".join(map(self._data.__getitem__, map(slice, starts.tolist(), (starts + sizes).tolist())))
         mask = None if there is None else pa.py_buffer(np.packbits(there, bitorder="little"))
-        buffers = [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(self._data[places])]
+        buffers = [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.string(), len(codes), buffers)
 
 

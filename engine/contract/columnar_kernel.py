@@ -144,6 +144,15 @@ class TimedKernel(ColumnarKernel, Protocol):
 
 
 @runtime_checkable
+class InShortChunks(ColumnarKernel, Protocol):
+    """A kernel whose output may be much longer than its input."""
+
+    @property
+    def most_rows(self) -> int | None:
+        """The records that it takes at once; None: as many as others."""
+
+
+@runtime_checkable
 class ToldOnce(ColumnarKernel, Protocol):
     """A kernel without a plain one beside it."""
 

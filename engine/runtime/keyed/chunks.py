@@ -21,6 +21,7 @@ from engine.contract.columnar_kernel import (
     Chunk,
     ColumnarKernel,
     Fired,
+    InShortChunks,
     Kinds,
     Lates,
     Layout,
@@ -56,8 +57,10 @@ class ColumnarTask:
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
         files = self.files.begin(task_name(), bucket)
-        loop = _Loop(self, self.make(self.layout), timeline, files)
-        for part in load(self.given, bucket, self.states, due_until(timeline)).slices(_SLICE):
+        kernel = self.make(self.layout)
+        loop = _Loop(self, kernel, timeline, files)
+        most = (kernel.most_rows if isinstance(kernel, InShortChunks) else None) or _SLICE
+        for part in load(self.given, bucket, self.states, due_until(timeline)).slices(most):
             loop.advance(part)
         files.key_times(loop.slowest)
         files.merge(self.states, self.given.buckets)

@@ -17,10 +17,10 @@ from engine.aggregates.columnar_values import ends_of_values
 from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import function_named
 from engine.columnar.rules import _writable, rule_of
-from engine.contract.columnar_kernel import Layout
+from engine.contract.columnar_kernel import InShortChunks, Layout
 from engine.contract.kernel import Input
 from engine.operators.aggregate import AggregateKernel
-from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs, run_columnar
 
 COUNT, SUM, AVG, MIN, MAX, LISTAGG = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX", "LISTAGG"))
 
@@ -158,3 +158,13 @@ def test_an_average_that_does_not_fit_fails() -> None:
     given = Given(tuple((("a", 1), row) for row in rows))
     with pytest.raises(pa.ArrowInvalid, match="Value 382 too large"):
         check_equal(rules, given)
+
+
+def test_long_texts_are_made_in_short_chunks_and_never_wrap() -> None:
+    rules = rules_of([call(LISTAGG, 5)], {"retracting": False})
+    kernel = rules.columnar(rules.layout)
+    assert isinstance(kernel, InShortChunks)
+    assert kernel.most_rows == 16_384
+    rows = [Input(seq, 0, (None, None, None, True, True, "x" * 200_000)) for seq in range(1, 180)]
+    with pytest.raises(pa.ArrowCapacityError, match="the texts of 357 results have"):
+        run_columnar(rules, Given(tuple((("a", 1), row) for row in rows)))
