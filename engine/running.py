@@ -15,7 +15,7 @@ from engine.contract.problems import Problems
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.planner import Plan, plan
 from engine.reading.files.web import fetching
 from engine.runtime import run

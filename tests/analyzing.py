@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.model.schema import Schema
+from engine.model.spark_types import type_of_data
 from engine.spark.analyzer import SparkAnalyzer, sentence_of, without_rows
-from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ def _types(frame: DataFrame, expressions: Sequence[str]) -> list[str]:
 
     try:
         fields = frame.selectExpr(*(f"{text} AS v{at}" for at, text in enumerate(expressions))).schema.fields
-        return [type_name(field.dataType) for field in fields]
+        return [str(type_of_data(field.dataType)) for field in fields]
     except PySparkException as error:
         if len(expressions) == 1:
             return [sentence_of(error)]

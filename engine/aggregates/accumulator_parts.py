@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from engine.aggregates.sorted_blocks import insert, remove
 from engine.aggregates.state import SlotWords
 from engine.model.row import frozen, thawed
-from engine.model.schema import decimal_scale
+from engine.model.types import FLOAT, Type, decimal_scale
 
 Acc = list[Any]
 Step = Callable[[Acc, Any], None]
@@ -80,13 +80,13 @@ NUMBER: Final = Slots("number", (0,), _counting, (SlotWords("number"),))
 """The number of values."""
 
 
-def sum_and_number(type_: str) -> Slots:
+def sum_and_number(type_: Type) -> Slots:
     """The sum of the values; the next slot holds their number."""
     words = (SlotWords("sum"), SlotWords("number", 1))
     if decimal_scale(type_) is not None:
         exact = partial(_summing_with, add=_EXACT.add, subtract=_EXACT.subtract)
         return Slots("decimal sum", (0, 0), exact, words, {NUMBER.name: 1})
-    if type_ == "float":
+    if type_ == FLOAT:
         rounded = partial(
             _summing_with, add=lambda a, b: c_float(a + b).value, subtract=lambda a, b: c_float(a - b).value
         )

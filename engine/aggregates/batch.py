@@ -16,7 +16,8 @@ from engine.aggregates.planned_calls import argument_types, value_of
 from engine.aggregates.python_function import PythonFunction
 from engine.contract.batch_rows import PUTS
 from engine.contract.frames import key_name
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.contract.batch_rows import TAKES
 from engine.contract.frames import SEQ, STEP
-from engine.model.schema import INTEGER_BITS
+from engine.model.types import INTEGER_BITS, Type
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class BatchCall:
     """
 
     value: str
-    type: str
+    type: Type
     is_distinct: bool
     condition: str | None
     separator: str
@@ -51,7 +51,7 @@ def exact_sum(call: BatchCall, scale: int = 0) -> str:
     return call.of("sum", f"CAST({call.value} AS DECIMAL(38,{scale}))")
 
 
-def wrapped(total: str, type_: str) -> str:
+def wrapped(total: str, type_: Type) -> str:
     """An exact sum in two's complement."""
     half = 1 << (INTEGER_BITS[type_] - 1)
     return f"CAST(pmod({total} + {half}BD, {half * 2}BD) - {half}BD AS {type_})"
@@ -66,8 +66,8 @@ def sum_of_distinct(call: BatchCall, *, divided: bool = False) -> str:
     return f"CASE WHEN size({values}) > 0 THEN CAST({total} AS {call.type}) END"
 
 
-def values_by_arrival(call: BatchCall, item_type: str = "", *, with_nulls: bool = False) -> str:
-    """The values in order of arrival as a list. item_type: the type of one value; empty: not known."""
+def values_by_arrival(call: BatchCall, item_type: Type | None = None, *, with_nulls: bool = False) -> str:
+    """The values in order of arrival as a list. item_type: the type of one value; None: not known."""
     wanted = "true" if with_nulls else f"({call.value}) IS NOT NULL"
     if call.condition is not None:
         wanted = f"({wanted}) AND ({call.condition})"

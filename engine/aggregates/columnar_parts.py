@@ -18,13 +18,14 @@ from engine.aggregates.over_frames import largest_in_frames
 from engine.columnar.columns import Columns, flags, longs, valid
 from engine.columnar.runs import Flags, Runs, last_place, running_most, running_sum
 from engine.contract.columnar_kernel import Longs
+from engine.model.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
 
 Found = tuple[Longs, Flags | None]
 """Values, 0 for missing ones, and flags of those that exist (None: all)."""
 
 LEAST: Final = np.int64(-(1 << 63))
 SIZES: Final = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
-TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+TIMES: Final = frozenset({DATE, TIMESTAMP, TIMESTAMP_NTZ})
 
 
 def taking_part(columns: Sequence[pa.Array], argument: int | None, condition: int | None) -> Flags | None:

@@ -13,7 +13,8 @@ from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer
 from engine.contract.requirements import require_different_names
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
-from engine.model.schema import INTEGER_BITS, MILLISECONDS, Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, BOOLEAN, INTEGER_BITS, Type
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,8 @@ def derive_columns(
             or aggregate.filter is not None
             or not (groups or always_grouped)
         )
-        type_ = aggregate.result_type("bigint" if column is None else column.type)
-        digits = column.digits if column is not None and column.type == type_ else MILLISECONDS
-        results.append(Column(aggregate.output_name, type_, nullable, digits=digits))
+        type_ = aggregate.result_type(BIGINT if column is None else column.type)
+        results.append(Column(aggregate.output_name, type_, nullable))
     require_different_names(node, "aggregates", [*groups, *results])
     return GroupedColumns(tuple(groups), tuple(results))
 
@@ -87,12 +87,10 @@ def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analy
     return Column("", _type_of(aggregate.argument, schema, analyzer, node, f"{field}.argument"))
 
 
-def _type_of(expression: str, schema: Schema, analyzer: Analyzer, node: str, field: str) -> str:
+def _type_of(expression: str, schema: Schema, analyzer: Analyzer, node: str, field: str) -> Type:
     type_ = analyzer.type_of(expression, schema, node, field)
-    try:
-        arrow_type(type_)
-    except ValueError as error:
-        raise ExpressionError(node, field, expression, f"{error}.") from error
+    if type_.unsupported:
+        raise ExpressionError(node, field, expression, f"{type_.unsupported}.")
     return type_
 
 
@@ -107,7 +105,7 @@ def _check(
 ) -> None:
     if aggregate.filter is not None:
         type_ = analyzer.type_of(expression_of(aggregate.filter, schema), schema, node, f"{field}.filter")
-        if type_ != "boolean":
+        if type_ != BOOLEAN:
             message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
     if aggregate.frequency is not None:
@@ -143,7 +141,7 @@ def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema,
         is_column = argument in schema
         type_ = schema.column(argument).type if is_column else _type_of(argument, schema, analyzer, node, place)
         problem = comparable_needed(type_) if aggregate.distinct else None
-        if "map<" in type_ and not is_column:
+        if type_.has_map and not is_column:
             problem = "is a map made by an expression. Compute it in a projection before."
         if problem:
             message = f"{field}: {aggregate.function.name}({argument}) {problem}"

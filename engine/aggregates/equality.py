@@ -7,18 +7,20 @@ Source: Flink EqualiserCodeGenerator, ScalarOperatorGens.generateArrayComparison
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 from engine.model.row import Row
+from engine.model.types import FLOATS, Array, Type
 
-_ODD: Final = re.compile(r"\b(array|float|double)\b")
+
+def _is_odd(type_: Type) -> bool:
+    return isinstance(type_, Array) or type_ in FLOATS
 
 
-def comparison(types: Iterable[str]) -> Callable[[Row, Row], bool]:
+def comparison(types: Iterable[Type]) -> Callable[[Row, Row], bool]:
     """Whether a row of results with these types differs from another one."""
-    return _differs if any(map(_ODD.search, types)) else operator.ne
+    return _differs if any(type_.has(_is_odd) for type_ in types) else operator.ne
 
 
 def _differs(before: Row, after: Row) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 
 def group_sql(group_by: GroupBy) -> list[str]:

@@ -14,23 +14,18 @@ them have defaults. The calls of functions, as kernels receive them, are defined
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from engine.aggregates.accumulator_parts import KeyOf, Slots, distinct_key, number_key
 from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
 from engine.contract.derived import Monotonicity
-from engine.model.row_types import is_row
-from engine.model.schema import FLOATS, decimal_scale, is_nested, is_numeric
-
-_HAS_MANY: Final = re.compile(r"\b(array|map)<")
-_HAS_FLOATS: Final = re.compile(r"\b(float|double)\b")
+from engine.model.types import BIGINT, FLOATS, Array, Decimal, Map, Row, Type, decimal_scale
 
 
 @dataclass(frozen=True)
@@ -42,13 +37,13 @@ class Values:
     arguments: the types of all arguments of a function in Python.
     """
 
-    type: str
+    type: Type
     retracting: bool
     separator: str
     clock: list[Any]
     beside: frozenset[str]
     offset: int = 1
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Type, ...] = ()
     percentage: float | tuple[float, ...] = 0.5
 
     @property
@@ -88,13 +83,13 @@ class AggregateCall:
 
     function: AggregateFunction
     argument: int | None = None
-    type: str = "bigint"
+    type: Type = BIGINT
     distinct: bool = False
     filter: int | None = None
     separator: str = ","
     never_retracts: bool = False
     offset: int = 1
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Type, ...] = ()
     percentage: float | tuple[float, ...] = 0.5
     is_found: bool = False
 
@@ -191,15 +186,15 @@ class AggregateFunction(ABC):
     def __repr__(self) -> str:
         return self.name
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         """The error of an argument of this type, to follow the words `SUM(name)`; None if it is valid."""
         return None
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         """The type of the result. type_: the argument's."""
         return type_
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         """The type of the values. argument: its column's type, None for an expression. None: any type works."""
         return argument or result
 
@@ -227,37 +222,41 @@ class AggregateFunction(ABC):
 class NumericFunction(AggregateFunction):
     """A function of numbers. A DECIMAL result has 38 digits, at least 6 of them after the decimal point."""
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         """Numbers only."""
-        return None if is_numeric(type_) else f"needs a number, but it is {type_}. Choose another column or cast it."
+        return None if type_.is_number else f"needs a number, but it is {type_}. Choose another column or cast it."
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         """Integers and floats keep their type."""
         scale = decimal_scale(type_)
-        return type_ if scale is None else f"decimal(38,{max(6, scale)})"
+        return type_ if scale is None else Decimal(38, max(6, scale))
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         """The type of the result: that of the argument, except for the digits of a DECIMAL."""
         return result
 
 
-def comparable_needed(type_: str) -> str | None:
+def comparable_needed(type_: Type) -> str | None:
     """The error of a type whose values must be comparable, in words; None if they are."""
-    if not is_nested(type_):
+    if not type_.is_nested:
         return None
     return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
 
 
-def hashable_needed(type_: str) -> str | None:
+def hashable_needed(type_: Type) -> str | None:
     """The error of a type whose values must be hashable, in words; None if they are, as rows of plain values."""
-    return None if is_row(type_) and not _HAS_MANY.search(type_) else comparable_needed(type_)
+    return (
+        None
+        if isinstance(type_, Row) and not type_.has(lambda part: isinstance(part, Array | Map))
+        else comparable_needed(type_)
+    )
 
 
-def key_of(type_: str) -> KeyOf | None:
+def key_of(type_: Type) -> KeyOf | None:
     """The key of a type's values, if they may be NaN or hold it; None if they are keys themselves."""
     if type_ in FLOATS:
         return number_key
-    return distinct_key if _HAS_FLOATS.search(type_) else None
+    return distinct_key if type_.has_floats else None
 
 
 class _Call(Protocol):

@@ -28,7 +28,7 @@ from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Emitted, Lat
 from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.row import Row
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 from engine.model.timeline import MIN_WATERMARK, Timeline
 
 LATE_WATERMARK = "the watermark had reached its time"

@@ -23,7 +23,7 @@ from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs
 from engine.contract.state_in_words import Description, Names
 from engine.model.row import Row
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 
 
 @dataclass(frozen=True)

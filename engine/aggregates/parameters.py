@@ -14,7 +14,8 @@ from engine.contract.named import Named
 from engine.contract.parameters import Parameters, SparkSql, parameter
 from engine.contract.source import ComputedColumn
 from engine.model.origin import Origin
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import Array, Type, quote
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -98,11 +99,11 @@ class Aggregate(Parameters):
         """All expressions of the call."""
         return (*self.arguments, *(text for text in (self.filter, self.frequency) if text))
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         """The type of the result. type_: the argument's."""
         result = self.function.result_type(type_)
         has_list = self.function.has_percentage and isinstance(self.percentage, tuple)
-        return f"array<{result}>" if has_list else result
+        return Array(result) if has_list else result
 
 
 GroupBy = Annotated[tuple[str | ComputedColumn, ...], parameter("Group by", default=(), columns=True)]

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate, expression_of
-from engine.model.row_types import row_type
 from engine.model.schema import Schema
+from engine.model.types import BIGINT, DOUBLE, Row, Type
 
 # A function that only counts an expression does not need its type; DOUBLE also handles NaN.
-_ANY_TYPE = "double"
-_WEIGHTED = row_type((("v", "double"), ("n", "bigint")))
+_ANY_TYPE = DOUBLE
+_WEIGHTED = Row((("v", DOUBLE), ("n", BIGINT)))
 
 
 def plan_calls(
@@ -68,13 +68,13 @@ def value_of(aggregate: Aggregate, schema: Schema) -> str:
     return f"named_struct({fields})"
 
 
-def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:
+def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[Type, ...]:
     """The types of a call's arguments, if a function in Python needs them: those of columns, which may be maps."""
     return tuple(schema.column(each).type if each in schema else _ANY_TYPE for each in aggregate.arguments)
 
 
-def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, str]:
-    type_of_argument: dict[str, str] = {}
+def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, Type]:
+    type_of_argument: dict[str, Type] = {}
     for aggregate in aggregates:
         type_ = _kept_type(aggregate, schema, output)
         if aggregate.argument is not None and type_ is not None:
@@ -82,7 +82,7 @@ def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Sch
     return type_of_argument
 
 
-def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
+def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> Type | None:
     """The type of the values, if the columns of input and output determine it."""
     if aggregate.frequency is not None:
         return _WEIGHTED

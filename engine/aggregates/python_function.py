@@ -23,6 +23,7 @@ from engine.aggregates.state import SlotWords
 from engine.contract.operator import Operator
 from engine.contract.parameters import parameter
 from engine.errors import PipelineError
+from engine.model.types import BIGINT, Type
 from engine.python_functions.aggregates import PythonAggregate, taken_up
 from engine.python_functions.declared import Declared, Rejected, functions_in
 
@@ -58,11 +59,11 @@ class PythonFunction(AggregateFunction):
             message = f"{field}: the function {self.name} takes {wanted} arguments, but {count} are given."
             raise PipelineError(message, node, f"{field}.argument")
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         """The type that its code declares."""
-        return (self.declared and self.declared.type) or "bigint"
+        return (self.declared and self.declared.type) or BIGINT
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         """The type of the argument."""
         return argument
 
@@ -85,9 +86,9 @@ class PythonFunction(AggregateFunction):
         """The values in order of arrival; the function computes the result from them."""
         return values_by_arrival(call, with_nulls=True)
 
-    def called(self, arguments: Sequence[str]) -> PythonAggregate:
+    def called(self, arguments: Sequence[Type]) -> PythonAggregate:
         """The function ready to run. arguments: the types of its arguments."""
-        return PythonAggregate(self.code, self.name, self.result_type(""), tuple(arguments))
+        return PythonAggregate(self.code, self.name, self.result_type(BIGINT), tuple(arguments))
 
 
 def _keeping(slot: int, called: PythonAggregate) -> AccumulatorPart:

@@ -8,7 +8,6 @@ on the order of arrival. Records that were too late for an operator are not part
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import getsize, isfile
@@ -36,8 +35,9 @@ from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import ClockFile
 from engine.contract.sending import sent
 from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
+from engine.model.types import Type, quote
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
 from engine.spark.cancelling import cancellable
@@ -276,12 +276,12 @@ def _one() -> Any:
 def _as_schema(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return frame.select(*(f.col(quote(column.name)).cast(column.type).alias(column.name) for column in schema))
+    return frame.select(*(f.col(quote(column.name)).cast(str(column.type)).alias(column.name) for column in schema))
 
 
-def _shown(name: str, type_: str) -> str:
+def _shown(name: str, type_: Type) -> str:
     """A value to collect in Python, without the conversion of timestamps to local time."""
-    plain = re.sub(r"\btimestamp\b", "timestamp_ntz", type_)
+    plain = type_.unzoned
     return quote(name) if plain == type_ else f"CAST({quote(name)} AS {plain}) AS {quote(name)}"
 
 

@@ -17,31 +17,44 @@ from numpy.typing import NDArray
 from engine.columnar.columns import flags, longs, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
-from engine.model.schema import decimal_scale
+from engine.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    Decimal,
+    Timestamp,
+    Type,
+)
 
 Words = NDArray[np.uint64]
 
-_BYTES: Final = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "date": 4, "bigint": 8}
-_TEXTS: Final = ("string", "binary")
-_TIMES: Final = ("timestamp", "timestamp_ntz")
+_BYTES: Final[dict[Type, int]] = {BOOLEAN: 1, TINYINT: 1, SMALLINT: 2, INT: 4, DATE: 4, BIGINT: 8}
+_TEXTS: Final = (STRING, BINARY)
 _COMPACT_DIGITS: Final = 18
 _INLINE: Final = 7
 
 
-def has_order(types: Sequence[str]) -> bool:
+def has_order(types: Sequence[Type]) -> bool:
     """Whether rows of these types can be sorted, and identified by their values.
 
     Not floating point, since 0.0 and -0.0 are equal with different codes, nor types that need more than a word.
     """
-    return all(type_ in _BYTES or type_ in _TEXTS or type_ in _TIMES or _is_narrow(type_) for type_ in types)
+    return all(
+        type_ in _BYTES or type_ in _TEXTS or isinstance(type_, Timestamp) or _is_narrow(type_) for type_ in types
+    )
 
 
-def hides_digits(types: Sequence[str]) -> bool:
+def hides_digits(types: Sequence[Type]) -> bool:
     """Whether different rows can have the same code: timestamps are encoded in milliseconds, without microseconds."""
-    return any(type_ in _TIMES for type_ in types)
+    return any(isinstance(type_, Timestamp) for type_ in types)
 
 
-def sort_keys(columns: Sequence[pa.Array], types: Sequence[str]) -> list[NDArray[Any]]:
+def sort_keys(columns: Sequence[pa.Array], types: Sequence[Type]) -> list[NDArray[Any]]:
     """Sort keys per row, the most significant key first. Empty without columns."""
     if not columns:
         return []
@@ -65,16 +78,16 @@ def sort_keys(columns: Sequence[pa.Array], types: Sequence[str]) -> list[NDArray
     return [key for key in (place, *marks.byteswap(), *words, *texts) if (key != key[:1]).any()]
 
 
-def _number(column: pa.Array, type_: str) -> Words:
+def _number(column: pa.Array, type_: Type) -> Words:
     if _is_narrow(type_):
         # A compact decimal only uses the lower half of the 128 bits.
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :]
         lower: Words = halves[: 2 * len(column) : 2]
         return lower
-    if type_ == "boolean":
+    if type_ == BOOLEAN:
         return flags(column).astype(np.uint64)
     values, _ = longs(column)
-    if type_ in _TIMES:
+    if isinstance(type_, Timestamp):
         values = values // 1000
     narrow: Words = values.view(np.uint64) & np.uint64((1 << 8 * _BYTES.get(type_, 8)) - 1)
     return narrow
@@ -111,5 +124,5 @@ def _offsets(column: pa.Array) -> NDArray[np.int32]:
     return offsets[column.offset : column.offset + len(column) + 1]
 
 
-def _is_narrow(type_: str) -> bool:
-    return decimal_scale(type_) is not None and int(type_[8:].partition(",")[0]) <= _COMPACT_DIGITS
+def _is_narrow(type_: Type) -> bool:
+    return isinstance(type_, Decimal) and type_.precision <= _COMPACT_DIGITS

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
+from engine.model.types import Type
 
 Columns = tuple[pa.Array, ...]
 
@@ -93,9 +94,9 @@ def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[
     return known[places], taken(state.columns[1:], places)
 
 
-def without_equality(types: Iterable[str]) -> str | None:
+def without_equality(types: Iterable[Type]) -> Type | None:
     """The first of these key types with values that may not equal themselves (NaN); None if there is none."""
-    return next((type_ for type_ in types if "float" in type_ or "double" in type_), None)
+    return next((type_ for type_ in types if type_.has_floats), None)
 
 
 def by_group(

@@ -26,7 +26,7 @@ from engine.contract.kernel import Emitted, End, Input, Key, Late, Output, Saved
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ordinal
 from engine.model.row import Row
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 from engine.model.timeline import Timeline
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.contract.frames import KIND, PLACED
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import DOUBLE, FLOAT, FLOATS, STRING, Array, Map, Type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -58,19 +59,19 @@ def first_of(frame: DataFrame, keys: Sequence[str], order: Sequence[Column]) -> 
     return frame.withColumn("__nth", f.row_number().over(window)).where("__nth = 1").drop("__nth")
 
 
-def comparable(value: str, type_: str, *, unordered: bool = False) -> str:
+def comparable(value: str, type_: Type, *, unordered: bool = False) -> str:
     """A value in a form for comparing and grouping. unordered: a list, or a string of one, in any order."""
     if unordered:
-        listed = f"split({value}, '')" if type_ == "string" else comparable(value, type_)
+        listed = f"split({value}, '')" if type_ == STRING else comparable(value, type_)
         return f"array_sort({listed})"
-    if type_ in ("double", "float"):
-        digits = 9 if type_ == "double" else 4
+    if type_ in (DOUBLE, FLOAT):
+        digits = 9 if type_ == DOUBLE else 4
         number = (
             f"CASE WHEN abs({value}) < 1e-9D THEN '0' ELSE format_string('%.{digits}e', CAST({value} AS DOUBLE)) END"
         )
         return f"CASE WHEN isnan({value}) THEN 'NaN' ELSE {number} END"
-    if type_.startswith("map<"):
+    if isinstance(type_, Map):
         return f"array_sort(map_entries({value}))"
-    if type_ in ("array<double>", "array<float>"):
-        return f"transform({value}, x -> {comparable('x', type_[6:-1])})"
+    if isinstance(type_, Array) and type_.element in FLOATS:
+        return f"transform({value}, x -> {comparable('x', type_.element)})"
     return value

@@ -9,6 +9,7 @@ from enum import Enum
 from engine.model.changelog import INSERT_ONLY, ModifyKind, ModifyKinds
 from engine.model.combined_watermark import NOTHING, Above, holdbacks_of
 from engine.model.schema import Schema
+from engine.model.types import Type
 
 Keys = frozenset[frozenset[str]]
 NO_KEYS: Keys = frozenset()
@@ -52,7 +53,7 @@ class Derived:
     lone_updates: bool = False
     null_keys: bool = False
     shared_keys: Keys = NO_KEYS
-    expression_types: Mapping[str, str] = field(default_factory=dict)
+    expression_types: Mapping[str, Type] = field(default_factory=dict)
     node: str = ""
 
     @property

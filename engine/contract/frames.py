@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from engine.model.schema import Schema, arrow_type
+from engine.model.schema import Schema
+from engine.model.types import BIGINT, BINARY, BOOLEAN, INT, STRING, TINYINT, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,52 +83,52 @@ EVENTS: Final = (SEQ, TIME, WATERMARK)
 """The stored columns of a source's events that were numbered one by one."""
 
 _TYPES: Final = {
-    SEQ: "bigint",
-    STEP: "binary",
-    KIND: "tinyint",
-    PORT: "tinyint",
-    STATE: "binary",
-    IS_EMPTY: "boolean",
-    HASH: "bigint",
-    DUE: "bigint",
-    GROUP: "bigint",
-    ORDINAL: "bigint",
-    NUMBER: "bigint",
-    RANK: "bigint",
-    WATERMARK: "bigint",
-    TIME: "bigint",
-    TOP: "bigint",
-    UNIT: "int",
-    FILE: "string",
-    LINE: "bigint",
-    RAW: "string",
-    REASON: "string",
+    SEQ: BIGINT,
+    STEP: BINARY,
+    KIND: TINYINT,
+    PORT: TINYINT,
+    STATE: BINARY,
+    IS_EMPTY: BOOLEAN,
+    HASH: BIGINT,
+    DUE: BIGINT,
+    GROUP: BIGINT,
+    ORDINAL: BIGINT,
+    NUMBER: BIGINT,
+    RANK: BIGINT,
+    WATERMARK: BIGINT,
+    TIME: BIGINT,
+    TOP: BIGINT,
+    UNIT: INT,
+    FILE: STRING,
+    LINE: BIGINT,
+    RAW: STRING,
+    REASON: STRING,
 }
 
 _WATERMARKS: Final = {
-    "seq": "bigint",
-    "source": "string",
-    "event_time_ms": "bigint",
-    "watermark_ms": "bigint",
-    "is_end": "boolean",
+    "seq": BIGINT,
+    "source": STRING,
+    "event_time_ms": BIGINT,
+    "watermark_ms": BIGINT,
+    "is_end": BOOLEAN,
 }
 _LATE: Final = {
-    "node": "string",
-    "port": "string",
-    "seq": "bigint",
-    "step": "binary",
-    "event_time_ms": "bigint",
-    "window_start_ms": "bigint",
-    "window_end_ms": "bigint",
-    "watermark_ms": "bigint",
-    "lateness_ms": "bigint",
-    "reason": "string",
-    "is_dropped": "boolean",
-    "used": "string",
+    "node": STRING,
+    "port": STRING,
+    "seq": BIGINT,
+    "step": BINARY,
+    "event_time_ms": BIGINT,
+    "window_start_ms": BIGINT,
+    "window_end_ms": BIGINT,
+    "watermark_ms": BIGINT,
+    "lateness_ms": BIGINT,
+    "reason": STRING,
+    "is_dropped": BOOLEAN,
+    "used": STRING,
 }
-_FIRES: Final = {"node": "string", "seq": "bigint", "window_start_ms": "bigint", "window_end_ms": "bigint"}
-_REJECTED: Final = {"node": "string", "file": "string", "line": "bigint", "raw": "string", "reason": "string"}
-_KEY_TIMES: Final = {"key": "string", "ns": "bigint", "records": "bigint"}
+_FIRES: Final = {"node": STRING, "seq": BIGINT, "window_start_ms": BIGINT, "window_end_ms": BIGINT}
+_REJECTED: Final = {"node": STRING, "file": STRING, "line": BIGINT, "raw": STRING, "reason": STRING}
+_KEY_TIMES: Final = {"key": STRING, "ns": BIGINT, "records": BIGINT}
 
 
 def key_name(at: int) -> str:
@@ -149,14 +150,14 @@ def arrow_fields(*names: str) -> list[pa.Field]:
     """Internal columns as fields of an Arrow schema."""
     import pyarrow as pa
 
-    return [pa.field(name, arrow_type(_TYPES[name])) for name in names]
+    return [pa.field(name, _TYPES[name].arrow) for name in names]
 
 
 def column_fields(schema: Schema) -> list[pa.Field]:
     """A pipeline's columns as fields of an Arrow schema."""
     import pyarrow as pa
 
-    return [pa.field(column.name, arrow_type(column.type)) for column in schema]
+    return [pa.field(column.name, column.type.arrow) for column in schema]
 
 
 def changelog_ddl(schema: Schema) -> str:
@@ -245,11 +246,11 @@ def key_times_schema() -> pa.Schema:
     return _arrow(_KEY_TIMES)
 
 
-def _ddl(types: Mapping[str, str], names: Iterable[str]) -> str:
+def _ddl(types: Mapping[str, Type], names: Iterable[str]) -> str:
     return ", ".join(f"{name} {types[name]}" for name in names)
 
 
-def _arrow(types: Mapping[str, str]) -> pa.Schema:
+def _arrow(types: Mapping[str, Type]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([(name, arrow_type(type_)) for name, type_ in types.items()])
+    return pa.schema([(name, type_.arrow) for name, type_ in types.items()])

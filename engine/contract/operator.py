@@ -31,6 +31,7 @@ from engine.contract.table_call import table_call
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema
+from engine.model.types import Type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +43,7 @@ OUT: Final = "out"
 class Analyzer(Protocol):
     """Spark's analyzer, as the planner sees it."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The type of a Spark SQL expression over these columns. Raises ExpressionError."""
 
 

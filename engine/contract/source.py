@@ -20,7 +20,8 @@ from engine.contract.scan import Scan, rows_of
 from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
-from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
 from engine.contract.kernel import Kernel
+from engine.model.types import Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,7 @@ class ColumnCall(Protocol):
     def name(self) -> str: ...
 
     @property
-    def type(self) -> str: ...
+    def type(self) -> Type: ...
 
     @property
     def arguments(self) -> tuple[str, ...]: ...

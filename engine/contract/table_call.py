@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from engine.model.schema import quote
+from engine.model.types import quote
 
 
 def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> str:

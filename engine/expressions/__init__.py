@@ -34,6 +34,7 @@ from engine.expressions.conditions import compile_condition
 from engine.expressions.inference import UnresolvedColumn, inferred
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
+from engine.model.types import Type
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
@@ -114,8 +115,8 @@ class Expression:
         """The reason why Spark may not evaluate it over these columns, as a sentence; None if it may."""
         return refusal(self.sql, schema)
 
-    def type(self, schema: Schema) -> str | None:
-        """Its type over these columns, in Spark's notation; None if Spark has to be asked. Raises UnresolvedColumn."""
+    def type(self, schema: Schema) -> Type | None:
+        """Its type over these columns; None if Spark has to be asked. Raises UnresolvedColumn."""
         return None if self.same_words is not None else inferred(self.sql, schema)
 
     @property

@@ -16,7 +16,6 @@ from typing import Final
 from sqlglot import exp
 
 from engine.expressions.parts import (
-    ORDERED,
     CompiledPart,
     OnlySpark,
     alike,
@@ -28,9 +27,9 @@ from engine.expressions.parts import (
     failing,
     fits,
     fitting,
+    is_ordered,
     moment,
     number,
-    of_type,
     only_where,
     risks,
     where_not_null,
@@ -47,7 +46,20 @@ from engine.expressions.vectors import (
     Remainder,
     Vector,
 )
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Type,
+)
 
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "equal",
@@ -62,19 +74,19 @@ _ARITHMETIC: Final[dict[type[exp.Expr], tuple[str, Callable[[int, int], int]]]] 
     exp.Sub: ("subtract_checked", lambda a, b: a - b),
     exp.Mul: ("multiply_checked", lambda a, b: a * b),
 }
-_TRUE: Final = Constant(True, "boolean")
-_FALSE: Final = Constant(False, "boolean")
+_TRUE: Final = Constant(True, BOOLEAN)
+_FALSE: Final = Constant(False, BOOLEAN)
 _TYPES: Final = {
-    exp.DType.TINYINT: "tinyint",
-    exp.DType.SMALLINT: "smallint",
-    exp.DType.INT: "int",
-    exp.DType.BIGINT: "bigint",
-    exp.DType.TEXT: "string",
-    exp.DType.BOOLEAN: "boolean",
-    exp.DType.DATE: "date",
-    exp.DType.TIMESTAMPTZ: "timestamp",
-    exp.DType.TIMESTAMPLTZ: "timestamp",
-    exp.DType.TIMESTAMPNTZ: "timestamp_ntz",
+    exp.DType.TINYINT: TINYINT,
+    exp.DType.SMALLINT: SMALLINT,
+    exp.DType.INT: INT,
+    exp.DType.BIGINT: BIGINT,
+    exp.DType.TEXT: STRING,
+    exp.DType.BOOLEAN: BOOLEAN,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMPTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPLTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: TIMESTAMP_NTZ,
 }
 
 
@@ -87,7 +99,7 @@ def compiled(sql: str, tree: exp.Expr, schema: Schema) -> ArrowFunction | None:
     return ArrowFunction(sql, part.type, part.value)
 
 
-def cast_to(function: ArrowFunction, type_: str) -> ArrowFunction | None:
+def cast_to(function: ArrowFunction, type_: Type) -> ArrowFunction | None:
     """A compiled expression cast to a type, or None."""
     try:
         part = converted(CompiledPart(function.value, function.type), type_)
@@ -113,9 +125,9 @@ class _Compiler:
             case exp.Literal():
                 return self._literal(node)
             case exp.Boolean():
-                return constant(bool(node.this), "boolean")
+                return constant(bool(node.this), BOOLEAN)
             case exp.Null():
-                return constant(None, "void")
+                return constant(None, VOID)
             case exp.Neg():
                 return self._negated(node)
             case exp.Add() | exp.Sub() | exp.Mul():
@@ -145,8 +157,10 @@ class _Compiler:
             case exp.Cast() if not node.args.get("safe") and not node.args.get("format"):
                 return self._cast(node)
             case exp.UnixMillis():
-                instant = of_type(self.part(node.this), "timestamp")
-                return replace(instant, value=FloorDivided(instant.value, 1000), type="bigint")
+                instant = self.part(node.this)
+                if not instant.type.is_instant:
+                    raise OnlySpark
+                return replace(instant, value=FloorDivided(instant.value, 1000), type=BIGINT)
             case exp.Anonymous():
                 return self._function(str(node.this).lower(), node.expressions)
         raise OnlySpark
@@ -162,7 +176,7 @@ class _Compiler:
         if node.is_string:
             if self.has_escapes:
                 raise OnlySpark
-            return constant(text, "string")
+            return constant(text, STRING)
         if not (text.isascii() and text.isdigit()):
             raise OnlySpark
         return whole(int(text))
@@ -202,13 +216,13 @@ class _Compiler:
     def _same(self, node: exp.Expr) -> CompiledPart:
         """IS NOT DISTINCT FROM, or IS DISTINCT FROM: NULL is equal to NULL."""
         one, other, type_ = alike(self._operand(node.this), self._operand(node.expression))
-        if type_ not in (*ORDERED, "boolean"):
+        if not is_ordered(type_) and type_ != BOOLEAN:
             raise OnlySpark
         both_null = Call("and", (Call("is_null", (one.value,)), Call("is_null", (other.value,))))
         same: Vector = Call("coalesce", (Call("equal", (one.value, other.value)), both_null))
         if isinstance(node, exp.NullSafeNEQ):
             same = Call("invert", (same,))
-        return CompiledPart(same, "boolean", *risks(one, other))
+        return CompiledPart(same, BOOLEAN, *risks(one, other))
 
     def _logic(self, node: exp.Expr) -> CompiledPart:
         parts = [as_boolean(self.part(part)) for part in node.flatten()]
@@ -218,11 +232,11 @@ class _Compiler:
         inner = self._operand(node.this)
         match node.expression:
             case exp.Null():
-                return CompiledPart(Call("is_null", (inner.value,)), "boolean", *risks(inner))
+                return CompiledPart(Call("is_null", (inner.value,)), BOOLEAN, *risks(inner))
             case exp.Boolean():
                 truth = as_boolean(inner)
                 wanted = truth.value if node.expression.this else Call("invert", (truth.value,))
-                return CompiledPart(Call("coalesce", (wanted, _FALSE)), "boolean", *risks(inner))
+                return CompiledPart(Call("coalesce", (wanted, _FALSE)), BOOLEAN, *risks(inner))
         raise OnlySpark
 
     def _between(self, node: exp.Between) -> CompiledPart:
@@ -235,20 +249,20 @@ class _Compiler:
 
     def _in(self, node: exp.In) -> CompiledPart:
         value, *items = (self._operand(each) for each in (node.this, *node.expressions))
-        if any(item.constant is None for item in items) or value.type == "void":
+        if any(item.constant is None for item in items) or value.type == VOID:
             raise OnlySpark
         type_ = common([value, *items])
-        if type_ not in ORDERED:
+        if not is_ordered(type_):
             raise OnlySpark
         values = [item.constant.value for item in items if item.constant is not None]
         known = tuple(each for each in values if each is not None)
         one_of = OneOf(converted(value, type_).value, known, type_, len(known) < len(values))
-        return CompiledPart(one_of, "boolean", *risks(value))
+        return CompiledPart(one_of, BOOLEAN, *risks(value))
 
     def _coalesce(self, nodes: Sequence[exp.Expr]) -> CompiledPart:
         parts = [self.part(node) for node in nodes]
         type_ = common(parts)
-        if type_ == "void":
+        if type_ == VOID:
             raise OnlySpark
 
         def first(one: CompiledPart, other: CompiledPart) -> CompiledPart:
@@ -265,7 +279,7 @@ class _Compiler:
         tests = [as_boolean(self.part(branch.this)) for branch in branches]
         *results, rest = (self.part(each) for each in (*(branch.args["true"] for branch in branches), otherwise))
         type_ = common([*results, rest])
-        if type_ == "void":
+        if type_ == VOID:
             raise OnlySpark
         made = converted(rest, type_)
         for test, result in zip(reversed(tests), reversed(results), strict=True):
@@ -279,7 +293,7 @@ class _Compiler:
         type_ = None if node.to.expressions else _TYPES.get(node.to.this)
         if type_ is None:
             raise OnlySpark
-        if isinstance(node.this, exp.Literal) and type_ in ("date", "timestamp", "timestamp_ntz"):
+        if isinstance(node.this, exp.Literal) and type_.is_time:
             return moment(str(node.this.this), type_)
         return converted(self.part(node.this), type_)
 
@@ -288,28 +302,24 @@ class _Compiler:
             case "pmod", 2:
                 return self._remainder(arguments[0], arguments[1], is_positive=True)
             case "timestamp_millis", 1:
-                millis = converted(number(self.part(arguments[0])), "bigint")
-                micros = Call("multiply_checked", (millis.value, Constant(1000, "bigint")))
-                return failing(replace(millis, value=Converted(micros, "timestamp"), type="timestamp"))
+                millis = converted(number(self.part(arguments[0])), BIGINT)
+                micros = Call("multiply_checked", (millis.value, Constant(1000, BIGINT)))
+                return failing(replace(millis, value=Converted(micros, TIMESTAMP), type=TIMESTAMP))
         raise OnlySpark
 
 
-def _read_as(column: Column) -> str | None:
+def _read_as(column: Column) -> Type | None:
     """The type in which a column is read; None (unchanged) for a nested type, which is only passed on."""
-    try:
-        arrow_type(column.type)
-    except ValueError:
-        return None
-    return None if "<" in column.type else column.type
+    return None if column.type.unsupported or column.type.is_nested else column.type
 
 
 def _both(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """AND; its right side is skipped where the left side is FALSE."""
     other = only_where(other, Call("coalesce", (one.value, _TRUE)))
-    return CompiledPart(Call("and_kleene", (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call("and_kleene", (one.value, other.value)), BOOLEAN, *risks(one, other))
 
 
 def _either(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """OR; its right side is skipped where the left side is TRUE."""
     other = only_where(other, Call("invert", (Call("coalesce", (one.value, _FALSE)),)))
-    return CompiledPart(Call("or_kleene", (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call("or_kleene", (one.value, other.value)), BOOLEAN, *risks(one, other))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Final
 
+from engine.model import types
 from engine.model.types import (
     BIGINT,
     BINARY,
@@ -18,30 +19,28 @@ from engine.model.types import (
     DATE,
     DOUBLE,
     FLOAT,
-    INTEGER_TYPES,
-    MOMENTS,
+    INTEGERS,
     STRING,
     TIMESTAMP,
-    TIMESTAMP_NTZ,
     VOID,
     Array,
     Decimal,
     Map,
     Plain,
     Row,
+    Timestamp,
     Type,
-    is_number,
 )
 
 _MOST_DIGITS: Final = 38
 _LEAST_SCALE: Final = 6
-_NUMBERS: Final = (*INTEGER_TYPES, FLOAT, DOUBLE)
-_DIGITS: Final = dict(zip(INTEGER_TYPES, (3, 5, 10, 20), strict=True))
+_NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, FLOAT, DOUBLE)
+_DIGITS: Final = dict(zip(INTEGERS, (3, 5, 10, 20), strict=True))
 _DATE_FIELDS: Final = ("interval day", "interval month", "interval year", "interval year to month")
 _MONTHS: Final = Plain("interval year to month")
 _SECONDS: Final = Plain("interval day to second")
 _OF_MONTHS: Final = (Plain("interval year"), Plain("interval month"), _MONTHS)
-_PLAIN: Final = (*_NUMBERS, BOOLEAN, STRING, BINARY, *MOMENTS)
+_PLAIN: Final = (*_NUMBERS, BOOLEAN, STRING, BINARY, DATE)
 
 
 def common(one: Type, other: Type) -> Type | None:
@@ -54,9 +53,11 @@ def common(one: Type, other: Type) -> Type | None:
         case Plain(), Plain() if one in _NUMBERS and other in _NUMBERS:
             wider = _NUMBERS[max(_NUMBERS.index(one), _NUMBERS.index(other))]
             return DOUBLE if wider == FLOAT else wider
-        case Plain(), Plain() if one in MOMENTS and other in MOMENTS:
-            return MOMENTS[max(MOMENTS.index(one), MOMENTS.index(other))]
-        case (Decimal(), _) | (_, Decimal()) if is_number(one) and is_number(other):
+        case Timestamp(), Timestamp():
+            return Timestamp(max(one.precision, other.precision), one.is_zoned or other.is_zoned)
+        case (Timestamp(), types.DATE) | (types.DATE, Timestamp()):
+            return other if one == DATE else one
+        case (Decimal(), _) | (_, Decimal()) if one.is_number and other.is_number:
             return _wider(one, other)
         case Array(), Array():
             element = common(one.element, other.element)
@@ -68,9 +69,9 @@ def common(one: Type, other: Type) -> Type | None:
             return None
 
 
-def common_of(types: Iterable[Type]) -> Type | None:
+def common_of(several: Iterable[Type]) -> Type | None:
     """The common type of several values; None for no values."""
-    given = list(types)
+    given = list(several)
     return reduce(
         lambda one, other: None if one is None else common(one, other), given[1:], given[0] if given else None
     )
@@ -80,13 +81,13 @@ def are_comparable(one: Type, other: Type) -> bool:
     """Whether two values can be compared. A text is read as the other's type."""
     if STRING in (one, other):
         rest = other if one == STRING else one
-        return rest in (*_PLAIN, VOID) or isinstance(rest, Decimal)
+        return rest in (*_PLAIN, VOID) or isinstance(rest, Decimal | Timestamp)
     if isinstance(one, Row) and isinstance(other, Row):
         # Their fields count, not the names of these.
         pairs = list(zip(one.fields, other.fields, strict=False))
         return len(one.fields) == len(other.fields) and all(a == b and is_ordered(a) for (_, a), (_, b) in pairs)
     shared = common(one, other)
-    is_alike = one == other or VOID in (one, other) or isinstance(shared, Plain | Decimal)
+    is_alike = one == other or VOID in (one, other) or isinstance(shared, Plain | Decimal | Timestamp)
     return shared is not None and is_alike and is_ordered(shared)
 
 
@@ -97,7 +98,7 @@ def is_ordered(type_: Type) -> bool:
             return is_ordered(type_.element)
         case Row():
             return all(is_ordered(each) for _, each in type_.fields)
-        case Decimal():
+        case Decimal() | Timestamp():
             return True
         case _:
             return type_ in _PLAIN or type_ == VOID
@@ -134,7 +135,7 @@ def arithmetic(sign: str, one: Type, other: Type) -> Type | None:
         if sign == "/":
             return None
         one, other = (other, other) if one == VOID else (one, one)
-    if not (is_number(one) and is_number(other)):
+    if not (one.is_number and other.is_number):
         return _shifted(sign, one, other)
     a, b = as_decimal(one), as_decimal(other)
     if not (isinstance(one, Decimal) or isinstance(other, Decimal)):
@@ -162,17 +163,17 @@ def _shifted(sign: str, one: Type, other: Type) -> Type | None:
         one, other = other, one
     if sign == "*":
         one, other = (other, one) if is_interval(other) else (one, other)
-        is_known = is_interval(one) and is_number(other) and one != Plain("interval")
+        is_known = is_interval(one) and other.is_number and one != Plain("interval")
         return None if not is_known else _MONTHS if one in _OF_MONTHS else _SECONDS
     if sign not in "+-":
         return None
-    if one == DATE and other in INTEGER_TYPES[:3]:
+    if one == DATE and other in INTEGERS[:3]:
         return DATE
     if not is_interval(other):
         return None
     if one == DATE:
         return DATE if str(other) in _DATE_FIELDS else TIMESTAMP if str(other) != "interval" else None
-    return one if one in (TIMESTAMP, TIMESTAMP_NTZ) else None
+    return one if isinstance(one, Timestamp) else None
 
 
 def is_interval(type_: Type) -> bool:
@@ -182,7 +183,7 @@ def is_interval(type_: Type) -> bool:
 
 def whole_quotient(one: Type, other: Type) -> Type | None:
     """The type of a DIV b."""
-    return BIGINT if all(each in INTEGER_TYPES or isinstance(each, Decimal) for each in (one, other)) else None
+    return BIGINT if all(each in INTEGERS or isinstance(each, Decimal) for each in (one, other)) else None
 
 
 def accepts(parameter: Type, argument: Type) -> bool:
@@ -193,15 +194,15 @@ def accepts(parameter: Type, argument: Type) -> bool:
         case Array():
             return isinstance(argument, Array) and accepts(parameter.element, argument.element)
         case Decimal():
-            return is_number(argument)
-        case Plain() if parameter in INTEGER_TYPES:
-            index = INTEGER_TYPES.index(parameter)
-            return argument == STRING or argument in INTEGER_TYPES[:index]
-        case Plain(name="double"):
-            return argument == STRING or is_number(argument)
-        case Plain() if parameter in MOMENTS:
-            return argument == STRING or argument in MOMENTS
-        case Plain(name="binary"):
+            return argument.is_number
+        case Plain() if parameter in INTEGERS:
+            index = INTEGERS.index(parameter)
+            return argument == STRING or argument in INTEGERS[:index]
+        case types.DOUBLE:
+            return argument == STRING or argument.is_number
+        case types.DATE | Timestamp():
+            return argument == STRING or argument.is_time
+        case types.BINARY:
             return argument == STRING
         case _:
             return False
@@ -212,18 +213,18 @@ def can_cast(source: Type, target: Type) -> bool:
     match source, target:
         case _ if source in (target, VOID):
             return True
-        case _, Plain(name="string"):
-            return source in _PLAIN or isinstance(source, Decimal | Array | Map | Row) or is_interval(source)
-        case Plain(name="string"), _:
-            return target in _PLAIN or isinstance(target, Decimal)
+        case _, types.STRING:
+            return source in _PLAIN or not isinstance(source, Plain) or is_interval(source)
+        case types.STRING, _:
+            return target in _PLAIN or isinstance(target, Decimal | Timestamp)
         case _ if source == BOOLEAN or target == BOOLEAN:
-            return is_number(target if source == BOOLEAN else source)
-        case _ if is_number(source):
-            return is_number(target) or target == TIMESTAMP
-        case Plain(name="timestamp"), _ if is_number(target):
+            return (target if source == BOOLEAN else source).is_number
+        case _ if source.is_number:
+            return target.is_number or target.is_instant
+        case _ if source.is_instant and target.is_number:
             return True
-        case Plain(), Plain() if source in MOMENTS:
-            return target in MOMENTS
+        case _ if source.is_time:
+            return target.is_time
         case Array(), Array():
             return can_cast(source.element, target.element)
         case Map(), Map():

@@ -24,8 +24,10 @@ from engine.contract.operator import Analyzer
 from engine.errors import ExpressionError, unknown_name
 from engine.expressions.like import like
 from engine.expressions.parsing import tree_of
+from engine.model import types
 from engine.model.row import Row
 from engine.model.schema import Schema
+from engine.model.type_texts import spark_type
 
 Function = Callable[[Row], Any]
 
@@ -41,19 +43,10 @@ _NO_CONDITION: Final = "it is of type {}, but a condition must be true or false.
 _NUMBERS: Final = ("integer", "decimal", "float")
 _INTERVALS: Final = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _AMOUNT: Final = re.compile(r"\s*[+-]?\d{1,18}(\.\d*)?\s*", re.ASCII)
-_KINDS: Final = {
-    "tinyint": "integer",
-    "smallint": "integer",
-    "int": "integer",
-    "bigint": "integer",
-    "float": "float",
-    "double": "float",
-    "string": "text",
-    "boolean": "boolean",
-    "timestamp": "timestamp",
-    "timestamp_ntz": "timestamp",
-    "date": "date",
-    "binary": "binary",
+_KINDS: Final[dict[types.Type, str]] = {
+    **dict.fromkeys(types.INTEGERS, "integer"),
+    **dict.fromkeys(types.FLOATS, "float"),
+    types.STRING: "text",
 }
 
 
@@ -103,7 +96,7 @@ def can_compute(tree: exp.Expr, schema: Schema) -> bool:
 def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
     """Raise ExpressionError if the parameter `condition` of a node is not a BOOLEAN."""
     type_ = analyzer.type_of(condition, schema, node, "condition")
-    if type_ != "boolean":
+    if type_ != types.BOOLEAN:
         raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_))
 
 
@@ -170,8 +163,7 @@ class _Compiler:
             message = unknown_name("column", node.sql(dialect="spark"), self.places)
             raise _Unsupported(message)
         place, type_ = self.places[name.lower()]
-        kind = "decimal" if type_.startswith("decimal") else _KINDS.get(type_, type_)
-        return _Part(operator.itemgetter(place), kind)
+        return _Part(operator.itemgetter(place), _kind(type_))
 
     def _of_kind(self, node: exp.Expr, *kinds: str) -> _Part:
         part = self.part(node)
@@ -272,10 +264,10 @@ class _Compiler:
         return _Part(_both(operator.add if isinstance(node, exp.Add) else operator.sub, time, by), "timestamp")
 
     def _cast(self, node: exp.Cast) -> _Part:
-        to = node.to.sql(dialect="spark").lower()
-        if isinstance(node.this, exp.Literal) and node.this.is_string and to in ("timestamp", "timestamp_ntz", "date"):
+        to = spark_type(node.to.sql(dialect="spark").lower())
+        if isinstance(node.this, exp.Literal) and node.this.is_string and to.is_time:
             return _moment(node.this.this, to)
-        kind = _KINDS.get(to, "decimal" if to.startswith("decimal") else to)
+        kind = "decimal" if node.to.this is exp.DType.DECIMAL else _kind(to)
         number = self._of_kind(node.this, *_NUMBERS)
         if kind == "integer":
             return _Part(_with(int, number.value), kind)
@@ -324,6 +316,16 @@ def _common(parts: Sequence[_Part]) -> str:
     return next((part.kind for part in parts if part.kind != "null"), "null")
 
 
+def _kind(type_: types.Type) -> str:
+    match type_:
+        case types.Decimal():
+            return "decimal"
+        case types.Timestamp():
+            return "timestamp"
+        case _:
+            return _KINDS.get(type_, str(type_))
+
+
 def _literal(node: exp.Expr) -> _Part:
     if isinstance(node, exp.Null):
         return _Part(lambda row: None, "null")
@@ -349,9 +351,9 @@ def _interval(node: exp.Interval) -> _Part:
     return _Part(lambda row: micros, "interval")
 
 
-def _moment(text: str, to: str) -> _Part:
+def _moment(text: str, to: types.Type) -> _Part:
     try:
-        if to == "date":
+        if to == types.DATE:
             day = date.fromisoformat(text)
             return _Part(lambda row: day, "date")
         moment = datetime.fromisoformat(text)

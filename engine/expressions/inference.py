@@ -54,8 +54,7 @@ from engine.model.types import (
     DOUBLE,
     FLOAT,
     INT,
-    INTEGER_TYPES,
-    MOMENTS,
+    INTEGERS,
     STRING,
     TIMESTAMP,
     VARIANT,
@@ -66,13 +65,9 @@ from engine.model.types import (
     Plain,
     Row,
     Type,
-    is_number,
-    type_of_text,
 )
 
-_CASTS: Final = {
-    type_.name: type_ for type_ in (*INTEGER_TYPES, FLOAT, DOUBLE, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP)
-}
+_CASTS: Final = {str(type_): type_ for type_ in (*INTEGERS, FLOAT, DOUBLE, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP)}
 _SIGNS: Final[dict[type[exp.Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _BITS: Final = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
@@ -83,13 +78,13 @@ Variables = Mapping[str, Type]
 """The parameters of the lambdas around an expression."""
 
 
-def inferred(text: str, schema: Schema) -> str | None:
-    """The type of an expression in Spark's notation, or None if Spark has to be asked. Raises UnresolvedColumn."""
+def inferred(text: str, schema: Schema) -> Type | None:
+    """The type of an expression, or None if Spark has to be asked. Raises UnresolvedColumn."""
     try:
         tree = tree_of_names(text)
         if tree is None or not set(foreign_types(text)) <= {column.name.lower() for column in schema}:
             return None
-        return str(_Inference(schema).type(tree, {}))
+        return _Inference(schema).type(tree, {})
     except (Unknown, RecursionError):
         return None
 
@@ -140,7 +135,7 @@ class _Inference:
                 return BOOLEAN
             case exp.Neg():
                 value = of(node.this)
-                require(is_number(value) or is_interval(value))
+                require(value.is_number or is_interval(value))
                 return value
             case exp.Interval():
                 return interval_type(node)
@@ -169,7 +164,7 @@ class _Inference:
             return BOOLEAN
         if kind in _BITS:
             sides = of(node.this), of(node.expression)
-            require(all(side in INTEGER_TYPES for side in sides))
+            require(all(side in INTEGERS for side in sides))
             return known(common(*sides))
         match node:
             case exp.IntDiv():
@@ -192,7 +187,7 @@ class _Inference:
             case exp.Substring():
                 value = of(node.this)
                 places = [of(part) for part in (node.args.get("start"), node.args.get("length")) if part is not None]
-                require(value in (STRING, BINARY) and all(place in INTEGER_TYPES[:3] for place in places))
+                require(value in (STRING, BINARY) and all(place in INTEGERS[:3] for place in places))
                 return value
             case exp.StrPosition():
                 require(node.args.get("position") is None and {of(node.this), of("substr")} <= {STRING, VOID})
@@ -203,7 +198,7 @@ class _Inference:
                 return STRING
             case exp.Overlay():
                 places = [of(part) for part in (node.args["from_"], node.args.get("for_")) if part is not None]
-                require({of(node.this), of(node.expression)} == {STRING} and set(places) <= {*INTEGER_TYPES[:3]})
+                require({of(node.this), of(node.expression)} == {STRING} and set(places) <= {*INTEGERS[:3]})
                 return STRING
             case exp.Extract():
                 return extracted(node.name.upper(), of(node.expression))
@@ -224,7 +219,7 @@ class _Inference:
                 sentence = f"{unknown_name('column', '.'.join(path), self.schema.names)}."
                 raise UnresolvedColumn(sentence)
             require(len(columns) == 1)
-            type_ = type_of_text(columns[0].type)
+            type_ = columns[0].type
         for name in path[1:]:
             type_ = field_of(type_, name)
         return type_
@@ -232,11 +227,11 @@ class _Inference:
     def _arithmetic(self, node: exp.Expr, one: Type, other: Type) -> Type:
         left, right = digits_of(node.this), digits_of(node.expression)
         # Beside a DECIMAL, a whole number has the digits that are written.
-        if left is not None and isinstance(other, Decimal) and one in INTEGER_TYPES:
+        if left is not None and isinstance(other, Decimal) and one in INTEGERS:
             one = Decimal(len(left), 0)
-        if right is not None and isinstance(one, Decimal) and other in INTEGER_TYPES:
+        if right is not None and isinstance(one, Decimal) and other in INTEGERS:
             other = Decimal(len(right), 0)
-        if isinstance(node, exp.Sub) and one in MOMENTS and other in MOMENTS:
+        if isinstance(node, exp.Sub) and one.is_time and other.is_time:
             return Plain("interval day") if one == other == DATE else Plain("interval day to second")
         return known(arithmetic(_SIGNS[type(node)], one, other))
 
@@ -254,7 +249,7 @@ class _Inference:
     def _cast(self, node: exp.Cast, variables: Variables) -> Type:
         target = declared_type(node.to)
         is_literal = isinstance(node.this, exp.Literal) and not isinstance(node, exp.TryCast)
-        if is_literal and target in MOMENTS:
+        if is_literal and target.is_time:
             # DATE '2024-01-31': unlike a CAST, it has to be a date.
             require(_MOMENT.fullmatch(node.this.name) is not None)
             return target
@@ -310,7 +305,7 @@ class _Inference:
                 return shared
             case "mod" if len(types) == 2:
                 return self._arithmetic(exp.Mod(this=given[0].copy(), expression=given[1].copy()), *types)
-            case "round" | "bround" if len(types) in (1, 2) and is_number(types[0]):
+            case "round" | "bround" if len(types) in (1, 2) and types[0].is_number:
                 places = places_of(given[1]) if len(given) == 2 else 0
                 return rounded(types[0], places)
             case _ if name in _CASTS and len(types) == 1:

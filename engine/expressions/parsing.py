@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from engine.model.schema import quote
+from engine.model.types import quote
 
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)

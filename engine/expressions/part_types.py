@@ -21,8 +21,7 @@ from engine.model.types import (
     DOUBLE,
     FLOAT,
     INT,
-    INTEGER_TYPES,
-    MOMENTS,
+    INTEGERS,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -35,7 +34,6 @@ from engine.model.types import (
     Plain,
     Row,
     Type,
-    is_number,
 )
 
 _TYPES: Final = {
@@ -144,7 +142,7 @@ def rounded(type_: Type, places: int) -> Type:
 
 def as_rounded(type_: Type) -> Type:
     """A number as FLOOR and CEIL to some digits take it."""
-    require(is_number(type_))
+    require(type_.is_number)
     return Decimal(30, 15) if type_ == DOUBLE else Decimal(14, 7) if type_ == FLOAT else as_decimal(type_) or type_
 
 
@@ -152,14 +150,14 @@ def whole_number(type_: Type) -> Type:
     """FLOOR and CEIL."""
     if isinstance(type_, Decimal):
         return type_ if type_.scale == 0 else Decimal(min(type_.whole_digits + 1, 38), 0)
-    require(is_number(type_))
+    require(type_.is_number)
     return BIGINT
 
 
 def concatenated(types: Sequence[Type]) -> Type:
     if types and all(isinstance(type_, Array) for type_ in types):
         return known(common_of(types))
-    require(bool(types) and all(type_ in (STRING, VOID, BINARY) or is_number(type_) for type_ in types))
+    require(bool(types) and all(type_ in (STRING, VOID, BINARY) or type_.is_number for type_ in types))
     return BINARY if all(type_ == BINARY for type_ in types) else STRING
 
 
@@ -181,7 +179,7 @@ def element_of(type_: Type, at: Type) -> Type:
         return type_.value
     if not isinstance(type_, Array):
         raise Unknown
-    require(at in INTEGER_TYPES)
+    require(at in INTEGERS)
     return type_.element
 
 
@@ -200,7 +198,7 @@ def interval_type(node: exp.Interval) -> Type:
 
 
 def extracted(field: str, type_: Type) -> Type:
-    require(type_ in MOMENTS)
+    require(type_.is_time)
     if field == "SECOND":
         return Decimal(8, 6)
     require(field in _FIELDS)
@@ -209,10 +207,10 @@ def extracted(field: str, type_: Type) -> Type:
 
 def shifted_moment(name: str, types: Sequence[Type]) -> Type:
     if name == "timestampdiff":
-        require(all(type_ in MOMENTS for type_ in types))
+        require(all(type_.is_time for type_ in types))
         return BIGINT
     by, moment = types
-    require(by in INTEGER_TYPES and moment in MOMENTS)
+    require(by in INTEGERS and moment.is_time)
     return TIMESTAMP if moment == DATE else moment
 
 

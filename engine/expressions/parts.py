@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any
 
 from engine.expressions.vectors import Call, Constant, Converted, FloorDivided, OnlyWhere, Vector
-from engine.model.schema import INTEGER_BITS, INTEGERS
+from engine.model import types
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INT,
+    INTEGER_BITS,
+    INTEGERS,
+    STRING,
+    VOID,
+    Timestamp,
+    Type,
+)
 
-ORDERED: Final = (*INTEGERS, "string", "date", "timestamp", "timestamp_ntz")
+
+def is_ordered(type_: Type) -> bool:
+    """Whether Arrow orders the values of a type as Spark does."""
+    return type_ in INTEGERS or type_ == STRING or type_.is_time
 
 
 @dataclass(frozen=True)
@@ -21,7 +36,7 @@ class CompiledPart:
     """
 
     value: Vector
-    type: str
+    type: Type
     can_fail: bool = False
     fails_on_null: bool = False
     needs: frozenset[str] | None = None
@@ -36,32 +51,32 @@ class OnlySpark(Exception):
     """A part that is left to Spark."""
 
 
-def constant(value: Any, type_: str) -> CompiledPart:
+def constant(value: Any, type_: Type) -> CompiledPart:
     """A literal."""
     return CompiledPart(Constant(value, type_), type_, needs=None if value is None else frozenset())
 
 
 def whole(value: int) -> CompiledPart:
     """An integer literal: an INT, or a BIGINT if it is too large for an INT."""
-    return fitting(value, "int" if fits(value, "int") else "bigint")
+    return fitting(value, INT if fits(value, INT) else BIGINT)
 
 
-def fitting(value: int, type_: str) -> CompiledPart:
+def fitting(value: int, type_: Type) -> CompiledPart:
     """An integer literal of a type. Raises OnlySpark if it does not fit: Spark then raises the error."""
     if not fits(value, type_):
         raise OnlySpark
     return constant(value, type_)
 
 
-def fits(value: int, type_: str) -> bool:
+def fits(value: int, type_: Type) -> bool:
     """Whether an integer type can hold a value."""
     half: int = 1 << (INTEGER_BITS[type_] - 1)
     return -half <= value < half
 
 
-def moment(text: str, type_: str) -> CompiledPart:
+def moment(text: str, type_: Type) -> CompiledPart:
     """A literal date or timestamp in full format; the session's zone is UTC."""
-    pattern = "%Y-%m-%d" if type_ == "date" else "%Y-%m-%d %H:%M:%S"
+    pattern = "%Y-%m-%d" if type_ == DATE else "%Y-%m-%d %H:%M:%S"
     try:
         moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - no zone on either side
     except ValueError as error:
@@ -70,10 +85,10 @@ def moment(text: str, type_: str) -> CompiledPart:
         raise OnlySpark
     days = (moment.date() - date(1970, 1, 1)).days
     seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-    return constant(days if type_ == "date" else (days * 86_400 + seconds) * 1_000_000, type_)
+    return constant(days if type_ == DATE else (days * 86_400 + seconds) * 1_000_000, type_)
 
 
-def of_type(part: CompiledPart, *types: str) -> CompiledPart:
+def of_type(part: CompiledPart, *types: Type) -> CompiledPart:
     """The part, which must have one of these types. Raises OnlySpark."""
     if part.type not in types:
         raise OnlySpark
@@ -89,23 +104,27 @@ def number(part: CompiledPart) -> CompiledPart:
 
 def as_boolean(part: CompiledPart) -> CompiledPart:
     """The part as a condition."""
-    return converted(part, "boolean") if part.type == "void" else of_type(part, "boolean")
+    return converted(part, BOOLEAN) if part.type == VOID else of_type(part, BOOLEAN)
 
 
-def common(parts: Sequence[CompiledPart]) -> str:
+def common(parts: Sequence[CompiledPart]) -> Type:
     """The common type of parts: the widest integer; NULL fits any type. Raises OnlySpark for other conversions."""
-    types = {part.type for part in parts} - {"void"}
+    types = {part.type for part in parts} - {VOID}
     if types and types <= set(INTEGERS):
         return max(types, key=INTEGERS.index)
-    if len(types) > 1 or any("<" in each for each in types):
+    if types and all(isinstance(each, Timestamp) for each in types):
+        moments = [each for each in types if isinstance(each, Timestamp)]
+        if len({each.is_zoned for each in moments}) == 1:
+            return max(moments, key=lambda each: each.precision)
+    if len(types) > 1 or any(each.is_nested for each in types):
         raise OnlySpark
-    return next(iter(types), "void")
+    return next(iter(types), VOID)
 
 
-def alike(one: CompiledPart, other: CompiledPart) -> tuple[CompiledPart, CompiledPart, str]:
+def alike(one: CompiledPart, other: CompiledPart) -> tuple[CompiledPart, CompiledPart, Type]:
     """Two parts converted to their common type."""
     type_ = common([one, other])
-    if type_ == "void":
+    if type_ == VOID:
         raise OnlySpark
     return converted(one, type_), converted(other, type_), type_
 
@@ -113,10 +132,10 @@ def alike(one: CompiledPart, other: CompiledPart) -> tuple[CompiledPart, Compile
 def compared(function: str, one: CompiledPart, other: CompiledPart) -> CompiledPart:
     """A comparison, by the name of Arrow's function."""
     one, other, type_ = alike(one, other)
-    if type_ not in ORDERED and not (type_ == "boolean" and function in ("equal", "not_equal")):
+    if not is_ordered(type_) and not (type_ == BOOLEAN and function in ("equal", "not_equal")):
         raise OnlySpark
     other = where_not_null(one, other)
-    return CompiledPart(Call(function, (one.value, other.value)), "boolean", *risks(one, other))
+    return CompiledPart(Call(function, (one.value, other.value)), BOOLEAN, *risks(one, other))
 
 
 def risks(*parts: CompiledPart) -> tuple[bool, bool]:
@@ -145,13 +164,13 @@ def where_not_null(one: CompiledPart, other: CompiledPart) -> CompiledPart:
     return other if is_never_null or is_null_alike else only_where(other, Call("is_valid", (one.value,)))
 
 
-def converted(part: CompiledPart, type_: str) -> CompiledPart:
+def converted(part: CompiledPart, type_: Type) -> CompiledPart:
     """A part cast to a type, if the cast is exact or an error. Raises OnlySpark for other casts."""
     if part.type == type_:
         return part
     literal = part.constant
     if literal is not None and literal.value is None:
-        if "<" in type_:
+        if type_.is_nested:
             raise OnlySpark
         return constant(None, type_)
     if part.type in INTEGERS and type_ in INTEGERS:
@@ -161,13 +180,13 @@ def converted(part: CompiledPart, type_: str) -> CompiledPart:
         return failing(whole_part) if INTEGER_BITS[type_] < INTEGER_BITS[part.type] else whole_part
     value: Vector
     match part.type, type_:
-        case "tinyint" | "smallint" | "int" | "bigint" | "boolean", "string":
+        case types.TINYINT | types.SMALLINT | types.INT | types.BIGINT | types.BOOLEAN, types.STRING:
             value = Converted(part.value, type_)
-        case "timestamp", "bigint":
+        case Timestamp(is_zoned=True), types.BIGINT:
             value = FloorDivided(part.value, 1_000_000)
-        case ("timestamp", "timestamp_ntz") | ("timestamp_ntz", "timestamp"):
+        case Timestamp(), Timestamp():
             # The same microseconds, since the session's zone is UTC.
-            value = Converted(Converted(part.value, "bigint"), type_)
+            value = Converted(Converted(part.value, BIGINT), type_)
         case _:
             raise OnlySpark
     return replace(part, value=value, type=type_)

@@ -17,18 +17,26 @@ from typing import Final
 
 from engine.expressions.coercion import accepts, common, is_ordered
 from engine.expressions.functions import names
+from engine.model.type_texts import spark_type
 from engine.model.types import (
-    INTEGER_TYPES,
+    BIGINT,
+    BINARY,
+    DATE,
+    INT,
+    INTEGERS,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
     VARIANT,
     VOID,
     Array,
-    Decimal,
     Map,
     Plain,
     Row,
+    Timestamp,
     Type,
-    is_number,
-    type_of_text,
 )
 
 _TABLE: Final = """
@@ -143,14 +151,14 @@ any, T, T -> T: nvl2
 
 _LETTER: Final = re.compile(r"[A-Z]")
 _GROUPS: Final = {
-    "text": ("string", "binary", "void"),
-    "hexed": ("bigint", "int", "smallint", "tinyint", "binary", "string", "void"),
-    "instant": ("timestamp", "timestamp_ntz", "void"),
-    "day": ("date", "void"),
-    "count": ("int",),
-    "index": ("tinyint", "smallint", "int"),
-    "whole": ("tinyint", "smallint", "int", "bigint", "void"),
-    "moment": ("timestamp", "timestamp_ntz", "date", "string", "void"),
+    "text": (STRING, BINARY, VOID),
+    "hexed": (BIGINT, INT, SMALLINT, TINYINT, BINARY, STRING, VOID),
+    "instant": (TIMESTAMP, TIMESTAMP_NTZ, VOID),
+    "day": (DATE, VOID),
+    "count": (INT,),
+    "index": (TINYINT, SMALLINT, INT),
+    "whole": (TINYINT, SMALLINT, INT, BIGINT, VOID),
+    "moment": (TIMESTAMP, TIMESTAMP_NTZ, DATE, STRING, VOID),
 }
 # These have no order, so that none of their values can be found, compared or sorted.
 _ORDERS: Final = names(
@@ -203,8 +211,8 @@ def signatures() -> dict[str, list[Signature]]:
         given, _, result = shape.partition("->")
         words = re.split(r", ", given.strip()) if given.strip() else []
         least = sum(not word.endswith(("?", "*")) for word in words)
-        types = tuple(type_of_text(word.rstrip("?*")) for word in words)
-        signature = Signature(types, least, given.strip().endswith("*"), type_of_text(result.strip()))
+        types = tuple(spark_type(word.rstrip("?*")) for word in words)
+        signature = Signature(types, least, given.strip().endswith("*"), spark_type(result.strip()))
         for name in names.split():
             table.setdefault(name, []).append(signature)
     return table
@@ -217,16 +225,17 @@ def _fits(parameter: Type, argument: Type, known: dict[str, Type]) -> bool:
             return True
         case Plain(name="Number"):
             known["Number"] = argument
-            return is_number(argument)
+            return argument.is_number
         case Plain(name="sized"):
             return isinstance(argument, Array | Map)
         case Plain(name="object"):
             return isinstance(argument, Array | Map | Row) or argument == VARIANT
         case Plain(name=name) if name in _GROUPS:
-            return str(argument) in _GROUPS[name]
+            group = _GROUPS[name]
+            return argument in group or (isinstance(argument, Timestamp) and TIMESTAMP in group)
         case Plain(name=name) if _LETTER.fullmatch(name):
             shared = common(known[name], argument) if name in known else argument
-            is_same = name != "E" or shared == argument == known.get(name, argument) or shared in INTEGER_TYPES
+            is_same = name != "E" or shared == argument == known.get(name, argument) or shared in INTEGERS
             if shared is None or not is_same or (name == "E" and argument == VOID):
                 return False
             known[name] = shared
@@ -252,5 +261,5 @@ def _filled(result: Type, known: dict[str, Type]) -> Type:
             return Map(_filled(result.key, known), _filled(result.value, known))
         case Row():
             return Row(tuple((name, _filled(each, known)) for name, each in result.fields))
-        case Decimal():
+        case _:
             return result

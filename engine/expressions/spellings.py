@@ -19,7 +19,7 @@ from sqlglot import Dialect
 from sqlglot.tokenizer_core import Token
 
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
-from engine.model.schema import type_from
+from engine.model.type_texts import type_from
 
 _OPENING: Final = {"(": ")", "[": "]"}
 _TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
@@ -174,7 +174,7 @@ class _Spelling:
 
 def _type(text: str) -> str:
     try:
-        type_ = type_from(text).upper()
+        type_ = str(type_from(text)).upper()
     except ValueError:
         return text
     return text if "".join(text.split()).upper() == type_ else type_

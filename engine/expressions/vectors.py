@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.model.schema import arrow_type
+from engine.model.types import VOID, Type
 
 
 class Vector(Protocol):
@@ -25,7 +25,7 @@ class ArrowFunction:
     """A compiled expression. type: the Spark type of its values; `void` for an untyped NULL."""
 
     sql: str
-    type: str
+    type: Type
     value: Vector
 
     def __call__(self, records: Any) -> Any:
@@ -45,13 +45,13 @@ class InputColumn:
     """A column. type: its required type if records may have another one (a time's zone), else None."""
 
     name: str
-    type: str | None
+    type: Type | None
 
     def __call__(self, records: Any) -> Any:
         column = records.column(self.name)
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        wanted = column.type if self.type is None else arrow_type(self.type)
+        wanted = column.type if self.type is None else self.type.arrow
         return column if column.type == wanted else column.cast(wanted)
 
 
@@ -60,10 +60,10 @@ class Constant:
     """A literal. Dates are days and timestamps are microseconds since 1970."""
 
     value: Any
-    type: str
+    type: Type
 
     def __call__(self, records: Any) -> Any:
-        return pa.scalar(self.value, pa.null() if self.type == "void" else arrow_type(self.type))
+        return pa.scalar(self.value, pa.null() if self.type == VOID else self.type.arrow)
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Converted:
     """A value converted to another type; a value that does not fit is an error."""
 
     argument: Vector
-    type: str
+    type: Type
 
     def __call__(self, records: Any) -> Any:
-        return self.argument(records).cast(arrow_type(self.type))
+        return self.argument(records).cast(self.type.arrow)
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,11 @@ class OneOf:
 
     argument: Vector
     values: tuple[Any, ...]
-    type: str
+    type: Type
     has_null: bool
 
     def __call__(self, records: Any) -> Any:
         value = self.argument(records)
-        is_member = pc.is_in(value, value_set=pa.array(self.values, arrow_type(self.type)))
+        is_member = pc.is_in(value, value_set=pa.array(self.values, self.type.arrow))
         is_known = pc.and_(pc.is_valid(value), is_member) if self.has_null else pc.is_valid(value)
         return pc.if_else(is_known, is_member, pa.scalar(None, pa.bool_()))

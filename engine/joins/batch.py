@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
 from engine.joins.sides import JoinKind, joined
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
 from engine.model.timeline import MIN_WATERMARK
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

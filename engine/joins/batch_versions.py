@@ -8,7 +8,8 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import PUTS, comparable, first_of
 from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins.sides import JoinKind, joined
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,13 +11,14 @@ from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
 from engine.joins.columnar_many import ManyPairingJoin, ManySemiAntiJoin
 from engine.joins.columnar_unique import UniquePairingJoin, UniqueSemiAntiJoin
 from engine.joins.sides import PORTS, JoinKind, JoinSide
+from engine.model.types import Type
 
 
 def columnar_join(
     kind: JoinKind,
     left: JoinSide,
     right: JoinSide,
-    key_types: Iterable[str],
+    key_types: Iterable[Type],
     *,
     has_condition: bool,
     is_bundled: bool,

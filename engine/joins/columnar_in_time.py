@@ -21,7 +21,7 @@ from engine.contract.frames import GROUP
 from engine.joins.equal_keys import Matches
 from engine.model.position import TIMER, ordinal
 from engine.model.row import Row
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 from engine.model.timeline import Timeline
 
 _FIXED: Final = (

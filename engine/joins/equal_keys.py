@@ -20,7 +20,8 @@ from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin
 from engine.model.row import Row
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 
 Matches = Callable[[Row], Any]
 """Whether a pair of rows, as one row, meets the further condition."""

@@ -11,7 +11,8 @@ from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
 from engine.model.free_names import free_name
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, INT, SMALLINT, TINYINT, Type, quote
 
 PORTS: Final = ("left", "right")
 
@@ -54,7 +55,7 @@ class JoinKind(Enum):
         return {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN"}[self.value]
 
 
-_WIDTHS: Final = {"tinyint": 1, "smallint": 2, "int": 3, "bigint": 4}
+_WIDTHS: Final[dict[Type, int]] = {TINYINT: 1, SMALLINT: 2, INT: 3, BIGINT: 4}
 
 
 def key_expressions(
@@ -78,10 +79,10 @@ def key_expressions(
 
 
 def _key_pair(node: str, left: Column, right: Column) -> tuple[str, str]:
-    if left.type == right.type:
+    if left.type.is_held_as(right.type):
         return quote(left.name), quote(right.name)
     if left.type in _WIDTHS and right.type in _WIDTHS:
-        wider = max(left.type, right.type, key=_WIDTHS.__getitem__).upper()
+        wider = max(left.type, right.type, key=_WIDTHS.__getitem__).sql
         return f"CAST({quote(left.name)} AS {wider})", f"CAST({quote(right.name)} AS {wider})"
     message = (
         f"{left.name} ({left.type}) cannot be compared with {right.name} ({right.type}). "
@@ -134,7 +135,7 @@ class JoinSide:
     width: int
     unique_key: tuple[int, ...] | None
     reason: str
-    types: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
 
     @property
     def state(self) -> str:

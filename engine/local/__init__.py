@@ -33,7 +33,7 @@ from engine.mini_batch.bundles import Bundles, flushes
 from engine.model.combined_watermark import combined_watermark
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
-from engine.model.schema import Schema, arrow_type
+from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan, Plan
 from engine.python_functions.consent import require_consent
@@ -114,7 +114,7 @@ class LocalRun:
         events = self._events[node.id].table
         seqs = pa.array(self._numbers.seqs[node.id], pa.int64())
         steps = pa.array([b""] * len(events), pa.binary())
-        columns = [_cast(events.column(column.name), arrow_type(column.type)) for column in node.schema]
+        columns = [_cast(events.column(column.name), column.type.arrow) for column in node.schema]
         schema = changelog_schema(node.schema)
         whole = pa.table([seqs, steps, _cast(events.column(KIND), pa.int8()), *columns], schema=schema)
         return whole.filter(pc.is_valid(whole.column(KIND))).sort_by(SEQ)

@@ -17,11 +17,12 @@ from engine.local.values import Spark, plain_values, select
 from engine.mini_batch.bundles import KeyedRecord, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import ORDINALS
-from engine.model.schema import Schema, arrow_type
+from engine.model.schema import Schema
+from engine.model.spark_types import type_of_data
 from engine.model.timeline import Clock, Timeline
+from engine.model.types import Type
 from engine.planner import NodePlan
 from engine.runtime.keyed.inputs import hashed_order, plain_type
-from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,7 @@ class Gathered:
 
     records: Sequence[KeyedRecord]
     labels: Mapping[int, tuple[Label, ...]]
-    key_types: tuple[str, ...]
+    key_types: tuple[Type, ...]
 
 
 class OfKey(NamedTuple):
@@ -62,7 +63,7 @@ def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: S
     """The records of some or all inputs in the form for the kernel, each with its key."""
     keyed_records: list[KeyedRecord] = []
     labels: dict[int, tuple[Label, ...]] = {}
-    key_types: tuple[str, ...] = ()
+    key_types: tuple[Type, ...] = ()
     for port, table in inputs.items():
         input_, schema = step.inputs[port], node.inputs[port].schema
         made = select((*input_.keys, *input_.values), schema, table, spark, where=input_.where)
@@ -87,7 +88,7 @@ def comparable(key: Key) -> Key:
     return tuple(_NAN if part != part else tuple(part) if isinstance(part, list) else part for part in key)
 
 
-def key_order(node: NodePlan, step: Keyed, key_types: Sequence[str]) -> Callable[[Key], int]:
+def key_order(node: NodePlan, step: Keyed, key_types: Sequence[Type]) -> Callable[[Key], int]:
     """The hash by which Flink's hash maps order the keys; a constant if it is unknown."""
     order = hashed_order(step, node.inputs[0].schema)
     encode = row_encoder([key_types[at] for at in order]) if key_types else None
@@ -167,7 +168,7 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
     return Layout(
         types_of(step.inputs[0].keys, schemas[0]),
         tuple(types_of(one.values, schema) for one, schema in zip(step.inputs, schemas, strict=True)),
-        tuple(plain_type(arrow_type(column.type)) for column in node.schema),
+        tuple(plain_type(column.type.arrow) for column in node.schema),
         node.rank,
     )
 
@@ -175,13 +176,13 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
 def _type_of(expression: str, schema: Schema) -> pa.DataType:
     parsed = Expression.parse(expression)
     if (column := parsed.plain_column(schema)) is not None:
-        return plain_type(arrow_type(column.type))
+        return plain_type(column.type.arrow)
     function = parsed.arrow(schema)
     assert function is not None, f"{expression} has no type without Spark"
-    return plain_type(arrow_type(function.type))
+    return plain_type(function.type.arrow)
 
 
-def _spark_type(type_: Any) -> str:
+def _spark_type(type_: Any) -> Type:
     from pyspark.sql.pandas.types import from_arrow_type
 
-    return type_name(from_arrow_type(type_))
+    return type_of_data(from_arrow_type(type_))

@@ -9,7 +9,7 @@ from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
 from engine.contract.step import Native, Projection
 from engine.local.values import Spark, select, with_call
 from engine.model.position import ORDINALS, ordinal
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
 from engine.planner import NodePlan
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _projected(
 def _typed(values: Any, column: Column) -> Any:
     import pyarrow as pa
 
-    type_ = arrow_type(column.type)
+    type_ = column.type.arrow
     if values.type == type_:
         return values
     return values.cast(type_) if len(values) else pa.nulls(0, type_)

@@ -16,7 +16,7 @@ from engine.contract.source import Source
 from engine.local.arrivals import Events
 from engine.local.read_parts import read_parts
 from engine.local.values import Spark
-from engine.model.schema import arrow_type, quote
+from engine.model.types import quote
 from engine.planner import NodePlan, Plan
 from engine.reading.files.named_folders import copies_in
 from engine.reading.typed.computed import computation_of, frames_of
@@ -68,7 +68,7 @@ def _here(node: NodePlan, source: Source, scan: Scan | None, folder: Path, rows:
     if scan is None or compute is None:
         return None
     first = [(KIND, pa.int8()), (WATERMARK, pa.int64()), *([(NUMBER, pa.int64())] if scan.numbered else [])]
-    schema = pa.schema([*first, *((each.name, arrow_type(each.type)) for each in node.schema)])
+    schema = pa.schema([*first, *((each.name, each.type.arrow) for each in node.schema)])
     batches: list[pa.RecordBatch] = []
     for part in read_parts(scan, node.id):
         batches.append(_typed(compute(part).records, schema))

@@ -15,8 +15,9 @@ from sqlglot.errors import SqlglotError
 from engine.contract.frames import EACH
 from engine.expressions import Expression
 from engine.expressions.costs import bounded
-from engine.model.row_types import to_pylist
-from engine.model.schema import Column, Schema, arrow_type, quote
+from engine.model.row_values import to_pylist
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,14 +93,14 @@ def with_call(records: pa.Table, schema: Schema, call: ColumnCall, spark: Spark)
 
     wide = Schema((*schema, Column(call.name, call.type)))
     if not len(records):
-        return records.append_column(call.name, pa.nulls(0, arrow_type(call.type))), wide
+        return records.append_column(call.name, pa.nulls(0, call.type.arrow)), wide
     made = select(call.arguments, schema, records, spark).columns
     names = [f"__x{at}" for at in range(len(call.arguments))]
     given = [pa.array(range(len(records)), pa.int64()), *(made[text] for text in call.arguments)]
     frame = spark().createDataFrame(pa.table(given, names=[_AT, *names]))
     with in_time(frame.sparkSession, f"{call.name} over {len(records):,} records"):
         called = on_spark.with_call(frame, call, names).toArrow().sort_by(_AT)
-    return records.append_column(call.name, called.column(call.name).cast(arrow_type(call.type))), wide
+    return records.append_column(call.name, called.column(call.name).cast(call.type.arrow)), wide
 
 
 def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
@@ -160,7 +161,7 @@ def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]])
     places = [place for place, items in enumerate(lists) for _ in items]
     numbers = [number for items in lists for number in range(len(items))]
     elements = pa.array([item for items in lists for item in items], pa.int64())
-    wide = Schema((*schema, Column(EACH, "bigint")))
+    wide = Schema((*schema, Column(EACH, BIGINT)))
     return records.take(pa.array(places, pa.int64())).append_column(EACH, elements), wide, numbers
 
 

@@ -2,8 +2,11 @@
 
 pipeline             the document: nodes, edges, order of arrival
 options              Flink's options that change a changelog
-schema               the columns of an edge, and their types
-row_types            ROW types as text
+schema               the columns of an edge
+types                types as values, written as Spark, Flink SQL and Arrow
+type_texts           types read from the texts of Spark, of Flink and of people
+spark_types          types of Spark's columns
+row_values           values of Arrow in Python, a ROW as a tuple
 changelog            row kinds, and changelog modes
 position             where in a run a record was emitted
 origin               the input records of an output record

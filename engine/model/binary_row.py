@@ -13,8 +13,9 @@ from datetime import date
 from decimal import Context
 from typing import Any, Final
 
+from engine.model import types
 from engine.model.row import Row
-from engine.model.schema import decimal_scale
+from engine.model.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, Decimal, Type, decimal_scale
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]
 """A value's eight bytes and its variable-length part, which begins at this offset."""
@@ -26,21 +27,21 @@ _EMPTY: Final = bytes(_WORD)
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _INLINE: Final = 7
 _COMPACT_DIGITS: Final = 18
-_NUMBERS: Final = {
-    "boolean": "<?7x",
-    "tinyint": "<b7x",
-    "smallint": "<h6x",
-    "int": "<i4x",
-    "bigint": "<q",
-    "float": "<f4x",
-    "double": "<d",
+_NUMBERS: Final[dict[Type, str]] = {
+    BOOLEAN: "<?7x",
+    TINYINT: "<b7x",
+    SMALLINT: "<h6x",
+    INT: "<i4x",
+    BIGINT: "<q",
+    FLOAT: "<f4x",
+    DOUBLE: "<d",
 }
-_LONG: Final = _NUMBERS["bigint"]
-_INT: Final = _NUMBERS["int"]
+_LONG: Final = _NUMBERS[BIGINT]
+_INT: Final = _NUMBERS[INT]
 _PLACE: Final = "<ii"
 
 
-def row_encoder(types: Sequence[str]) -> Callable[[Row], bytes] | None:
+def row_encoder(types: Sequence[Type]) -> Callable[[Row], bytes] | None:
     """Writes rows of these types; None where one of them is a list, a map or the like."""
     candidates = [_writer(type_) for type_ in types]
     writers = [write for write in candidates if write is not None]
@@ -81,18 +82,18 @@ def hash_of(row: bytes) -> int:
     return mixed ^ mixed >> 16
 
 
-def _writer(type_: str) -> Write | None:
+def _writer(type_: Type) -> Write | None:
     if type_ in _NUMBERS:
         form = _NUMBERS[type_]
         return lambda value, place: (struct.pack(form, value), b"")
     match type_:
-        case "string":
+        case types.STRING:
             return lambda value, place: _bytes(value.encode(), place)
-        case "binary":
+        case types.BINARY:
             return _bytes
-        case "date":
+        case types.DATE:
             return lambda value, place: (struct.pack(_INT, value.toordinal() - _EPOCH), b"")
-        case "timestamp" | "timestamp_ntz":
+        case types.Timestamp():
             # Kernels have microseconds, the usual TIMESTAMP(3) has milliseconds.
             return lambda value, place: (struct.pack(_LONG, value // 1000), b"")
         case _ if (scale := decimal_scale(type_)) is not None:
@@ -120,5 +121,5 @@ def _decimal(scale: int, *, is_wide: bool) -> Write:
     return wide if is_wide else narrow
 
 
-def _is_wide_decimal(type_: str) -> bool:
-    return decimal_scale(type_) is not None and int(type_[8:].partition(",")[0]) > _COMPACT_DIGITS
+def _is_wide_decimal(type_: Type) -> bool:
+    return isinstance(type_, Decimal) and type_.precision > _COMPACT_DIGITS

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.model.schema import Column, Schema, is_numeric
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, Timestamp
 
 _TIME_NAMES: Final = ("event_time", "timestamp", "time", "ts", "rowtime", "created_at", "updated_at", "date")
 _ROW_IDS: Final = ("id", "uuid", "rowid", "row_id", "event_id", "record_id")
@@ -16,8 +17,8 @@ _ROW_IDS: Final = ("id", "uuid", "rowid", "row_id", "event_id", "record_id")
 def time_column(schema: Schema | None) -> str | None:
     """The most likely event-time column: by its type, then by its name."""
     columns = list(schema or ())
-    stamped = [column for column in columns if column.type.startswith("timestamp")]
-    named = [column for column in columns if column.type == "bigint" and column.name.lower() in _TIME_NAMES]
+    stamped = [column for column in columns if isinstance(column.type, Timestamp)]
+    named = [column for column in columns if column.type == BIGINT and column.name.lower() in _TIME_NAMES]
     candidates: list[Column] = [*stamped, *named]
     return candidates[0].name if candidates else None
 
@@ -32,7 +33,7 @@ def key_column(schema: Schema | None) -> str | None:
         if name in ("id", "key", "word", "user") or name.endswith(("_id", "_key")):
             return column.name
     for column in plain:
-        if not is_numeric(column.type):
+        if not column.type.is_number:
             return column.name
     return plain[0].name if plain else schema.names[0]
 
@@ -45,6 +46,6 @@ def group_column(schema: Schema | None) -> str | None:
 
 def measure_column(schema: Schema | None) -> str | None:
     """The most likely column to order by: the last number that is not a time, else the key."""
-    numbers = [column.name for column in schema or () if is_numeric(column.type) and column.time is None]
+    numbers = [column.name for column in schema or () if column.type.is_number and column.time is None]
     others = [name for name in numbers if name != key_column(schema)]
     return others[-1] if others else key_column(schema)

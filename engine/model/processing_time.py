@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.model.free_names import free_name
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 
 def with_processing_time(table: str, schema: Schema) -> tuple[str, str]:

@@ -55,7 +55,8 @@ from engine.model.changelog import (
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
 from engine.model.row import Row
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

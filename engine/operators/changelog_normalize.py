@@ -45,7 +45,8 @@ from engine.model.changelog import (
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
 from engine.model.row import Row
-from engine.model.schema import Schema, is_nested, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -178,7 +179,7 @@ class ChangelogNormalize(Operator):
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
         if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
-        nested = [column.type for column in context.schema if is_nested(column.type)]
+        nested = [column.type for column in context.schema if column.type.is_nested]
         if nested and not repeat:
             return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
         make = partial(ChangelogNormalizeColumns, update_before=context.generate_update_before, repeat=repeat)

@@ -23,8 +23,9 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.row import Row
-from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

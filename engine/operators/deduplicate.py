@@ -53,7 +53,8 @@ from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
-from engine.model.schema import Column, Schema, TimeUnit, is_nested, quote
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -350,7 +351,7 @@ class Deduplicate(RoutesLate):
                 return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
             case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
                 on_changelog = function is Function.CHANGELOG_LAST
-                nested = [column.type for column in schema if is_nested(column.type)]
+                nested = [column.type for column in schema if column.type.is_nested]
                 if nested and (tell_insert or on_changelog) and not repeat:
                     return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
                 by_arrival = partial(

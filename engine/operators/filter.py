@@ -22,7 +22,8 @@ from engine.expressions import Expression
 from engine.expressions.changing import ANYWHERE, DOWN, UP
 from engine.expressions.conditions import require_condition
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -37,7 +37,8 @@ from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import meeting
 from engine.model.durations import duration, interval
 from engine.model.options import CLEAN_UP, time_ms
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

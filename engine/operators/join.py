@@ -33,7 +33,8 @@ from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
 from engine.model.binary_row import row_encoder
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.row import Row, identity
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -27,7 +27,8 @@ from engine.joins.sides import JoinKind, joined, left_keys_of
 from engine.model.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.processing_time import with_processing_time
 from engine.model.row import Row
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -32,7 +32,8 @@ from engine.model.durations import duration, interval
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
-from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import Type, quote
 from engine.patterns.conditions import MatchCondition
 from engine.patterns.kernel import MatchKernel
 from engine.patterns.matching import AfterMatch, Skip
@@ -166,10 +167,10 @@ class MatchRecognize(RoutesLate):
             raise PipelineError(message, node, "order")
         keys = [schema.column(name, node, "partition_by").without_time() for name in self.partition_by]
         check_order(self.then_by, schema, node, "then_by")
-        types: dict[str, str] = {}
+        types: dict[str, Type] = {}
         field = ""
 
-        def type_of(expression: str) -> str:
+        def type_of(expression: str) -> Type:
             types[expression] = analyzer.type_of(expression, schema, node, field)
             return types[expression]
 

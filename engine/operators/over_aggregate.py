@@ -45,7 +45,8 @@ from engine.model.durations import interval
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
-from engine.model.schema import FLOATS, Schema, TimeUnit, is_nested, quote
+from engine.model.schema import Schema, TimeUnit
+from engine.model.types import FLOATS, quote
 from engine.ranking.sort_keys import SortColumn
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class OverAggregate(RoutesLate):
                 "rows."
             )
             require_insert_only(node, "an over aggregate by time", input_, advice)
-        elif is_nested(input_.schema.column(self.order_column, node, "order_column").type):
+        elif input_.schema.column(self.order_column, node, "order_column").type.is_nested:
             message = f"order_column: {self.order_column} has no order. Choose another column."
             raise PipelineError(message, node, "order_column")
         if self._by_time and input_.schema.event_time is None:

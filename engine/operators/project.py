@@ -22,7 +22,8 @@ from engine.contract.step import Native, Projection, Step
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Column, Schema, arrow_type, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,10 +114,8 @@ class Project(Operator):
         type_ = analyzer.type_of(expression, schema, node, field)
         if (plain := Expression.parse(expression).plain_column(schema)) is not None:
             return replace(plain, name=name)
-        try:
-            arrow_type(type_)
-        except ValueError as error:
-            raise ExpressionError(node, field, expression, f"{error}.") from error
+        if type_.unsupported:
+            raise ExpressionError(node, field, expression, f"{type_.unsupported}.")
         return Column(name, type_)
 
     def _packed(self, input_: Derived) -> Keys:

@@ -20,7 +20,9 @@ from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Column, Schema, quote, type_from
+from engine.model.schema import Column, Schema
+from engine.model.type_texts import type_from
+from engine.model.types import STRING, Type, quote
 from engine.python_functions.declared import Declared, Kind, Rejected, functions_in
 
 if TYPE_CHECKING:
@@ -136,13 +138,13 @@ class Python(Operator):
             raise PipelineError(message, node, "function")
         return known[self.function]
 
-    def _type(self, node: str, function: Declared) -> str:
+    def _type(self, node: str, function: Declared) -> Type:
         """The type of the results. Raises PipelineError."""
         if not self.type and function.type is None:
             message = f"type: the result type of {function.name} is not declared. Choose a type, such as STRING."
             raise PipelineError(message, node, "type")
         try:
-            return type_from(self.type) if self.type else str(function.type)
+            return type_from(self.type) if self.type else function.type or STRING
         except ValueError as error:
             message = f"type: {error}."
             raise PipelineError(message, node, "type") from error

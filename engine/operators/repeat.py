@@ -23,7 +23,8 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.row import Row
-from engine.model.schema import INTEGERS, Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import INTEGERS, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

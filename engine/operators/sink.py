@@ -27,7 +27,8 @@ from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -29,7 +29,8 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Schema, TimeUnit, quote
+from engine.model.schema import Schema, TimeUnit
+from engine.model.types import quote
 from engine.ranking.columnar_order_keys import order_keys
 from engine.ranking.parameters import OrderColumns, check_order, sort_columns
 from engine.ranking.sort_keys import SortColumn

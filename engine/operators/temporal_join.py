@@ -28,7 +28,8 @@ from engine.joins.equal_keys import KeyedJoin, event_time, require_event_times
 from engine.joins.sides import JoinKind, join_keys, join_moves, joined
 from engine.joins.temporal_kernel import TemporalJoinKernel
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

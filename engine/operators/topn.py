@@ -26,7 +26,8 @@ from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, RowKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import BIGINT, INT, SMALLINT, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.columnar import columnar_topn
 from engine.ranking.flink_sql import limit_sql, numbered_sql
@@ -289,7 +290,7 @@ class TopN(Operator):
         check_order(self.order_by, schema, node, "order_by")
         if self.rank_end_column is not None:
             column = schema.column(self.rank_end_column, node, "rank_end_column")
-            if column.type not in ("smallint", "int", "bigint"):
+            if column.type not in (SMALLINT, INT, BIGINT):
                 message = (
                     f"rank_end_column: {column.name} is of type {column.type}, but a rank is a smallint, int or bigint."
                 )

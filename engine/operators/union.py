@@ -19,7 +19,8 @@ from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote, with_digits_of_both
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -95,7 +96,7 @@ def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
         message = f"all inputs need the same columns, but {one} has {names[0]} and {two} has {names[1]}. {advice}"
         raise PipelineError(message, node)
     for at, (a, b) in enumerate(zip(first.schema, other.schema, strict=True), start=1):
-        if (a.name, a.type) != (b.name, b.type):
+        if a.name != b.name or not a.type.is_held_as(b.type):
             message = (
                 f"all inputs need the same columns, but column {at} is {a.name} {a.type} in {one} "
                 f"and {b.name} {b.type} in {two}. {advice}"
@@ -113,8 +114,8 @@ def _merged(columns: tuple[Column, ...]) -> Column:
     """One column of all inputs: an event time if it is one in all inputs."""
     first = columns[0]
     time = first.time if all(column.time is not None for column in columns) else None
-    nullable, digits = any(column.nullable for column in columns), max(column.digits for column in columns)
-    return Column(first.name, first.type, nullable, time, digits)
+    type_ = reduce(with_digits_of_both, (column.type for column in columns))
+    return Column(first.name, type_, any(column.nullable for column in columns), time)
 
 
 OPERATOR = Union

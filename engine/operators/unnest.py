@@ -23,8 +23,8 @@ from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
 from engine.expressions.costs import bounded
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.row_types import fields_of, is_row
-from engine.model.schema import INTEGERS, Column, Schema, arrow_type, map_types, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import INT, INTEGERS, Array, Map, Row, Type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -84,7 +84,7 @@ class Unnest(Operator):
         types = self._types(node, type_)
         new = [Column(name, each) for name, each in zip(self.names, types, strict=True)]
         if self.position is not None:
-            new.append(Column(self.position, "int", nullable=self.keeps_empty))
+            new.append(Column(self.position, INT, nullable=self.keeps_empty))
         columns = (*input_.schema.columns, *new)
         seen = [column.name.lower() for column in columns]
         twice = next((column.name for column in new if seen.count(column.name.lower()) > 1), None)
@@ -151,17 +151,15 @@ class Unnest(Operator):
             f"{join} UNNEST({collection}){ordinality} AS u ({', '.join(map(quote, columns))}){condition}"
         )
 
-    def _types(self, node: str, type_: str) -> Sequence[str]:
+    def _types(self, node: str, type_: Type) -> Sequence[Type]:
         """The types of the element's columns. Raises PipelineError."""
-        found: Sequence[str] | None = None
-        if self.elements is Elements.VALUES and type_.startswith("array<"):
-            found = (type_[6:-1],)
-            if self.fields:
-                found = self._types_of_fields(node, type_[6:-1])
-        elif self.elements is not Elements.VALUES and type_.startswith("map<"):
-            found = map_types(type_[4:-1])
-            if self.elements is Elements.COPIES:
-                found = None if found[1] not in INTEGERS else found[:1]
+        found: Sequence[Type] | None = None
+        if self.elements is Elements.VALUES and isinstance(type_, Array):
+            found = self._types_of_fields(node, type_.element) if self.fields else type_.parts
+        elif self.elements is Elements.ENTRIES and isinstance(type_, Map):
+            found = type_.parts
+        elif self.elements is Elements.COPIES and isinstance(type_, Map) and type_.value in INTEGERS:
+            found = (type_.key,)
         if found is None:
             wanted = {Elements.VALUES: "an array", Elements.ENTRIES: "a map", Elements.COPIES: "a map of counts"}
             message = (
@@ -173,13 +171,14 @@ class Unnest(Operator):
             columns = "1 column" if len(found) == 1 else f"{len(found)} columns"
             message = f"names: an element of {type_} has {columns}, but the names are: {', '.join(self.names)}."
             raise PipelineError(message, node, "names")
-        for each in found:
-            arrow_type(each)
+        if problem := next((each.unsupported for each in found if each.unsupported), None):
+            message = f"collection: {problem}."
+            raise PipelineError(message, node, "collection")
         return found
 
-    def _types_of_fields(self, node: str, type_: str) -> Sequence[str]:
+    def _types_of_fields(self, node: str, type_: Type) -> Sequence[Type]:
         """The types of the fields of a row. Raises PipelineError."""
-        known = dict(fields_of(type_)) if is_row(type_) else {}
+        known = dict(type_.fields) if isinstance(type_, Row) else {}
         if missing := [name for name in self.fields if name not in known]:
             message = f"fields: {unknown_name('field', missing[0], known)}."
             raise PipelineError(message, node, "fields")

@@ -48,7 +48,8 @@ from engine.model.changelog import (
 )
 from engine.model.durations import duration
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows

@@ -28,7 +28,8 @@ from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 from engine.model.windowing import WindowKind
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_windows
 from engine.windows.parameters import MadeWindows, bound_columns

@@ -37,9 +37,10 @@ from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, bes
 from engine.joins.sides import PORTS, JoinKind, joined, pair_origins
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.row_types import to_pylist
-from engine.model.schema import Column, Schema, quote
+from engine.model.row_values import to_pylist
+from engine.model.schema import Column, Schema
 from engine.model.timeline import Timeline
+from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
 from engine.windows.batch import bounds, in_their_windows, in_windows
 from engine.windows.columnar_rows import Entries, WaitingRows, WindowRowsColumns

@@ -34,8 +34,9 @@ from engine.contract.state_in_words import Description, Names, instant, state_ta
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
 from engine.model.timeline import Timeline
+from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
 from engine.ranking.batch import Ranked, best
 from engine.ranking.columnar_order_keys import order_keys

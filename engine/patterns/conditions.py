@@ -10,6 +10,7 @@ from typing import Any
 from engine.expressions.conditions import condition_of
 from engine.model.row import Row
 from engine.model.schema import Column, Schema
+from engine.model.types import BOOLEAN, Type
 from engine.patterns.matching import Condition, Step
 from engine.patterns.values import MatchTime, RowValue, Value, reader
 
@@ -20,12 +21,12 @@ class MatchCondition:
 
     variable: int
     text: str
-    types: tuple[str, ...]
+    types: tuple[Type, ...]
     values: tuple[Value, ...]
 
     def compiled(self) -> Condition:
         """The condition as a function; NULL is false. The current row is the last one of its variable and match."""
-        if len(self.values) == 1 and self._is_current(self.values[0]) and self.types == ("boolean",):
+        if len(self.values) == 1 and self._is_current(self.values[0]) and self.types == (BOOLEAN,):
             (value,) = self.values
             assert isinstance(value, RowValue)
             place = value.place

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from engine.model.schema import quote
+from engine.model.types import quote
 
 _WORD: Final = re.compile(
     r"\s*(?:(?P<name>[A-Za-z_]\w*|`(?:[^`]|``)+`)|(?P<mark>\{-|-\}|[()|^$,])|"

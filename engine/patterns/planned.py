@@ -17,12 +17,13 @@ from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import functions
 from engine.expressions.conditions import can_compute, condition_of
 from engine.expressions.parsing import SPARK, VALUES, tree_of
-from engine.model.schema import Column, Schema, arrow_type, spark_text
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, BOOLEAN, DOUBLE, TIMESTAMP, TIMESTAMP_NTZ, VOID, Type
 from engine.patterns.conditions import MatchCondition
 from engine.patterns.references import Position, Reference, placeholder, referring
 from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value
 
-TypeOf = Callable[[str], str]
+TypeOf = Callable[[str], Type]
 _NEVER_WITHOUT_NULL: Final = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal)
 
 
@@ -71,11 +72,11 @@ class MatchPlan:
         if all(self._is_current(one, variable) for one in references):
             # It only uses the current row.
             whole = self._filled(found.text, references)
-            if (type_ := self.type_of(whole)) not in ("boolean", "void"):
+            if (type_ := self.type_of(whole)) not in (BOOLEAN, VOID):
                 message = f"it is of type {type_}, but a condition must be true or false"
                 raise ValueError(message)
             value = RowValue(variable, self._place(whole))
-            return MatchCondition(variable, placeholder(0), ("boolean",), (value,))
+            return MatchCondition(variable, placeholder(0), (BOOLEAN,), (value,))
         try:
             tree = tree_of(found.text)
         except SqlglotError as error:
@@ -130,17 +131,15 @@ class MatchPlan:
                 text = text.replace(placeholder(at), f"({expression})")
         return text
 
-    def _type(self, one: Reference) -> str:
+    def _type(self, one: Reference) -> Type:
         if one.position is Position.ROWTIME:
-            is_instant = one.expression is not None and self.type_of(one.expression) == "timestamp"
-            return "timestamp" if is_instant else "timestamp_ntz"
-        of_row = "bigint" if one.expression is None else self.type_of(one.expression)
+            is_instant = one.expression is not None and self.type_of(one.expression).is_instant
+            return TIMESTAMP if is_instant else TIMESTAMP_NTZ
+        of_row = BIGINT if one.expression is None else self.type_of(one.expression)
         if one.position is not Position.AGGREGATE:
-            try:
-                arrow_type(of_row)
-            except ValueError as error:
+            if of_row.unsupported:
                 message = f"{one.expression} is of type {of_row}, which is not supported. Cast it"
-                raise ValueError(message) from error
+                raise ValueError(message)
             return of_row
         function = functions()[one.function]
         problem = one.expression and function.check_argument(one.expression, of_row, retracting=False)
@@ -157,8 +156,8 @@ class MatchPlan:
             case Position.AGGREGATE:
                 function = functions()[one.function]
                 place = None if one.expression is None else self._place(one.expression)
-                of_row = "bigint" if one.expression is None else self.type_of(one.expression)
-                kept = function.kept_type(of_row, function.result_type(of_row)) or "double"
+                of_row = BIGINT if one.expression is None else self.type_of(one.expression)
+                kept = function.kept_type(of_row, function.result_type(of_row)) or DOUBLE
                 return AggregateValue(variable, AggregateCall(function, place, kept, one.distinct))
             case _:
                 assert one.expression is not None
@@ -186,12 +185,12 @@ class MatchPlan:
             is_call = at + 1 < len(tokens) and tokens[at + 1].text == "("
             if token.token_type in VALUES or token.text.lower() not in types or is_field or is_call:
                 continue
-            null = f"CAST(NULL AS {spark_text(types[token.text.lower()])})"
+            null = f"CAST(NULL AS {types[token.text.lower()].sql})"
             written += expression[place : token.start] + null
             place = token.end + 1
         return written + expression[place:]
 
 
-def _columns(types: Sequence[str]) -> Schema:
+def _columns(types: Sequence[Type]) -> Schema:
     """The values of a condition as columns."""
     return Schema(tuple(Column(placeholder(at).strip("`"), type_) for at, type_ in enumerate(types)))

@@ -21,7 +21,7 @@ from sqlglot.tokenizer_core import Token
 
 from engine.aggregates.registry import functions
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
-from engine.model.schema import quote
+from engine.model.types import quote
 
 ROWTIME: Final = "MATCH_ROWTIME"
 _NO_SUCH: Final = {

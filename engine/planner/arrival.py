@@ -8,7 +8,8 @@ from typing import Final
 from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
-from engine.model.schema import FLOATS, INTEGERS, Column, flink_type, is_numeric
+from engine.model.schema import Column
+from engine.model.types import DATE, FLOATS, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from engine.planner.derive import DerivedNode
 from engine.planner.plan import tables_of
 
@@ -56,7 +57,7 @@ def _check_columns(columns: Mapping[str, Column]) -> None:
         kind = _kind_of(column.type)
         if kind is None:
             message = (
-                f"the arrival column {column.name} is {flink_type(column.type)}. Sources are merged by numbers, times "
+                f"the arrival column {column.name} is {column.type.flink}. Sources are merged by numbers, times "
                 "or texts; choose another arrival column."
             )
             raise PipelineError(message, name, "arrival_column")
@@ -70,8 +71,8 @@ def _check_columns(columns: Mapping[str, Column]) -> None:
             else:
                 advice = "Choose columns that are all numbers, all times or all texts."
             message = (
-                f"the arrival column {column.name} is {flink_type(column.type)}, but {columns[other].name} of {other} "
-                f"is {flink_type(columns[other].type)}. {advice}"
+                f"the arrival column {column.name} is {column.type.flink}, but {columns[other].name} of {other} "
+                f"is {columns[other].type.flink}. {advice}"
             )
             raise PipelineError(message, name, "arrival_column")
         kinds[name] = kind
@@ -82,8 +83,8 @@ def _can_be_merged(kind: str, other: str) -> bool:
     return kind == other or ({kind, other} <= _NUMBERS and {kind, other} != {"decimals", "approximate numbers"})
 
 
-def _kind_of(type_: str) -> str | None:
+def _kind_of(type_: Type) -> str | None:
     """What the values of a type are when they are put in order; None if sources cannot be merged by them."""
-    if is_numeric(type_):
+    if type_.is_number:
         return "approximate numbers" if type_ in FLOATS else "whole numbers" if type_ in INTEGERS else "decimals"
-    return {"date": "times", "timestamp": "times", "timestamp_ntz": "times", "string": "texts"}.get(type_)
+    return {DATE: "times", TIMESTAMP: "times", TIMESTAMP_NTZ: "times", STRING: "texts"}.get(type_)

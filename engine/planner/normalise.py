@@ -20,7 +20,8 @@ from engine.model.changelog import UpdateKind
 from engine.model.free_names import free_id, with_suffix
 from engine.model.options import DUPLICATES, is_on
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
 from engine.operators.filter import Filter

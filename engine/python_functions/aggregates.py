@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.model.schema import arrow_type
+from engine.model.types import Type
 from engine.python_functions.containers import Unkept, as_plain, from_plain
 from engine.python_functions.loading import DefinedFunction, FunctionFailed, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import opened
@@ -46,7 +46,7 @@ def taken_up(slot: Slot) -> Any:
 class PythonAggregate(DefinedFunction):
     """An aggregate function. arguments: the types of its arguments, in Spark's spelling."""
 
-    arguments: tuple[str, ...]
+    arguments: tuple[Type, ...]
 
     def accumulate(self, slot: Slot, value: Any) -> LiveAccumulator:
         """The slot with one more value. For several arguments the value is a tuple. Raises FunctionFailed."""
@@ -129,8 +129,8 @@ class _Loaded:
     def of(cls, called: PythonAggregate) -> _Loaded:
         """Load a function. Raises FunctionFailed."""
         function = loaded(called.code, called.function, opened)
-        converts = [argument_in(arrow_type(type_)) for type_ in called.arguments]
-        return cls(function, _given(converts), result_in(arrow_type(called.type)))
+        converts = [argument_in(type_.arrow) for type_ in called.arguments]
+        return cls(function, _given(converts), result_in(called.type.arrow))
 
 
 def _given(converts: list[Callable[[Any], Any] | None]) -> Callable[[Any], tuple[Any, ...]]:

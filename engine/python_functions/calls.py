@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.model.schema import arrow_type
 from engine.python_functions.loading import DefinedFunction, fail, loaded, raised, unfitting
 from engine.python_functions.stand_in import evaluated
 from engine.python_functions.values import WRONG, arguments_of, results_of
@@ -31,7 +30,7 @@ class PythonCall(DefinedFunction):
         columns = [arguments_of(each) for each in arguments]
         # A function without arguments is also called once per record.
         records = list(zip(*columns, strict=True)) if columns else [()] * rows
-        return self._fitting([self._called(function, record) for record in records], records, arrow_type(self.type))
+        return self._fitting([self._called(function, record) for record in records], records, self.type.arrow)
 
     def _called(self, function: Callable[..., Any], record: tuple[Any, ...]) -> Any:
         try:

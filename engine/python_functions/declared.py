@@ -20,8 +20,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from engine.model.row_types import is_row, row_type
-from engine.model.schema import type_from
+from engine.model.type_texts import type_from
+from engine.model.types import Array, Row, Type
 from engine.python_functions.classes import methods_of, returned
 
 _LONGEST: Final = 100_000
@@ -67,7 +67,7 @@ class Declared:
 
     name: str
     line: int
-    type: str | None = None
+    type: Type | None = None
     kind: Kind = Kind.SCALAR
     least: int = 0
     most: int | None = None
@@ -201,16 +201,16 @@ def _arity(body: _Body) -> tuple[int, int | None]:
     return taken - len(body.args.defaults), None if body.args.vararg else taken
 
 
-def _rows_of(node: ast.expr) -> str:
+def _rows_of(node: ast.expr) -> Type:
     """The result type of a table function, as an array. A row with a single value is still a row."""
     types = [_type_of(each) for each in node.elts] if isinstance(node, ast.List | ast.Tuple) else [_type_of(node)]
-    if len(types) == 1 and is_row(types[0]):
-        return f"array<{types[0]}>"
-    return f"array<{row_type((f'f{at}', type_) for at, type_ in enumerate(types))}>"
+    if len(types) == 1 and isinstance(types[0], Row):
+        return Array(types[0])
+    return Array(Row(tuple((f"f{at}", type_) for at, type_ in enumerate(types))))
 
 
-def _type_of(node: ast.expr) -> str:
-    """A type in Spark's spelling. Raises Rejected."""
+def _type_of(node: ast.expr) -> Type:
+    """A type. Raises Rejected."""
     try:
         return type_from(_text_of(node))
     except ValueError as error:

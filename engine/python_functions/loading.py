@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from engine.errors import shortened
+from engine.model.types import Type
 from engine.python_functions.stand_in import imports
 
 # Spark's workers receive these modules with the pickled functions, and cannot import them.
@@ -41,7 +42,7 @@ class DefinedFunction:
 
     code: str
     function: str
-    type: str
+    type: Type
     _kept: LoadedCode = field(default_factory=LoadedCode, compare=False, repr=False, kw_only=True)
 
 
@@ -72,6 +73,6 @@ def fail(called: str, given: Sequence[Any], what: str) -> NoReturn:
     raise FunctionFailed(message) from None
 
 
-def unfitting(value: Any, type_: str, error: Exception) -> str:
+def unfitting(value: Any, type_: Type, error: Exception) -> str:
     """The message for a result that does not fit the result type."""
     return f"it gave {shortened(repr(value), 80)}, which does not fit {type_}: {error}"

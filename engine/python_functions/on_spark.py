@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from engine.contract.sending import sent
 from engine.expressions.costs import bounded
-from engine.model.row_types import to_pylist
-from engine.model.schema import arrow_type
+from engine.model.row_values import to_pylist
+from engine.model.types import Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFra
     def folded(lists: Sequence[pa.Array], rows: int) -> pa.Array:
         import pyarrow as pa
 
-        return pa.array([function.of_all(values) for values in to_pylist(lists[0])], arrow_type(function.type))
+        return pa.array([function.of_all(values) for values in to_pylist(lists[0])], function.type.arrow)
 
     quoted = f"`{name.replace('`', '``')}`"
     others = [f.col(f"`{column.replace('`', '``')}`") for column in frame.columns if column != name]
@@ -47,14 +47,14 @@ def with_fold(frame: DataFrame, name: str, function: PythonAggregate) -> DataFra
     return _with_results(given, name, [f.col(_ARGUMENT)], function.type, folded).drop(_ARGUMENT)
 
 
-def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type_: str, call: Call) -> DataFrame:
+def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type_: Type, call: Call) -> DataFrame:
     from pyspark.sql import functions as f
     from pyspark.sql.types import StructType
 
     names = frame.columns
     given_arguments = [argument.alias(f"{_ARGUMENT}{at}") for at, argument in enumerate(arguments)]
     # The last column only declares the type of the results.
-    given = frame.select("*", *given_arguments, f.lit(None).cast(type_).alias(_RESULT))
+    given = frame.select("*", *given_arguments, f.lit(None).cast(str(type_)).alias(_RESULT))
     fields = given.schema.fields
     # PySpark sends the columns' names to the server without quotes, so simple names are needed.
     plain = [f"__column{at}" for at in range(len(fields))]

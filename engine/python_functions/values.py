@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 
 Convert = Callable[[Any], Any]
 

@@ -10,7 +10,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import by_key
 from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.ranking.sort_keys import Nulls
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from engine.columnar.columns import longs, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
-from engine.model.schema import is_nested
+from engine.model.types import BINARY, Type
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 PAST_ALL: Final = np.iinfo(np.int64).max
@@ -27,9 +27,9 @@ _HIGHEST: Final = PAST_ALL - 1
 _ROOM: Final = 1 << 62
 
 
-def is_ordered(type_: str) -> bool:
+def is_ordered(type_: Type) -> bool:
     """Whether rows can be ordered by columns of this type."""
-    return not (is_nested(type_) or type_ == "binary")
+    return not (type_.is_nested or type_ == BINARY)
 
 
 def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: int) -> Longs:

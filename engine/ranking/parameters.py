@@ -7,7 +7,8 @@ from typing import Annotated
 
 from engine.contract.parameters import Parameters, parameter
 from engine.errors import PipelineError
-from engine.model.schema import FLOATS, Column, Schema, is_nested, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, FLOATS, quote
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 RankStart = Annotated[
@@ -44,7 +45,7 @@ def check_order(order: Sequence[OrderBy], schema: Schema, node: str, field: str)
     """Raise UnknownColumn or PipelineError unless rows can be sorted by these columns."""
     for item in order:
         column = schema.column(item.column, node, field)
-        if is_nested(column.type):
+        if column.type.is_nested:
             message = f"{field}: {column.name} is of type {column.type}, which has no order. Choose another column."
             raise PipelineError(message, node, field)
 
@@ -72,4 +73,4 @@ def ranked_columns(columns: tuple[Column, ...], name: str, node: str) -> tuple[C
     if name.lower() in (column.name.lower() for column in columns):
         message = f"rank_column: there is a column {name!r} already. Choose another name."
         raise PipelineError(message, node, "rank_column")
-    return (*columns, Column(name, "bigint", nullable=False))
+    return (*columns, Column(name, BIGINT, nullable=False))

@@ -10,8 +10,19 @@ from typing import Any, Final
 from engine.contract.source import Source
 from engine.model.changelog import RowKind
 from engine.model.durations import interval
-from engine.model.row_types import fields_of, is_row
-from engine.model.schema import FLOATS, INTEGERS, Column, Schema, TimeUnit, flink_type, quote
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import (
+    BOOLEAN,
+    DATE,
+    FLOATS,
+    INTEGERS,
+    STRING,
+    Decimal,
+    Row,
+    Timestamp,
+    Type,
+    quote,
+)
 from engine.reading.typed.kinds import WORDS
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
@@ -40,7 +51,7 @@ def create_table(
     keys = set(primary_key)
     computed = [column.name for column in source.computed]
     lines = [
-        f"  {quote(column.name)} {column.flink_type}{' NOT NULL' if column.name in keys else ''}"
+        f"  {quote(column.name)} {column.type.flink}{' NOT NULL' if column.name in keys else ''}"
         + (f" METADATA FROM {literal(metadata[column.name])} VIRTUAL" if column.name in metadata else "")
         for column in schema
         if column.name not in computed
@@ -85,7 +96,7 @@ def from_changelog(
     Flink's FROM_CHANGELOG does not support upserts, so with an upsert key the view has a comment for its reader.
     """
     rows = f"{node} rows"
-    plain = create_table(rows, Schema((Column(kind_column, "string"), *schema)), source, options)
+    plain = create_table(rows, Schema((Column(kind_column, STRING), *schema)), source, options)
     words = {
         RowKind(kind).name: ", ".join(dict.fromkeys(form for word in each for form in (word.upper(), word)))
         for kind, each in WORDS.items()
@@ -105,44 +116,42 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def row_sql(row: Sequence[Any], types: Sequence[str]) -> str | None:
+def row_sql(row: Sequence[Any], types: Sequence[Type]) -> str | None:
     """A row for VALUES; None where a value has no literal."""
     items = [_literal(value, type_) for value, type_ in zip(row, types, strict=True)]
     return None if any(item is None for item in items) else f"({', '.join(item or '' for item in items)})"
 
 
-def _literal(value: Any, type_: str) -> str | None:
-    name = flink_type(type_)
-    if is_row(type_) and isinstance(value, dict | list):
+def _literal(value: Any, type_: Type) -> str | None:
+    name = type_.flink
+    if isinstance(type_, Row) and isinstance(value, dict | list):
         return _row_literal(value, type_, name)
     match value:
         case None:
             return f"CAST(NULL AS {name})"
         case bool():
-            return str(value).upper() if type_ == "boolean" else None
-        case int() if type_ == "timestamp":
+            return str(value).upper() if type_ == BOOLEAN else None
+        case int() if type_.is_instant:
             return f"TO_TIMESTAMP_LTZ({value}, 3)"
-        case int() if type_ == "timestamp_ntz":
+        case int() if isinstance(type_, Timestamp):
             return f"CAST(TO_TIMESTAMP_LTZ({value}, 3) AS {name})"
-        case int() if type_ in INTEGERS or type_.startswith("decimal"):
+        case int() if type_ in INTEGERS or isinstance(type_, Decimal):
             return str(value)
         case int() | float() if type_ in FLOATS:
             return f"CAST({value!r} AS {name})"
-        case str() if type_ == "string":
+        case str() if type_ == STRING:
             return literal(value) if "\n" not in value else None
-        case str() if type_ in ("timestamp", "timestamp_ntz") and _PLAIN_TIME.fullmatch(value):
-            return (
-                f"CAST(TIMESTAMP {literal(value)} AS {name})" if type_ == "timestamp" else f"TIMESTAMP {literal(value)}"
-            )
-        case str() if type_ == "date" and _PLAIN_DATE.fullmatch(value):
+        case str() if isinstance(type_, Timestamp) and _PLAIN_TIME.fullmatch(value):
+            return f"CAST(TIMESTAMP {literal(value)} AS {name})" if type_.is_instant else f"TIMESTAMP {literal(value)}"
+        case str() if type_ == DATE and _PLAIN_DATE.fullmatch(value):
             return f"DATE {literal(value)}"
-        case str() if type_.startswith("decimal") or type_ in FLOATS:
+        case str() if isinstance(type_, Decimal) or type_ in FLOATS:
             return f"CAST({literal(value)} AS {name})"
     return None
 
 
-def _row_literal(value: dict[str, Any] | list[Any], type_: str, name: str) -> str | None:
-    fields = fields_of(type_)
+def _row_literal(value: dict[str, Any] | list[Any], type_: Row, name: str) -> str | None:
+    fields = type_.fields
     values = [value.get(field) for field, _ in fields] if isinstance(value, dict) else value
     if len(values) != len(fields):
         return None

@@ -24,7 +24,6 @@ from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERM
 from engine.contract.scan import ReadPart, Rejected
 from engine.errors import SourceError
 from engine.model.changelog import SYMBOLS
-from engine.model.schema import arrow_type
 from engine.reading.apart import Foreign, answer_of
 from engine.reading.apart.limits import limited_memory
 from engine.reading.files.input_files import InputFile, local_file
@@ -146,7 +145,7 @@ class RecordingReader:
             yield self._read(batch)
 
     def _read(self, batch: pa.RecordBatch) -> ReadPart:
-        columns = {each.name: batch.column(each.name).cast(arrow_type(each.type)) for each in self.rows.columns}
+        columns = {each.name: batch.column(each.name).cast(each.type.arrow) for each in self.rows.columns}
         kinds = pc.index_in(batch.column(KIND).cast(pa.string()), pa.array(SYMBOLS)).cast(pa.int8())
         numbers = batch.column(NUMBER)
         whole = self.rows.batch({**columns, KIND: kinds})
@@ -163,7 +162,7 @@ class RecordingReader:
 
     def _rejected(self, part: RejectedPart) -> Iterator[ReadPart]:
         fields = [pa.field(KIND, pa.int8()), pa.field(WATERMARK, pa.int64()), pa.field(NUMBER, pa.int64())]
-        fields += [pa.field(column.name, arrow_type(column.type)) for column in self.rows.columns]
+        fields += [pa.field(column.name, column.type.arrow) for column in self.rows.columns]
         nothing = pa.RecordBatch.from_pylist([], schema=pa.schema(fields))
         with open_file(part.path) as stream, limited_memory(), pq.ParquetFile(stream) as file:
             for batch in file.iter_batches(batch_size=_BATCH):

@@ -21,6 +21,7 @@ from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
 from engine.model.combined_watermark import NOTHING
 from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
+from engine.model.types import Timestamp, Type
 from engine.replay.clock import Marks, clock_of, whole_timeline
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
 
@@ -61,7 +62,7 @@ class Replay:
         self._out = self._loop.out
         self._key: Key | None = None
         self._labels: dict[int, tuple[Label, ...]] = {}
-        self._key_types: tuple[str, ...] = ()
+        self._key_types: tuple[Type, ...] = ()
         self._marks = marks
         self._bundled: list[KeyedRecord] = []
         self._bundled_until = 0
@@ -162,7 +163,7 @@ class Replay:
 
     def _names(self) -> Names:
         inputs = tuple(self._labels.get(port, ()) for port in range(len(self._node.step.inputs)))
-        output = tuple(Label(column.name, column.type.startswith("timestamp")) for column in self._node.plan.schema)
+        output = tuple(Label(column.name, isinstance(column.type, Timestamp)) for column in self._node.plan.schema)
         return Names(inputs, output)
 
 

@@ -19,7 +19,8 @@ from engine.expressions import Expression
 from engine.local.keyed import gather
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
-from engine.model.schema import INTEGERS, Column, Schema
+from engine.model.schema import Column, Schema
+from engine.model.types import INTEGERS, Timestamp, Type
 from engine.planner import NodePlan, Plan
 from engine.runtime.steps import sources_by_event_time, step_of
 
@@ -135,6 +136,6 @@ def _key_column(expression: str, schema: Schema) -> Column | None:
     return None if column is None or (match and column.type not in INTEGERS) else column
 
 
-def _stored(value: Any, type_: str) -> Any:
+def _stored(value: Any, type_: Type) -> Any:
     """A value of a key in the store's form: instants in kernels are microseconds."""
-    return moment(value) if type_.startswith("timestamp") and isinstance(value, int) else value
+    return moment(value) if isinstance(type_, Timestamp) and isinstance(value, int) else value

@@ -25,7 +25,7 @@ from engine.model.changelog import ChangelogMode
 from engine.model.combined_watermark import Above, Combined, Standing
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents

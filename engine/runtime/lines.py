@@ -6,13 +6,13 @@ for a few million of them. Workers sort, format and write text files, which the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.contract.frames import POSITION, SEQ, STEP
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.spark.run_files import RunFiles
@@ -55,9 +55,7 @@ def _local(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
     # Python would convert timestamps to local times of this machine.
-    columns = [
-        f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in schema
-    ]
+    columns = [f.col(quote(column.name)).cast(str(column.type.unzoned)) for column in schema]
     return frame.select(*POSITION, *columns)
 
 

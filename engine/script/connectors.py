@@ -28,7 +28,8 @@ from engine.errors import StudioError, unknown_name
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
-from engine.model.schema import INTEGERS, Column, Schema
+from engine.model.schema import Column, Schema
+from engine.model.types import INTEGERS
 from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.paced import SAMPLE
@@ -284,7 +285,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
             raise ddl.rejected(message)
     if "monitor_interval_ms" in parameters or is_web(path):
         # The declared columns are trusted: the files may not exist yet.
-        parameters |= {"types": {column.name: column.declared for column in ddl.columns}, "fixed_columns": True}
+        parameters |= {"types": {column.name: column.type.declared for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):
         return Recording.operator, parameters
@@ -295,11 +296,11 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
 
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
     """The declared types that differ from the types inferred from the file."""
-    declared = {column.name: column.declared for column in ddl.columns}
+    declared = {column.name: column.type.declared for column in ddl.columns}
     try:
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
-        inferred = {column.name: column.type for column in source.derive(node_id, folder).schema}
+        inferred = {column.name: column.type.declared for column in source.derive(node_id, folder).schema}
     except StudioError:
         # An empty file, for example, has no types; other errors are reported for the whole node.
         inferred = {}
@@ -317,7 +318,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         )
     columns = []
     for column in ddl.columns:
-        made: dict[str, Any] = {"name": column.name, "type": column.declared}
+        made: dict[str, Any] = {"name": column.name, "type": column.type.declared}
         for option, name, read in (
             ("kind", "kind", str),
             ("start", "min", float),

@@ -14,7 +14,8 @@ from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.expressions import Expression
 from engine.model.pipeline import Node, Pipeline
-from engine.model.schema import Column, TimeUnit, quote
+from engine.model.schema import Column, TimeUnit
+from engine.model.types import BIGINT, quote
 from engine.planner.derive import DerivedNode, derive
 from engine.registry import lookup
 
@@ -92,7 +93,7 @@ def _folded_source(node: Node, bases: dict[str, str]) -> Node:
         return node
     base = str(time).removesuffix("_time")
     for unit in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S):
-        if computed[-1]["expression"] == stamp(Column(base, "bigint", time=unit)):
+        if computed[-1]["expression"] == stamp(Column(base, BIGINT, time=unit)):
             bases[node.id] = base
             parameters: dict[str, Any] = {**node.parameters, "computed": computed[:-1], "event_time": base}
             if unit is TimeUnit.EPOCH_S:

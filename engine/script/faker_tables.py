@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from engine.errors import StudioError
 from engine.model.pipeline import Node
-from engine.model.row_types import fields_of, is_row
+from engine.model.types import Map, Row
 from engine.reading.paced import SAMPLE
 from engine.registry import configured
 from engine.script.tables import TableDdl
@@ -29,12 +29,12 @@ def faked(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     columns = []
     for column in ddl.columns:
         field = f"fields.{column.name}"
-        names = [name for name, _ in fields_of(column.type)] if is_row(column.type) else []
-        names += ["key", "value"] if column.type.startswith("map<") else []
+        names = [name for name, _ in column.type.fields] if isinstance(column.type, Row) else []
+        names += ["key", "value"] if isinstance(column.type, Map) else []
         given = {name: options.pop(f"{field}.{name}.expression", "") for name in names}
         made = {
             "name": column.name,
-            "type": column.declared,
+            "type": column.type.declared,
             "expression": options.pop(f"{field}.expression", ""),
             "elements": [{"name": name, "expression": text} for name, text in given.items() if text],
             "length": _number(ddl, options, f"{field}.length", int),

@@ -18,7 +18,8 @@ from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import SPARK
 from engine.expressions.scalars import SCALARS
-from engine.model.schema import INTEGERS, flink_type, quote, type_from
+from engine.model.type_texts import type_from
+from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
@@ -48,10 +49,10 @@ _MORE: Final = {
     "timestamp_seconds({0})": "TO_TIMESTAMP_LTZ({0}, 0)",
     "TRY_CAST({0} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "TRY_CAST({0} AS DATE)": "TO_DATE({0})",
-    f"TRY_CAST({READABLE['timestamp_ntz'].format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
+    f"TRY_CAST({READABLE[TIMESTAMP_NTZ].format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     f"TRY_CAST({TO_MILLISECONDS.format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
-    f"TRY_CAST({READABLE['date'].format('{0}')} AS DATE)": "TO_DATE({0})",
-    f"TRY_CAST({READABLE['timestamp'].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
+    f"TRY_CAST({READABLE[DATE].format('{0}')} AS DATE)": "TO_DATE({0})",
+    f"TRY_CAST({READABLE[TIMESTAMP].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
     "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0}, {1})",
     "CAST(try_to_timestamp({0}, {1}) AS DATE)": "TO_DATE({0}, {1})",
@@ -71,7 +72,7 @@ _BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "
 class Translation:
     """One translation. type_of: the Spark type of an expression. unknown: parts that were not translated."""
 
-    type_of: Callable[[str], str]
+    type_of: Callable[[str], Type]
     unknown: list[str] = field(default_factory=list)
 
     def flink(self, text: str) -> str:
@@ -160,7 +161,7 @@ class Translation:
             return f"({self._write(inner.this)} / {self._write(inner.expression)})"
         word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         try:
-            target = flink_type(type_from(node.to.sql(dialect=SPARK)))
+            target = type_from(node.to.sql(dialect=SPARK)).flink
         except ValueError:
             target = str(node.to.sql(dialect=Flink))
         return f"{word}({self._write(inner)} AS {target})"
@@ -199,7 +200,7 @@ class Translation:
     def _floor(self, unit: str, moment: Expr) -> str:
         """A moment cut off to a unit. Spark's result is an instant whatever the moment is."""
         floor = f"FLOOR({self._write(moment)} TO {unit})"
-        return floor if self._type(moment) == "timestamp" else f"CAST({floor} AS TIMESTAMP_LTZ(3))"
+        return floor if self._type(moment).is_instant else f"CAST({floor} AS TIMESTAMP_LTZ(3))"
 
     def _row(self, parts: list[Expr]) -> str:
         """A row; a row with its own field names becomes a CAST."""
@@ -207,7 +208,7 @@ class Translation:
         names = [part.name for part in parts[::2]]
         if names == [f"EXPR${at}" for at in range(len(names))]:
             return made
-        types = [flink_type(self._type(part)) for part in parts[1::2]]
+        types = [self._type(part).flink for part in parts[1::2]]
         return f"CAST({made} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
 
     def _key(self, parts: list[Expr]) -> str:
@@ -227,7 +228,7 @@ class Translation:
                 return name.format(*arguments) if "{" in name else f"{name}({', '.join(arguments)})"
         return None
 
-    def _type(self, node: Expr) -> str:
+    def _type(self, node: Expr) -> Type:
         return self.type_of(spark_sql(node))
 
 

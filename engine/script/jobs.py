@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.model.schema import MOMENTS, Column, Schema, quote, spark_text
+from engine.model.schema import Column, Schema
+from engine.model.types import Timestamp, quote
 from engine.script.connectors import computed_columns, proctimes, sink_parameters
 from engine.script.node_ids import node_id
 from engine.script.parts import Insert, Parts
@@ -104,8 +105,7 @@ class Jobs:
         items += [(one["name"], one["expression"]) for one in computed]
         if _is_all(items, schema):
             return below
-        digits = {column.name: column.digits for column in schema}
-        return self.emitter.project(below, items, insert.query, digits)
+        return self.emitter.project(below, items, insert.query)
 
     def _check_watermark(self, ddl: TableDdl, schema: Schema, insert: Insert) -> None:
         mark, time = ddl.watermark, schema.event_time
@@ -139,7 +139,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
         raise SqlRejected(message, insert.query)
     given = dict(zip(wanted, schema, strict=True))
     items = [
-        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {spark_text(one.type)})")
+        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {one.type.sql})")
         for one in ddl.written
     ]
     if _is_all(items, schema):
@@ -154,6 +154,7 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
 def _as(column: Column, wanted: Column) -> str:
     """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
     value = quote(column.name)
-    if {column.type, wanted.type} <= set(MOMENTS):
-        return cut(value, column.type, wanted.digits) if wanted.digits < column.digits else value
-    return value if column.type == wanted.type else f"CAST({value} AS {spark_text(wanted.type)})"
+    if isinstance(column.type, Timestamp) and isinstance(wanted.type, Timestamp):
+        digits = wanted.type.precision
+        return cut(value, column.type, digits) if digits < column.type.precision else value
+    return value if column.type == wanted.type else f"CAST({value} AS {wanted.type.sql})"

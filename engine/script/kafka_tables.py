@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from engine.model.options import milliseconds
+from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.kafka.source import DISCOVERY
 from engine.reading.servers.message_rows import METADATA
 from engine.script.tables import TableDdl
@@ -20,7 +21,7 @@ _STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestam
 _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
 _CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
-_TYPES: Final = {"timestamp": ("timestamp", "timestamp_ntz"), "partition": ("int",), "offset": ("bigint",)}
+_TYPES: Final = {"timestamp": (TIMESTAMP, TIMESTAMP_NTZ), "partition": (INT,), "offset": (BIGINT,)}
 _OF_NO_MATTER: Final = re.compile(
     r"(sink|scan\.(watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
     r"|fail-on-missing-field|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*|schema-include)"
@@ -75,8 +76,8 @@ def _metadata(ddl: TableDdl) -> list[dict[str, str]]:
                 f"the metadata {column.key!r} of {column.name} is not supported. Available: {', '.join(METADATA)}."
             )
             raise ddl.rejected(message)
-        fitting = _TYPES.get(column.key, ("string",))
-        if column.type not in fitting:
+        fitting = _TYPES.get(column.key, (STRING,))
+        if not any(column.type.is_held_as(type_) for type_ in fitting):
             wanted = {"timestamp": "TIMESTAMP_LTZ(3)", "partition": "INT", "offset": "BIGINT"}.get(column.key, "STRING")
             message = f"{column.name}: the metadata {column.key!r} is a {wanted}. Declare the column so."
             raise ddl.rejected(message)

@@ -11,8 +11,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
-from engine.model.row_types import has_row
-from engine.model.schema import MICROSECONDS, Column, declared_column
+from engine.model.schema import Column
+from engine.model.type_texts import type_from
+from engine.model.types import MICROSECONDS, Type
 from engine.script.statements import Cursor, Statement, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.intervals import interval_ms
@@ -36,7 +37,7 @@ class Metadata:
     """
 
     name: str
-    type: str
+    type: Type
     key: str
     is_virtual: bool = False
 
@@ -84,7 +85,7 @@ class TableDdl:
     @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
-        return [{"name": column.name, "type": column.declared} for column in self.columns]
+        return [{"name": column.name, "type": column.type.declared} for column in self.columns]
 
     @property
     def connector(self) -> str:
@@ -92,9 +93,9 @@ class TableDdl:
         return self.options.get("connector", self.options.get("connector.type", ""))
 
     @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
+    def rows(self) -> tuple[tuple[str, Type], ...]:
         """The columns with ROW values, with their types."""
-        return tuple((column.name, column.type) for column in self.columns if has_row(column.type))
+        return tuple((column.name, column.type) for column in self.columns if column.type.has_row)
 
     def rejected(self, sentence: str) -> SqlRejected:
         """An error about the table, with its place."""
@@ -251,7 +252,7 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
         message = f"the column {name} has no type. Write, for example, {name} BIGINT."
         raise cursor.rejected(message)
     try:
-        return declared_column(name, _BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, cursor.text)))
+        return Column(name, type_from(_BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, cursor.text))))
     except ValueError as error:
         message = f"{name}: {error}."
         raise cursor.rejected(message, tokens[0]) from error

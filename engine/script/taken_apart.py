@@ -10,7 +10,7 @@ from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
 from engine.model.options import has_effect
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.script.altered import altered, require_unused
 from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.like import with_base

@@ -18,7 +18,8 @@ from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
-from engine.model.schema import declared_column, quote
+from engine.model.type_texts import type_from
+from engine.model.types import quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation
@@ -107,10 +108,10 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
     typed = dict(parameters)
     try:
         if isinstance(types := typed.get("types"), dict):
-            typed["types"] = {name: declared_column(name, type_).declared for name, type_ in types.items()}
+            typed["types"] = {name: type_from(type_).declared for name, type_ in types.items()}
         if isinstance(columns := typed.get("columns"), list):
             typed["columns"] = [
-                {**one, "type": declared_column("", one["type"]).declared} if "type" in one else one for one in columns
+                {**one, "type": type_from(one["type"]).declared} if "type" in one else one for one in columns
             ]
     except ValueError:
         # Invalid types are reported by the planner.

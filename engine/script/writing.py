@@ -165,7 +165,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     assert isinstance(sink, Sink)
     (edge,) = known.edges
     schema = real.derived.schema
-    lines = [f"  {identifier(column.name)} {column.flink_type}" for column in schema]
+    lines = [f"  {identifier(column.name)} {column.type.flink}" for column in schema]
     comments = []
     if sink.mode is SinkMode.UPSERT:
         own = sorted((sorted(key) for key in real.derived.upsert_keys), key=lambda key: (len(key), key))

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.types import Type
 from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
 from engine.reading.documents.json_scan import NoChange
 from engine.reading.typed.inference import infer_text
@@ -51,7 +52,7 @@ class CanalJson(EnvelopeFile):
         return [row for part in parts if isinstance(part, list) for row in part]
 
     @staticmethod
-    def infer(values: Iterable[Any]) -> str:
+    def infer(values: Iterable[Any]) -> Type:
         """The type of a column of strings."""
         return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
 

@@ -20,6 +20,7 @@ from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
+from engine.model.types import STRING
 from engine.reading.files.csv_sample import Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.input_files import InputFile
@@ -127,7 +128,7 @@ class Csv(TextFiles, RowFile):
         if self.kind_column is not None and self.kind_column not in names:
             message = f"there is no file {self.path} yet that says where the column {self.kind_column!r} stands."
             raise SourceMissing(message, node, "path")
-        return tuple(Column(name, "string") for name in names)
+        return tuple(Column(name, STRING) for name in names)
 
     def _dialect(self, node: str) -> Dialect:
         return Dialect(

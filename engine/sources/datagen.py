@@ -15,7 +15,8 @@ from engine.contract.frames import ORDINAL
 from engine.contract.parameters import Parameters, parameter
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
-from engine.model.schema import INTEGERS, MOMENTS, Column, Schema, is_numeric
+from engine.model.schema import Column, Schema
+from engine.model.types import BOOLEAN, INT, INTEGERS, SMALLINT, STRING, TINYINT, Type
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp, Seed
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
-_MOST: Final = {"tinyint": 127, "smallint": 32_767, "int": (1 << 31) - 1}
+_MOST: Final[dict[Type, int]] = {TINYINT: 127, SMALLINT: 32_767, INT: (1 << 31) - 1}
 _HEX_OF_A_HASH: Final = 32
 # A sequence has an end in Flink; this one is never reached.
 _ENDLESS: Final = 1 << 62
@@ -71,7 +72,7 @@ class Datagen(MadeUp):
         check_names([column.name for column in self.columns], node, "columns")
         columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         for column in columns:
-            if not (is_numeric(column.type) or column.type in ("string", "boolean", "date", *MOMENTS)):
+            if not (column.type.is_number or column.type.is_time or column.type in (STRING, BOOLEAN)):
                 message = (
                     f"columns: {column.name} is {column.type}, for which no values can be generated. Choose a simple "
                     "type."
@@ -112,7 +113,7 @@ class Datagen(MadeUp):
             options |= {
                 f"{field}.{name}": f"{value:g}" for name in ("min", "max") if (value := getattr(each, name)) is not None
             }
-            if column_of(each.name, each.type, node, "columns").type == "string":
+            if column_of(each.name, each.type, node, "columns").type == STRING:
                 options[f"{field}.length"] = str(each.length)
             if each.null_rate:
                 options[f"{field}.null-rate"] = f"{each.null_rate:g}"
@@ -135,15 +136,15 @@ class Datagen(MadeUp):
         made: SparkColumn
         if each.kind == "sequence":
             made = number + F.lit(self._first(each))
-        elif column.type in MOMENTS or column.type == "date":
+        elif column.type.is_time:
             made = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
-        elif column.type == "string":
+        elif column.type == STRING:
             parts = [
                 F.md5(F.concat_ws("/", F.lit(str(self.seed)), F.lit(each.name), number, F.lit(at)))
                 for at in range(-(-each.length // _HEX_OF_A_HASH))
             ]
             made = F.substring(F.concat(*parts), 1, each.length)
-        elif column.type == "boolean":
+        elif column.type == BOOLEAN:
             made = share < 0.5
         elif column.type in INTEGERS:
             made = F.floor(share * F.lit(high - low + 1)) + F.lit(int(low))
@@ -152,7 +153,7 @@ class Datagen(MadeUp):
         if each.null_rate:
             empty = F.shiftrightunsigned(self._hash(f"{each.name} null", number), 11).cast("double") * 2.0**-53
             made = F.when(empty >= each.null_rate, made)
-        return made.cast(column.type)
+        return made.cast(str(column.type))
 
     def _hash(self, purpose: str, number: SparkColumn) -> SparkColumn:
         from pyspark.sql import functions as F

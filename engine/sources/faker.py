@@ -16,8 +16,8 @@ from engine.contract.derived import Derived
 from engine.contract.parameters import Parameters, parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError
-from engine.model.row_types import fields_of, is_row
-from engine.model.schema import Schema, map_types
+from engine.model.schema import Schema
+from engine.model.types import Array, Map, Row, Type
 from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
 from engine.reading.faker.values import prepared, unknown_in
 from engine.reading.flink_table import create_table
@@ -119,15 +119,14 @@ def _expressions(column: FakerColumn) -> Iterator[str]:
     yield from (part.expression for part in column.elements)
 
 
-def _faked(column: FakerColumn, type_: str, node: str) -> FakedColumn:
+def _faked(column: FakerColumn, type_: Type, node: str) -> FakedColumn:
     """A column that is ready to be made. Raises PipelineError for an expression that is missing or wrong."""
-    if is_row(type_):
-        shape, wanted = "row", list(fields_of(type_))
-    elif type_.startswith("map<"):
-        key, value = map_types(type_[4:-1])
-        shape, wanted = "map", [("key", key), ("value", value)]
-    elif type_.startswith("array<"):
-        shape, wanted = "array", [("", type_[6:-1])]
+    if isinstance(type_, Row):
+        shape, wanted = "row", list(type_.fields)
+    elif isinstance(type_, Map):
+        shape, wanted = "map", [("key", type_.key), ("value", type_.value)]
+    elif isinstance(type_, Array):
+        shape, wanted = "array", [("", type_.element)]
     else:
         shape, wanted = "scalar", [("", type_)]
     given = {"": column.expression} | {part.name: part.expression for part in column.elements}

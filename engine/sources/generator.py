@@ -16,6 +16,7 @@ from engine.contract.frames import ORDINAL
 from engine.contract.parameters import Duration, parameter
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, STRING, TIMESTAMP
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp, Seed
 from engine.reading.typed.columns import derive_source
@@ -79,11 +80,11 @@ class Generator(MadeUp):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """id, key, value and ts."""
-        time = Column("ts", "bigint" if self.time_type == "epoch_ms" else "timestamp", nullable=False)
+        time = Column("ts", BIGINT if self.time_type == "epoch_ms" else TIMESTAMP, nullable=False)
         plain = (
-            Column("id", "bigint", nullable=False),
-            Column("key", "string", nullable=False),
-            Column("value", "bigint", nullable=False),
+            Column("id", BIGINT, nullable=False),
+            Column("key", STRING, nullable=False),
+            Column("value", BIGINT, nullable=False),
         )
         return derive_source(self, node, (*plain, time))
 

@@ -16,6 +16,7 @@ from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
+from engine.model.types import STRING
 from engine.reading.documents.json_sample import ENDINGS, columns_of, itself
 from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files.source import RowFile, SampleRows, TextFiles
@@ -54,7 +55,7 @@ class JsonLines(TextFiles, RowFile):
         """Byte ranges of the files, which workers read."""
         files = self.files(node, folder)
         schema = self.derive(node, folder).schema
-        kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]
+        kind = [] if self.kind_column is None else [Column(self.kind_column, STRING)]
         parts = parts_of(files)
         reader = JsonReader(RowTypes((*schema, *kind), self.kind_column))
         return Scan(parts, reader, is_foreign=any(is_packed(file.path) for file in files))

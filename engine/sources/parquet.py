@@ -21,7 +21,28 @@ from engine.contract.frames import FILE, LINE, ORDINAL, TEXT
 from engine.contract.scan import Scan
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
-from engine.model.schema import Column, Schema, is_numeric, quote
+from engine.model.schema import Column, Schema
+from engine.model.spark_types import type_of_data
+from engine.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Array,
+    Decimal,
+    Map,
+    Row,
+    Type,
+    quote,
+)
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile
@@ -59,7 +80,7 @@ class Parquet(RowFile):
             check_names(schemas[0].names, node, f"columns of {files[0].name}")
         except PipelineError as error:
             raise SourceError(error.sentence, node, "path") from error
-        columns = [Column(name, _spark_type(type_, name, files[0], node)) for name, type_ in _fields(schemas[0])]
+        columns = [Column(name, _type_of(type_, name, files[0], node)) for name, type_ in _fields(schemas[0])]
         for file, schema in zip(files[1:], schemas[1:], strict=True):
             theirs = dict(_fields(schema))
             for column in columns:
@@ -69,7 +90,7 @@ class Parquet(RowFile):
                         "read it as a source of its own."
                     )
                     raise SourceError(message, node, "path")
-                if (other := _spark_type(theirs[column.name], column.name, file, node)) != column.type:
+                if (other := _type_of(theirs[column.name], column.name, file, node)) != column.type:
                     message = (
                         f"the column {column.name!r} is {other} in {file.name} and {column.type} in {files[0].name}; "
                         "read it as a source of its own."
@@ -100,8 +121,8 @@ class Parquet(RowFile):
         if places is not None:
             files = tuple(replace(file, place=places.get(file.path, file.place)) for file in files)
         rows = _numbered(spark, files)
-        natural = dict(rows.select("__row.*").dtypes)
-        columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
+        natural = {field.name: type_of_data(field.dataType) for field in rows.select("__row.*").schema}
+        columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, STRING)])]
         fields = {
             column.name: _field(F.col("__row").getField(column.name), natural[column.name], column)
             for column in columns
@@ -149,15 +170,15 @@ def _place(uri: str) -> str:
     return unquote(parts.path) if parts.scheme in ("", "file") else uri
 
 
-def _field(value: SparkColumn, natural: str, column: Column) -> Field:
+def _field(value: SparkColumn, natural: Type, column: Column) -> Field:
     """The value unchanged, or converted to the declared type."""
     from pyspark.sql import functions as F
 
-    if natural == column.type:
+    if natural.is_held_as(column.type):
         return Field(value.cast("string"), value)
-    if is_numeric(natural) and is_numeric(column.type):
-        return Field(value.cast("string"), value.try_cast(column.type))
-    text = F.to_json(value) if natural.startswith("struct") else value.cast("string")
+    if natural.is_number and column.type.is_number:
+        return Field(value.cast("string"), value.try_cast(str(column.type)))
+    text = F.to_json(value) if isinstance(natural, Row) else value.cast("string")
     return written(text, column.type)
 
 
@@ -205,46 +226,46 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
     return list(zip(schema.names, schema.types, strict=True))
 
 
-def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> str:
-    """Spark's type for a Parquet column. Raises SourceError for an unsupported type."""
+def _type_of(type_: pa.DataType, name: str, file: InputFile, node: str) -> Type:
+    """The type for a Parquet column. Raises SourceError for an unsupported type."""
     import pyarrow.types as t
 
-    plain = {
-        "bool": "boolean",
-        "int8": "tinyint",
-        "int16": "smallint",
-        "int32": "int",
-        "int64": "bigint",
-        "uint8": "smallint",
-        "uint16": "int",
-        "uint32": "bigint",
-        "uint64": "decimal(20,0)",
-        "float": "float",
-        "double": "double",
-        "string": "string",
-        "large_string": "string",
-        "date32[day]": "date",
-        "null": "string",
-        "binary": "binary",
-        "large_binary": "binary",
+    plain: dict[str, Type] = {
+        "bool": BOOLEAN,
+        "int8": TINYINT,
+        "int16": SMALLINT,
+        "int32": INT,
+        "int64": BIGINT,
+        "uint8": SMALLINT,
+        "uint16": INT,
+        "uint32": BIGINT,
+        "uint64": Decimal(20, 0),
+        "float": FLOAT,
+        "double": DOUBLE,
+        "string": STRING,
+        "large_string": STRING,
+        "date32[day]": DATE,
+        "null": STRING,
+        "binary": BINARY,
+        "large_binary": BINARY,
     }
     if str(type_) in plain:
         return plain[str(type_)]
     if t.is_dictionary(type_):
-        return _spark_type(type_.value_type, name, file, node)
+        return _type_of(type_.value_type, name, file, node)
     if t.is_decimal(type_) and type_.precision <= _MOST_DIGITS:
-        return f"decimal({type_.precision},{type_.scale})"
+        return Decimal(type_.precision, type_.scale)
     if t.is_timestamp(type_) and type_.unit != "ns":
-        return "timestamp" if type_.tz else "timestamp_ntz"
+        return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
     if t.is_fixed_size_binary(type_):
-        return "binary"
+        return BINARY
     if t.is_map(type_):
-        key, value = (_spark_type(part, name, file, node) for part in (type_.key_type, type_.item_type))
-        return f"map<{key},{value}>"
+        key, value = (_type_of(part, name, file, node) for part in (type_.key_type, type_.item_type))
+        return Map(key, value)
     if t.is_list(type_) or t.is_large_list(type_):
-        return f"array<{_spark_type(type_.value_type, name, file, node)}>"
+        return Array(_type_of(type_.value_type, name, file, node))
     if t.is_struct(type_):
-        return "string"
+        return STRING
     other = f"a decimal of at most {_MOST_DIGITS} digits" if t.is_decimal(type_) else "microseconds"
     message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as {other} or text."
     raise SourceError(message, node, "path")

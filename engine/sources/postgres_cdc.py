@@ -20,7 +20,7 @@ from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
-from engine.model.schema import Schema, flink_type
+from engine.model.schema import Schema
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import OURS, Database, quoted
@@ -99,7 +99,7 @@ class PostgresCdc(PostgresServer, ReceivedSource):
         """The columns of the table on the server, and its primary key. Raises SourceError."""
         with answering(node), closing(Database(self.address, node)) as database:
             found = database.described()
-        columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
+        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from engine.contract.source import PrimaryKey, Source
 from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import type_from
 from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.input_files import InputFile, find_files, local_file
 from engine.reading.files.named_folders import may_be_read
@@ -63,7 +64,7 @@ class Recording(Source):
     def derive(self, node: str, folder: Path) -> Derived:
         """The recorded columns."""
         known = self._about(node, folder)
-        columns = [Column(name, type_) for name, type_ in known.columns]
+        columns = [Column(name, type_from(type_)) for name, type_ in known.columns]
         return derive_source(self, node, columns, self.primary_key, known.is_changelog)
 
     def scan(self, node: str, folder: Path) -> Scan:

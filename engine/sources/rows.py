@@ -23,8 +23,9 @@ from engine.contract.source import PrimaryKey, Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.free_names import free_name
-from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
+from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK
+from engine.model.types import STRING, quote
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.reading.flink_table import create_table, from_changelog, row_sql
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -95,7 +96,7 @@ class Rows(Source):
                 rejected.append(Rejected(node, line, raw, str(error)))
         has_marks = any(record[0] is None for record in records)
         fields = [(KIND, pa.int8()), (WATERMARK, pa.int64())]
-        fields += [(column.name, arrow_type(column.type)) for column in schema]
+        fields += [(column.name, column.type.arrow) for column in schema]
         columns = zip(*records, strict=True) if records else [()] * len(fields)
         arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, fields, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
@@ -138,7 +139,7 @@ class Rows(Source):
         except Unfit:
             return None
         types = [column.type for column in schema]
-        return row_sql([SYMBOLS[kind], *values], ["string", *types]) if self.changelog else row_sql(values, types)
+        return row_sql([SYMBOLS[kind], *values], [STRING, *types]) if self.changelog else row_sql(values, types)
 
     def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> list[Any]:
         """Kind, watermark and values of one item. Raises Unfit with the reason for the rejection."""

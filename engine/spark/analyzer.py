@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineUnavailable, ExpressionError, StudioError, shortened
 from engine.expressions import Expression, UnresolvedColumn
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.spark_types import type_of_data
+from engine.model.types import Type, quote
 from engine.spark.session import loss_of
-from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -29,9 +30,9 @@ class SparkAnalyzer:
         self._session = session
         self._asked: SparkSession | None = None
         self._frames: dict[Schema, DataFrame] = {}
-        self._known: dict[tuple[Schema, str], str | tuple[str]] = {}
+        self._known: dict[tuple[Schema, str], Type | tuple[str]] = {}
 
-    def known_type(self, expression: str, schema: Schema, node: str, field: str) -> str | None:
+    def known_type(self, expression: str, schema: Schema, node: str, field: str) -> Type | None:
         """The type of an expression without a session; None if only Spark can tell. Raises ExpressionError."""
         plain = Expression.parse(expression).plain_column(schema)
         if plain is not None and quote(plain.name) == expression:
@@ -44,8 +45,8 @@ class SparkAnalyzer:
             raise ExpressionError(node, field, expression, answer[0])
         return answer
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """The type of an expression over these columns, in Spark's notation. Raises ExpressionError."""
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
+        """The type of an expression over these columns. Raises ExpressionError."""
         if (known := self.known_type(expression, schema, node, field)) is not None:
             return known
         try:
@@ -62,7 +63,7 @@ class SparkAnalyzer:
             raise ExpressionError(node, field, expression, answer[0])
         return answer
 
-    def _ask(self, expression: str, schema: Schema) -> str | tuple[str]:
+    def _ask(self, expression: str, schema: Schema) -> Type | tuple[str]:
         from pyspark.errors import PySparkException
 
         parsed = Expression.parse(expression)
@@ -83,7 +84,7 @@ class SparkAnalyzer:
             if self._asked is not None and loss_of(self._asked, error) is not None:
                 raise
             return (_unreadable(expression, error) or sentence_of(error),)
-        return type_name(judged.schema.fields[-1].dataType)
+        return type_of_data(judged.schema.fields[-1].dataType)
 
     def _typed(self, expression: str, schema: Schema) -> DataFrame:
         """An expression beside the other columns, where aggregate functions are errors. Raises PySparkException."""
@@ -94,7 +95,7 @@ class SparkAnalyzer:
         return frame
 
 
-def _judged(expression: str, schema: Schema) -> str | tuple[str] | None:
+def _judged(expression: str, schema: Schema) -> Type | tuple[str] | None:
     """The type of an expression, or why it is refused; None if Spark has to be asked."""
     parsed = Expression.parse(expression)
     if (refusal := parsed.refusal(schema)) is not None:
@@ -109,7 +110,7 @@ def without_rows(spark: SparkSession, schema: Schema) -> DataFrame:
     """A frame with these columns. Unlike `createDataFrame`, it asks the server nothing: a quarter of a question."""
     from pyspark.sql import functions
 
-    columns = (functions.lit(None).cast(column.type).alias(column.name) for column in schema)
+    columns = (functions.lit(None).cast(str(column.type)).alias(column.name) for column in schema)
     return spark.range(0).select(*columns)
 
 

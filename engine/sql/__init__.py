@@ -20,7 +20,7 @@ from typing import Any
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.registry import configured
 from engine.sql.algebra import Expr, Table
 from engine.sql.clauses.python_calls import Functions, aggregates_of

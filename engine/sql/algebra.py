@@ -17,6 +17,7 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.model.free_names import free_name
 from engine.model.pipeline import Node
+from engine.model.types import Type
 from engine.model.windowing import Windowing
 from engine.patterns.matching import Skip
 
@@ -53,7 +54,7 @@ class Table:
     node: Node
     columns: tuple[str, ...]
     proctime: tuple[str, ...] = ()
-    rows: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, Type], ...] = ()
 
     @property
     def name(self) -> str:

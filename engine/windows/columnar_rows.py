@@ -24,7 +24,7 @@ from engine.columnar.runs import Flags, Runs, runs_of
 from engine.contract.columnar_kernel import Chunk, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
 from engine.contract.frames import GROUP
 from engine.model.row import Row
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 from engine.model.timeline import Timeline
 from engine.model.windowing import Windowing, WindowKind
 from engine.windows.columnar_cells import in_order

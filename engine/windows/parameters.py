@@ -17,7 +17,8 @@ from engine.contract.parameters import ColumnOrNone, parameter
 from engine.errors import PipelineError, PlanRejected
 from engine.model.durations import interval
 from engine.model.free_names import free_name
-from engine.model.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import TIMESTAMP, Timestamp, quote
 from engine.model.windowing import Windowing, WindowKind
 
 LENGTHS: Final = {
@@ -199,7 +200,7 @@ def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Se
     """Raise UnknownColumn, or PipelineError if a bound is not a time."""
     for field, name in zip(fields, columns, strict=True):
         column = schema.column(name, node, field)
-        if not column.type.startswith("timestamp"):
+        if not isinstance(column.type, Timestamp):
             message = f"{field}: {name} is of type {column.type}, not a timestamp."
             raise PipelineError(message, node, field)
 
@@ -209,7 +210,7 @@ def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple
     columns = list(taken)
     for name in BOUNDS if window_time else BOUNDS[:2]:
         time = TimeUnit.TIMESTAMP if name == "window_time" else None
-        columns.append(Column(free_name(name, [each.name for each in columns]), "timestamp", nullable=False, time=time))
+        columns.append(Column(free_name(name, [each.name for each in columns]), TIMESTAMP, nullable=False, time=time))
     return tuple(columns[len(taken) :])
 
 

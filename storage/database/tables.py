@@ -6,13 +6,30 @@ TIMESTAMP in UTC, so that it reads the same in every client's time zone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from engine.contract.recorder import EdgeInfo
-from engine.model.row_types import fields_of, is_row
-from engine.model.schema import Schema, map_types
+from engine.model.schema import Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    Array,
+    Decimal,
+    Map,
+    Row,
+    Timestamp,
+    Type,
+)
 from storage.database.edge_records import view_query
 from storage.database.run_tables import EVENTS, RunTables
 from storage.database.sql import identifier, literal
@@ -32,37 +49,36 @@ LATE_COLUMNS: Final = {
 
 # `rowid` is DuckDB's own: the index of a row in its table, which pages count in.
 _TAKEN: Final = ("seq", "step", "kind", "rowid")
-_PLAIN: Final = {
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "binary": "BLOB",
-    "timestamp": "TIMESTAMP",
-    "timestamp_ntz": "TIMESTAMP",
+_PLAIN: Final[dict[Type, str]] = {
+    STRING: "VARCHAR",
+    BOOLEAN: "BOOLEAN",
+    TINYINT: "TINYINT",
+    SMALLINT: "SMALLINT",
+    INT: "INTEGER",
+    BIGINT: "BIGINT",
+    FLOAT: "FLOAT",
+    DOUBLE: "DOUBLE",
+    DATE: "DATE",
+    BINARY: "BLOB",
 }
-_DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
-def duckdb_type(type_: str) -> str:
-    """The DuckDB type of a Spark type. Raises ValueError for an unknown type."""
+def duckdb_type(type_: Type) -> str:
+    """The DuckDB type of a type. Raises ValueError for one that cannot be stored."""
+    match type_:
+        case Decimal():
+            return f"DECIMAL({type_.precision},{type_.scale})"
+        case Timestamp():
+            return "TIMESTAMP"
+        case Array():
+            return f"{duckdb_type(type_.element)}[]"
+        case Map():
+            return f"MAP({duckdb_type(type_.key)}, {duckdb_type(type_.value)})"
+        case Row():
+            return f"STRUCT({', '.join(f'{identifier(name)} {duckdb_type(part)}' for name, part in type_.fields)})"
     if type_ in _PLAIN:
         return _PLAIN[type_]
-    if match := _DECIMAL.fullmatch(type_):
-        return f"DECIMAL({match[1]},{match[2]})"
-    if type_.startswith("array<") and type_.endswith(">"):
-        return f"{duckdb_type(type_[6:-1].strip())}[]"
-    if type_.startswith("map<") and type_.endswith(">"):
-        key, value = map_types(type_[4:-1])
-        return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
-    if is_row(type_):
-        return f"STRUCT({', '.join(f'{identifier(name)} {duckdb_type(each)}' for name, each in fields_of(type_))})"
-    known = ", ".join(_PLAIN)
+    known = ", ".join(map(str, _PLAIN))
     message = f"the type {type_} cannot be stored. Available: {known}, decimal(p,s), array<..>, map<..>, row<..>"
     raise ValueError(message)
 
@@ -77,7 +93,7 @@ def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
             stored = free_name(stored + "_", taken)
             taken.add(stored.lower())
         time = column.time.value if column.time else None
-        columns.append(EdgeColumn(column.name, stored, column.type, duckdb_type(column.type), time))
+        columns.append(EdgeColumn(column.name, stored, str(column.type), duckdb_type(column.type), time))
     return tuple(columns)
 
 
@@ -166,6 +182,6 @@ def _column_comment(column: EdgeColumn) -> str:
         notes.append(f"the pipeline's {column.name!r}")
     if column.time:
         notes.append(f"event time ({column.time})")
-    if "timestamp" in re.split(r"\W", column.type):
+    if spark_type(column.type).has(lambda part: part.is_instant):
         notes.append("an instant, in UTC")
     return "; ".join(notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from engine.model.schema import flink_type
 from engine.planner import NodePlan
 from tests.conformance.running import Planned
 
@@ -37,7 +36,7 @@ def plan_difference(job: Planned) -> str:
 def _columns(job: Planned) -> str:
     schema = job.plan.node(job.sink).schema
     expected = [(name, _bare(type_)) for name, type_ in job.case.expected["columns"]]
-    got = [(column.name, _bare(flink_type(column.type))) for column in schema]
+    got = [(column.name, _bare(column.type.flink)) for column in schema]
     return "" if expected == got else f"columns: expected {_listed(expected)}, got {_listed(got)}"
 
 

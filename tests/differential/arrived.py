@@ -12,7 +12,8 @@ from engine.contract.frames import KIND, WATERMARK
 from engine.local import Events, LocalRun
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import Schema, arrow_type
+from engine.model.schema import Schema
+from engine.model.types import BOOLEAN, Type
 from engine.planner import Plan, plan
 from tests.differential.random_jobs import TIME_AT, Arrived, Job
 from tests.differential.random_joins import JoinJob
@@ -24,9 +25,9 @@ AnyJob = Job | JoinJob
 class Conditions(KnownTypes):
     """Types every comparison as a condition."""
 
-    def type_of(self, expression: str, schema: Any, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Any, node: str, field: str) -> Type:
         """The type of a column, or BOOLEAN."""
-        return "boolean" if " > " in expression else super().type_of(expression, schema, node, field)
+        return BOOLEAN if " > " in expression else super().type_of(expression, schema, node, field)
 
 
 def plan_of(job: AnyJob) -> Plan:
@@ -66,7 +67,7 @@ def _events(schema: Schema, table: str, arrivals: Sequence[Arrived]) -> Events:
     }
     for at, column in enumerate(schema, start=1):
         micros = [row[at] * 1000 if at - 1 == TIME_AT else row[at] for row in rows]
-        type_ = arrow_type(column.type)
+        type_ = column.type.arrow
         is_time = pa.types.is_timestamp(type_)
         columns[column.name] = pa.array(micros, pa.int64()).cast(type_) if is_time else pa.array(micros, type_)
     return Events(pa.table(columns))

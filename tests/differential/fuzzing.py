@@ -23,7 +23,7 @@ from engine.errors import StudioError
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.changelog import SYMBOLS
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.planner import Plan, plan
 from tests.conformance.running import plain
 from tests.differential.arrived import AnyJob, plan_of, run_locally

@@ -12,7 +12,9 @@ from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.local import LocalRun
 from engine.local.sources import read
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import INT, Type, quote
 from engine.planner import plan
 from tests.conformance.case import Case
 from tests.differential.fuzzing import Ours, Records, records_of
@@ -28,10 +30,10 @@ class Remembering:
         self._analyzer = analyzer
         self.types: dict[str, str] = {}
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The answer of the other analyzer."""
         found = self._analyzer.type_of(expression, schema, node, field)
-        self.types[f"{expression} | {schema.ddl()}"] = found
+        self.types[f"{expression} | {schema.ddl()}"] = str(found)
         return found
 
 
@@ -41,14 +43,14 @@ class Remembered:
     def __init__(self, types: Mapping[str, str]) -> None:
         self._types = types
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The type of a plain column or a small number, or the recorded answer. Raises KeyError if there is none."""
         if expression.isdigit():
-            return "int"
+            return INT
         for column in schema:
             if quote(column.name) == expression:
                 return column.type
-        return self._types[f"{expression} | {schema.ddl()}"]
+        return spark_type(self._types[f"{expression} | {schema.ddl()}"])
 
 
 class Recording:

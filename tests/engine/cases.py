@@ -60,8 +60,8 @@ from engine.mini_batch.bundles import Bundles, KeyedRecord, unordered
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.row import Row
-from engine.model.schema import arrow_type
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.model.type_texts import spark_type
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
 _WORDS = {"NULL": None, "true": True, "false": False, "MAX": MAX_WATERMARK, "MIN": MIN_WATERMARK}
@@ -194,7 +194,7 @@ def _loop(case: Case, given: Given, timeline: Timeline) -> Loop:
 
 
 def _arrow(types: Sequence[str]) -> tuple[pa.DataType, ...]:
-    return tuple(map(arrow_type, types))
+    return tuple(spark_type(type_).arrow for type_ in types)
 
 
 def types_of(case: Case, given: Given) -> tuple[list[str], list[list[str]], list[str]]:

@@ -34,7 +34,8 @@ from engine.contract.kernel import Emitted, Late
 from engine.mini_batch.bundles import KeyedRecord
 from engine.model.changelog import RowKind
 from engine.model.position import ordinal
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
 from engine.runtime.arrivals.clocks import Clock, Rises, SourceLine
 from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
 from engine.runtime.keyed.chunks import ColumnarTask
@@ -92,7 +93,7 @@ class _CaseRun:
         shape = self._shape
         gathered = self._gathered(shape, self.given.between(first, last), epoch)
         kept = pa.schema(arrow_fields(STATE))
-        make, output = self.case.columnar, tuple(arrow_type(column.type) for column in self._output)
+        make, output = self.case.columnar, tuple(column.type.arrow for column in self._output)
         layout = Layout(
             tuple(field.type for field in shape.key_fields),
             tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
@@ -143,7 +144,7 @@ class _CaseRun:
         of_key, by_port, _ = types_of(self.case, self.given)
         keys = {key_name(at): type_ for at, type_ in enumerate(of_key)}
         values = [{value_name(port, at): type_ for at, type_ in enumerate(types)} for port, types in enumerate(by_port)]
-        columns = [(name, arrow_type(type_)) for named in (keys, *values) for name, type_ in named.items()]
+        columns = [(name, spark_type(type_).arrow) for named in (keys, *values) for name, type_ in named.items()]
         ends = zip(ENDS, _END_TYPES, strict=True) if self.case.bundle else ()
         fields = [*arrow_fields(PORT, SEQ, STEP, KIND), *(pa.field(*each) for each in (*columns, *ends))]
         return Shape(tuple(keys), tuple(map(tuple, values)), pa.schema(fields))
@@ -151,7 +152,7 @@ class _CaseRun:
     @property
     def _output(self) -> Schema:
         _, _, types = types_of(self.case, self.given)
-        return Schema(tuple(Column(f"column_{at}", type_) for at, type_ in enumerate(types)))
+        return Schema(tuple(Column(f"column_{at}", spark_type(type_)) for at, type_ in enumerate(types)))
 
     def _gathered(self, shape: Shape, records: Sequence[KeyedRecord], epoch: int) -> Gathered:
         many = self.case.ports > 1

@@ -19,6 +19,8 @@ from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import Type
 from engine.planner import Plan, plan
 from engine.planner.plan import NodePlan
 
@@ -29,10 +31,10 @@ class KnownTypes:
     def __init__(self, types: Mapping[str, str] | None = None) -> None:
         self.types = dict(types or {})
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The listed type, or the type of the column."""
         if expression in self.types:
-            return self.types[expression]
+            return spark_type(self.types[expression])
         column = Expression.parse(expression).plain_column(schema)
         if column is None:
             raise ExpressionError(node, field, expression, "the test does not list its type")
@@ -43,9 +45,9 @@ class OneType:
     """An analyzer by which every expression has one type."""
 
     def __init__(self, type_: str) -> None:
-        self.type = type_
+        self.type = spark_type(type_)
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """That type."""
         return self.type
 
@@ -53,7 +55,7 @@ class OneType:
 class NoAnalyzer:
     """An analyzer that fails, where no expression is to be analyzed."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """Fails."""
         raise AssertionError(expression)
 

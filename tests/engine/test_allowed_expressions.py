@@ -12,6 +12,7 @@ from engine.expressions import Expression
 from engine.expressions.functions import ALLOWED, REFUSED
 from engine.expressions.scalars import SCALARS
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, INT, STRING
 from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 # Operators that Spark's registry lists as functions. All of them are allowed.
 OPERATORS = frozenset("! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~".split())  # noqa: SIM905
 
-SCHEMA = Schema((Column("k", "string"), Column("n", "bigint"), Column("user", "string"), Column("from", "int")))
+SCHEMA = Schema((Column("k", STRING), Column("n", BIGINT), Column("user", STRING), Column("from", INT)))
 
 REFUSALS = [
     ("java_method('java.lang.System', 'getenv', 'HOME')", "java_method() calls Java"),
@@ -125,7 +126,7 @@ def test_spark_has_to_read_the_words_that_were_judged(
         with pytest.raises(ExpressionError):
             analyzer.type_of(expression, SCHEMA, "x", "condition")
     else:
-        assert analyzer.type_of(expression, SCHEMA, "x", "condition") == expected
+        assert str(analyzer.type_of(expression, SCHEMA, "x", "condition")) == expected
 
 
 def test_a_text_is_not_replaced_by_what_the_environment_holds(spark: SparkSession) -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import EngineUnavailable, ExpressionError
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import DATE, INT, STRING, quote
 from engine.spark.analyzer import SparkAnalyzer
 from tests.analyzing import analyzer_of
 
@@ -19,9 +21,9 @@ TYPES = (
     *("date", "timestamp", "timestamp_ntz", "binary", "array<int>", "map<string,array<double>>"),
     "struct<`a b`:int,`c`:array<string>>",
 )
-TYPED = Schema(tuple(Column(f"c{at}", type_) for at, type_ in enumerate(TYPES)))
-NAMES = Schema((Column("a", "int"), Column("a.b", "string"), Column("a`b", "date"), Column("É", "int")))
-CASES = Schema((Column("a", "int"), Column("A", "string"), Column("b", "date")))
+TYPED = Schema(tuple(Column(f"c{at}", spark_type(type_)) for at, type_ in enumerate(TYPES)))
+NAMES = Schema((Column("a", INT), Column("a.b", STRING), Column("a`b", DATE), Column("É", INT)))
+CASES = Schema((Column("a", INT), Column("A", STRING), Column("b", DATE)))
 
 
 def nobody() -> SparkSession:
@@ -30,7 +32,7 @@ def nobody() -> SparkSession:
 
 
 def typed(schema: Schema, expression: str, analyzer: SparkAnalyzer | None = None) -> str:
-    return (analyzer or SparkAnalyzer(nobody)).type_of(expression, schema, "node", "field")
+    return str((analyzer or SparkAnalyzer(nobody)).type_of(expression, schema, "node", "field"))
 
 
 @pytest.mark.parametrize(("name", "type_"), [("a", "int"), ("a.b", "string"), ("a`b", "date"), ("É", "int")])

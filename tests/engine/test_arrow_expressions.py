@@ -14,7 +14,9 @@ import pytest
 
 from engine.contract.step import Projection
 from engine.expressions import Expression
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, INT, STRING
 from engine.runtime.edges.projections import arrow_projection, renames_only
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = Schema(
     tuple(
-        Column(*pair.split(" ", 1))
+        Column(pair.split(" ", 1)[0], spark_type(pair.split(" ", 1)[1]))
         for pair in (
             *("t tinyint", "s smallint", "v int", "n bigint", "Little int", "small bigint", "odd_name int"),
             *("k string", "j string", "d date", "e date", "ts timestamp", "us timestamp", "nt timestamp_ntz"),
@@ -134,9 +136,9 @@ def composed(random: Random, count: int) -> Iterator[str]:
 def data(random: Random, rows: int) -> pa.Table:
     columns = []
     for column in SCHEMA:
-        pool = range(-50, 50) if column.name in ("Little", "small") else EXTREMES[column.type]
+        pool = range(-50, 50) if column.name in ("Little", "small") else EXTREMES[str(column.type)]
         values = [None if random.random() < 0.15 else random.choice(pool) for _ in range(rows)]
-        columns.append(pa.array(values, arrow_type(column.type)))
+        columns.append(pa.array(values, column.type.arrow))
     return pa.table(columns, names=list(SCHEMA.names))
 
 
@@ -240,8 +242,8 @@ def test_a_compiled_expression_goes_to_workers_and_takes_batches_and_tables() ->
     assert len(sent(records.slice(0, 0))) == 0
 
 
-GIVEN = Schema((Column("k", "string"), Column("V", "int"), Column("n", "bigint")))
-MADE = Schema((Column("name", "string"), Column("value", "bigint")))
+GIVEN = Schema((Column("k", STRING), Column("V", INT), Column("n", BIGINT)))
+MADE = Schema((Column("name", STRING), Column("value", BIGINT)))
 
 
 def test_a_projection_leaves_out_what_does_not_match_before_it_computes() -> None:

@@ -7,8 +7,9 @@ import pytest
 from engine.expressions import Expression
 from engine.expressions.changing import ANYWHERE, DOWN, UP
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT
 
-SCHEMA = Schema(tuple(Column(name, "bigint") for name in ("k", "count", "least", "sum")))
+SCHEMA = Schema(tuple(Column(name, BIGINT) for name in ("k", "count", "least", "sum")))
 MOVEMENT = {"count": UP, "least": DOWN, "sum": ANYWHERE}
 
 

@@ -14,6 +14,7 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 
 from engine.errors import EngineLost, EngineUnavailable, ExpressionError, RunFailed, SourceError
 from engine.model.schema import Column, Schema
+from engine.model.types import INT, STRING
 from engine.reading.servers.database_server import Gone
 from engine.spark import session
 from engine.spark.analyzer import SparkAnalyzer
@@ -218,6 +219,6 @@ def test_a_value_that_is_no_number_fails_its_node_and_not_the_engine(spark: Spar
 
 
 def test_an_expression_of_the_wrong_type_is_refused_as_such(spark: SparkSession) -> None:
-    schema = Schema((Column("status", "string"), Column("amount", "int")))
+    schema = Schema((Column("status", STRING), Column("amount", INT)))
     with pytest.raises(ExpressionError, match="amount"):
         SparkAnalyzer(lambda: spark).type_of("status = 'UNAVAILABLE' AND amount", schema, "node", "field")

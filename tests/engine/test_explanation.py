@@ -18,6 +18,7 @@ from engine.contract.explanation import (
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema, TimeUnit
+from engine.model.types import BIGINT, BOOLEAN, Type
 from engine.planner import plan
 from engine.runtime.explain import explanation
 
@@ -37,8 +38,8 @@ OLDER = """{"nodes": [{"id": "w", "operator": "window_aggregate", "role": "opera
 class Types:
     """A minimal analyzer for these tests."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        return "boolean" if field == "condition" else "bigint"
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
+        return BOOLEAN if field == "condition" else BIGINT
 
 
 def explained(operator: str, parameters: dict[str, Any], **options: str) -> NodeExplanation:

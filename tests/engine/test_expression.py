@@ -6,8 +6,9 @@ import pytest
 
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, INT, STRING
 
-SCHEMA = Schema((Column("k", "string"), Column("Amount", "bigint"), Column("it's `odd`", "bigint")))
+SCHEMA = Schema((Column("k", STRING), Column("Amount", BIGINT), Column("it's `odd`", BIGINT)))
 NAMES = set(SCHEMA.names)
 
 
@@ -62,14 +63,14 @@ def test_only_a_bare_column_is_plain(expression: str, name: str | None) -> None:
     "name", ["order", "date", "end", "case", "values", "from", "current_date", "select", "if", "true", "2_x"]
 )
 def test_a_column_may_be_called_as_a_word_of_sql(name: str) -> None:
-    schema = Schema((Column(name, "int"),))
+    schema = Schema((Column(name, INT),))
     quoted = Expression.parse(f"`{name}`")
     assert quoted.plain_column(schema) is schema.columns[0]
     assert quoted.columns(schema) == {name}
     assert (Expression.parse(name).plain_column(schema) is None) is (name == "true")
 
 
-BOUNDED = Schema((Column("v", "int"), Column("n", "bigint"), Column("a b", "int"), Column("s", "string")))
+BOUNDED = Schema((Column("v", INT), Column("n", BIGINT), Column("a b", INT), Column("s", STRING)))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from engine.expressions.functions import ALLOWED
 from engine.expressions.inference import UnresolvedColumn, inferred
 from engine.expressions.signatures import signatures
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
 from engine.model.types import Type
 from tests.analyzing import types_on
 
@@ -25,7 +26,7 @@ TYPES = (
     *("date", "timestamp", "timestamp_ntz", "binary", "array<int>", "array<string>", "array<decimal(5,2)>"),
     *("map<string,int>", "struct<`a`:int,`b`:string>", "array<array<int>>", "void"),
 )
-SCHEMA = Schema(tuple(Column(f"c{at}", type_) for at, type_ in enumerate(TYPES[:-1])))
+SCHEMA = Schema(tuple(Column(f"c{at}", spark_type(type_)) for at, type_ in enumerate(TYPES[:-1])))
 VALUES = (*SCHEMA.names, "NULL", "1", "1.5", "'a'")
 OF_TYPE = dict(zip(TYPES, VALUES, strict=False))
 
@@ -87,10 +88,14 @@ def calls() -> Iterator[str]:
 UNRESOLVED = "cannot be resolved"
 
 
+def _text(type_: Type | None) -> str | None:
+    return None if type_ is None else str(type_)
+
+
 def said(text: str) -> str | None:
     """The type of an expression, or that it names a column that is not there."""
     try:
-        return inferred(text, SCHEMA)
+        return _text(inferred(text, SCHEMA))
     except UnresolvedColumn:
         return UNRESOLVED
 
@@ -120,9 +125,9 @@ def test_of_one_value_it_is_what_spark_says(spark: SparkSession) -> None:
 def test_of_what_the_cases_of_flink_ask_it_is_what_spark_says(spark: SparkSession) -> None:
     columns, *cases = CASES.read_text().splitlines()
     names = (column.partition(" ") for column in columns.removeprefix("# ").split(", "))
-    schema = Schema(tuple(Column(name, type_) for name, _, type_ in names))
+    schema = Schema(tuple(Column(name, spark_type(type_)) for name, _, type_ in names))
     expected = {text: type_ for type_, _, text in (case.partition(" | ") for case in cases)}
-    assert {text: inferred(text, schema) for text in expected} == expected
+    assert {text: _text(inferred(text, schema)) for text in expected} == expected
     assert types_on(spark, schema, list(expected)) == expected
 
 
@@ -147,7 +152,7 @@ def test_every_function_with_a_type_is_allowed() -> None:
     ],
 )
 def test_what_users_write_needs_no_spark(expression: str, type_: str) -> None:
-    assert inferred(expression, SCHEMA) == type_
+    assert _text(inferred(expression, SCHEMA)) == type_
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,19 @@ import pytest
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
 
 SCHEMA = Schema(
     (
-        Column("i", "int"),
-        Column("f", "double"),
-        Column("d", "decimal(10,2)"),
-        Column("s", "string"),
-        Column("b", "boolean"),
-        Column("t", "timestamp"),
-        Column("day", "date"),
-        Column("odd name", "bigint"),
+        Column("i", INT),
+        Column("f", DOUBLE),
+        Column("d", spark_type("decimal(10,2)")),
+        Column("s", STRING),
+        Column("b", BOOLEAN),
+        Column("t", TIMESTAMP),
+        Column("day", DATE),
+        Column("odd name", BIGINT),
     )
 )
 ROW = (7, 0.1, Decimal("1.50"), "abc", True, 10_000_000, date(2024, 5, 1), 3)

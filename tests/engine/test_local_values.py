@@ -8,21 +8,22 @@ import pyarrow as pa
 import pytest
 
 from engine.local.values import plain_values, select
-from engine.model.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCHEMA = Schema(
     (
-        Column("a", "bigint"),
-        Column("b", "int"),
-        Column("s", "string"),
-        Column("flag", "boolean"),
-        Column("at", "timestamp"),
-        Column("local_at", "timestamp_ntz"),
-        Column("d", "double"),
-        Column("odd `name`", "smallint"),
+        Column("a", BIGINT),
+        Column("b", INT),
+        Column("s", STRING),
+        Column("flag", BOOLEAN),
+        Column("at", TIMESTAMP),
+        Column("local_at", TIMESTAMP_NTZ),
+        Column("d", DOUBLE),
+        Column("odd `name`", SMALLINT),
     )
 )
 ROWS = [
@@ -40,7 +41,7 @@ def records() -> pa.Table:
         values = [row[at] for row in ROWS]
         return pa.array(values, pa.int64()).cast(type_) if pa.types.is_timestamp(type_) else pa.array(values, type_)
 
-    return pa.table({each.name: column(at, arrow_type(each.type)) for at, each in enumerate(SCHEMA)})
+    return pa.table({each.name: column(at, each.type.arrow) for at, each in enumerate(SCHEMA)})
 
 
 def never() -> SparkSession:

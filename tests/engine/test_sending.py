@@ -19,6 +19,7 @@ from engine.contract.sending import check_sendable, packed, sent, submodules_lis
 from engine.model.changelog import APPEND, RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
+from engine.model.types import STRING
 from engine.runtime.arrivals import units
 from engine.sql.functions import intervals
 
@@ -43,7 +44,7 @@ def by_value() -> None:
 
 def positions(*names: str) -> Callable[[Iterator[Any]], Iterator[str]]:
     """A typical task: a nested function with values of our classes, our functions, and their own callees."""
-    schema = Schema(tuple(Column(name, "string") for name in names))
+    schema = Schema(tuple(Column(name, STRING) for name in names))
 
     def called(given: Iterator[Any]) -> Iterator[str]:
         for at, value in enumerate(given):

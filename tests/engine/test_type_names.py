@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.model.row_types import to_pylist
-from engine.model.schema import arrow_type, flink_type, type_from
+from engine.model.row_values import to_pylist
+from engine.model.type_texts import type_from
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ from engine.model.schema import arrow_type, flink_type, type_from
     ],
 )
 def test_names_mean_the_same_type(text: str, type_: str) -> None:
-    assert type_from(text) == type_
+    assert str(type_from(text)) == type_
 
 
 def test_a_row_is_written_as_flink_writes_it() -> None:
     type_ = type_from("row<a int, `b``,:c` array<row<d timestamp(3)>>>")
-    assert flink_type(type_) == "ROW<`a` INT, `b``,:c` ARRAY<ROW<`d` TIMESTAMP(3)>>>"
-    assert type_from(flink_type(type_)) == type_
+    assert type_.flink == "ROW<`a` INT, `b``,:c` ARRAY<ROW<`d` TIMESTAMP(3)>>>"
+    assert type_from(type_.flink) == type_
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_row_without_names_or_types_is_a_sentence(text: str, sentence: str) ->
 
 
 def test_rows_are_tuples_at_any_depth() -> None:
-    type_ = arrow_type(type_from("ARRAY<ROW<a INT, m MAP<STRING, ROW<b STRING>>>>"))
+    type_ = type_from("ARRAY<ROW<a INT, m MAP<STRING, ROW<b STRING>>>>").arrow
     column = pa.array([[{"a": 1, "m": [("k", {"b": "x"}), ("l", None)]}, None], None], type_)
     assert to_pylist(column) == [[(1, [("k", ("x",)), ("l", None)]), None], None]
 

@@ -8,7 +8,7 @@ from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, hel
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.aggregates.state import SlotWords
-from engine.model.schema import INTEGER_BITS
+from engine.model.types import INTEGER_BITS, Type
 
 
 def _bits(slot: int) -> AccumulatorPart:
@@ -32,7 +32,7 @@ class BitOr(AggregateFunction):
     ignores_distinct = True
     can_retract = False
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         return None if type_ in INTEGER_BITS else f"needs an integer, but it is {type_}."
 
     def keeps(self, values: Values) -> Slots:

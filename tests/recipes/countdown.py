@@ -13,6 +13,7 @@ from engine.contract.derived import Derived
 from engine.contract.scan import ReadPart, Scan
 from engine.contract.source import Source
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT
 from engine.reading.flink_table import create_table
 from engine.reading.typed.columns import derive_source
 
@@ -28,7 +29,7 @@ class Countdown(Source):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """A time in ms and a number."""
-        return derive_source(self, node, (Column("at_ms", "bigint"), Column("n", "bigint")))
+        return derive_source(self, node, (Column("at_ms", BIGINT), Column("n", BIGINT)))
 
     def scan(self, node: str, folder: Path) -> Scan:
         """One part; a source of files has one per file or range of bytes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.aggregates.accumulator_parts import Slots, end_of, sorted_values
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import NumericFunction, Reader, Values
+from engine.model.types import Type
 
 
 class Spread(NumericFunction):
@@ -13,7 +14,7 @@ class Spread(NumericFunction):
     name = "SPREAD"
     ignores_distinct = True
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         return type_
 
     def keeps(self, values: Values) -> Slots:

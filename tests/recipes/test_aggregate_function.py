@@ -22,6 +22,7 @@ from engine.contract.kernel import Input, Output, run, run_key
 from engine.contract.state_in_words import Label, Names
 from engine.errors import PipelineError, PlanRejected
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import INT
 from engine.model.windowing import Windowing, WindowKind
 from engine.operators.aggregate import AggregateKernel
 from engine.runtime.explain import explanation
@@ -184,7 +185,7 @@ def test_its_state_is_told_in_words(spread: AggregateFunction) -> None:
 
 def test_the_planner_types_it_and_says_what_runs_it(spread: AggregateFunction) -> None:
     plan = plan_of("t -> a", t=rows("k string, v int"), a=("aggregate", {"aggregates": [of("SPREAD")]}))
-    assert plan.node("a").schema.column("result").type == "int"
+    assert plan.node("a").schema.column("result").type == INT
     found = explanation(plan).node("a")
     assert found is not None
     assert found.state == "per group: SPREAD(v)"

@@ -26,8 +26,9 @@ from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
 from engine.model.timeline import Timeline
+from engine.model.types import quote
 from engine.ranking.batch import Ranked, best
 from engine.windows.batch import WINDOW, bounds, in_windows
 from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from engine.contract.recorder import EdgeFile, Recorder
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
 from storage import Store
 from storage.database.connection import Database
 from storage.errors import EpochRefused, StoreWriteFailed
@@ -59,13 +60,13 @@ NAMES = st.one_of(
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     names = draw(st.lists(NAMES, min_size=1, max_size=6, unique_by=str.lower))
-    return Schema(tuple(Column(name, draw(st.sampled_from(sorted(VALUES)))) for name in names))
+    return Schema(tuple(Column(name, spark_type(draw(st.sampled_from(sorted(VALUES))))) for name in names))
 
 
 @st.composite
 def written(draw: st.DrawFn) -> tuple[Schema, list[tuple[Any, ...]]]:
     schema = draw(schemas())
-    row = st.tuples(*(st.none() | VALUES[column.type] for column in schema))
+    row = st.tuples(*(st.none() | VALUES[str(column.type)] for column in schema))
     return schema, draw(st.lists(row, max_size=6))
 
 

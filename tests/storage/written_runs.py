@@ -17,7 +17,8 @@ from engine.contract.operator import Operator
 from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan, Turn
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Node
-from engine.model.schema import Column, Schema, TimeUnit, arrow_type
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.type_texts import spark_type
 from engine.registry import configured
 from storage import Store
 
@@ -43,7 +44,7 @@ def columns(**types: str) -> Schema:
     """A schema: `ts="bigint*"` is an event time in epoch ms."""
     return Schema(
         tuple(
-            Column(name, type_.rstrip("*"), time=TimeUnit.EPOCH_MS if type_.endswith("*") else None)
+            Column(name, spark_type(type_.rstrip("*")), time=TimeUnit.EPOCH_MS if type_.endswith("*") else None)
             for name, type_ in types.items()
         )
     )
@@ -132,7 +133,7 @@ def write_edge(folder: Path, schema: Schema, records: Sequence[Event], files: in
                 pa.array([RowKind.of(record[2]).value for record in part], pa.int8()),
             ]
             for at, column in enumerate(schema):
-                arrays.append(pa.array([record[3][at] for record in part], arrow_type(column.type)))
+                arrays.append(pa.array([record[3][at] for record in part], column.type.arrow))
             table = pa.Table.from_arrays(arrays, [*frames.POSITION, *schema.names])
             written.append(EdgeFile(str(folder / f"part-{n:05}.parquet")))
             pq.write_table(table, written[-1].path)
@@ -143,9 +144,7 @@ def write_source(
     file: Path, schema: Schema, rows: Sequence[tuple[Any, ...]], times: Sequence[int | None] | None = None
 ) -> None:
     """Write a source's file: rows in order of arrival, without a number. times: their event times."""
-    arrays = {
-        column.name: pa.array([row[at] for row in rows], arrow_type(column.type)) for at, column in enumerate(schema)
-    }
+    arrays = {column.name: pa.array([row[at] for row in rows], column.type.arrow) for at, column in enumerate(schema)}
     if times is not None:
         tops = [max((time for time in times[: n + 1] if time is not None), default=None) for n in range(len(times))]
         arrays |= {frames.TIME: pa.array(times, pa.int64()), frames.TOP: pa.array(tops, pa.int64())}

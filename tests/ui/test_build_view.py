@@ -12,6 +12,7 @@ from engine.errors import ExpressionError
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
+from engine.model.types import BOOLEAN, Type
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.builder.editing import add_node, set_parameter
@@ -26,12 +27,12 @@ class KnowsColumns:
 
     is_starting = False
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         if self.is_starting:
             raise EngineStarting(node, field)
         if not any(name in expression for name in schema.names):
             raise ExpressionError(node, field, expression, f"the columns are {', '.join(schema.names)}.")
-        return "boolean"
+        return BOOLEAN
 
 
 @pytest.fixture

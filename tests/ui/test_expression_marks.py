@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import ExpressionError
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, STRING
 from engine.spark.analyzer import SparkAnalyzer
 from ui.forms.functions import SIGNATURES
 from ui.forms.marking import marked_html, wrong_word
@@ -15,7 +16,7 @@ from ui.forms.marking import marked_html, wrong_word
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-COLUMNS = Schema((Column("word", "string"), Column("cnt", "bigint"), Column("an odd name", "bigint")))
+COLUMNS = Schema((Column("word", STRING), Column("cnt", BIGINT), Column("an odd name", BIGINT)))
 
 
 @pytest.mark.parametrize(

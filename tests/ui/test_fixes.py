@@ -8,6 +8,7 @@ from engine.errors import ExpressionError, unknown_name
 from engine.expressions import Expression
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
+from engine.model.types import BIGINT, BOOLEAN, Type
 from tests.engine.planning import pipeline_of
 from ui.builder.checking import checked, errors
 from ui.builder.editing import add_node
@@ -17,14 +18,14 @@ from ui.builder.fixes import fixes, suggested_for
 class Names:
     """A stand-in for the analyzer: it reports an unknown column with its sentence."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         words = Expression.parse(expression)._words or ()
         for word in words:
             if word.is_name and word.text not in ("and", "upper") and word.text not in map(str.lower, schema.names):
                 reason = f"{unknown_name('column', word.text, schema.names)}."
                 raise ExpressionError(node, field, expression, reason)
         column = words and next((each for each in schema if each.name.lower() == words[0].text), None)
-        return column.type if column and len(words) == 1 else "boolean" if ">" in expression else "bigint"
+        return column.type if column and len(words) == 1 else BOOLEAN if ">" in expression else BIGINT
 
 
 @pytest.fixture(autouse=True)

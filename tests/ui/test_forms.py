@@ -18,6 +18,8 @@ from engine.examples import examples
 from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, STRING, Type
 from engine.registry import operators, sources
 from ui.builder.checking import checked, errors
 from ui.builder.editing import add_node, operator_class, set_parameter
@@ -30,9 +32,7 @@ from ui.forms.suggest import suggested
 from ui.shell.engine_gate import EngineStarting
 
 EVERYTHING: dict[str, type[Operator] | type[Source]] = {**sources(), **operators()}
-SCHEMA = Schema(
-    (Column("ts", "bigint", time=TimeUnit.EPOCH_MS), Column("user_id", "string"), Column("amount", "bigint"))
-)
+SCHEMA = Schema((Column("ts", BIGINT, time=TimeUnit.EPOCH_MS), Column("user_id", STRING), Column("amount", BIGINT)))
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
@@ -112,7 +112,7 @@ def test_a_problem_says_its_place_in_the_form_and_no_path() -> None:
 
 def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     assert key_column(SCHEMA) == "user_id"
-    orders = Schema((Column("id", "bigint"), Column("amount", "bigint"), Column("city", "string")))
+    orders = Schema((Column("id", BIGINT), Column("amount", BIGINT), Column("city", STRING)))
     assert (key_column(orders), group_column(orders)) == ("id", "city")
     assert group_column(Schema(orders.columns[:1])) == "id"
     assert measure_column(SCHEMA) == "amount"
@@ -138,8 +138,13 @@ def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     ],
 )
 def test_a_row_is_written_as_a_line_and_read_back(row: object, types: list[str], text: str) -> None:
-    assert row_text(row, types) == text
-    assert parse_rows(text, types) == [row]
+    assert row_text(row, typed(*types)) == text
+    assert parse_rows(text, typed(*types)) == [row]
+
+
+def typed(*types: str) -> list[Type | None]:
+    """Types by their texts; None for the kind."""
+    return [None if type_ == "kind" else spark_type(type_) for type_ in types]
 
 
 CELLS = (
@@ -166,7 +171,7 @@ TYPES = [
 
 @given(st.data())
 def test_every_row_is_one_line_that_is_read_back_with_the_same_values(data: st.DataObject) -> None:
-    types = data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    types = typed(*data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3)))
     cells = CELLS | st.lists(CELLS, max_size=2)
     rows = data.draw(st.lists(st.lists(cells, min_size=1, max_size=3) | st.dictionaries(st.text(), cells)))
     text = "\n".join(row_text(row, types) for row in rows)
@@ -176,22 +181,22 @@ def test_every_row_is_one_line_that_is_read_back_with_the_same_values(data: st.D
 
 
 def test_a_line_that_cannot_be_read_stays_as_it_was_typed() -> None:
-    assert parse_rows('{"watermark": ', ["bigint"]) == ['{"watermark": ']
-    assert parse_rows("Hello, many", ["string", "bigint"]) == [["Hello", "many"]]
-    assert parse_rows('"two\nlines", 1', ["string", "bigint"]) == ['"two', ['lines"', 1]]
-    assert parse_rows('"a" b, 1', ["string", "bigint"]) == ['"a" b, 1']
-    assert parse_rows("[" * 100_000, ["string"]) == ["[" * 100_000]
+    assert parse_rows('{"watermark": ', typed("bigint")) == ['{"watermark": ']
+    assert parse_rows("Hello, many", typed("string", "bigint")) == [["Hello", "many"]]
+    assert parse_rows('"two\nlines", 1', typed("string", "bigint")) == ['"two', ['lines"', 1]]
+    assert parse_rows('"a" b, 1', typed("string", "bigint")) == ['"a" b, 1']
+    assert parse_rows("[" * 100_000, typed("string")) == ["[" * 100_000]
 
 
 def test_quotes_and_spaces_around_values_are_read_as_in_csv() -> None:
-    types = ["string", "string", "bigint"]
+    types = typed("string", "string", "bigint")
     assert parse_rows('a , "b" ,"7"\r\n,, ', types) == [["a ", "b", 7], [None, None, None]]
     assert parse_rows('5" pipe,"",""', types) == [['5" pipe', "", None]]
 
 
 def test_cells_that_were_not_edited_keep_their_values() -> None:
     rows = [["", 5, "1.50"], [None, "7", True]]
-    columns = {"word": "string", "other": "string", "amount": "decimal(10,2)"}
+    columns = dict(zip(("word", "other", "amount"), typed("string", "string", "decimal(10,2)"), strict=True))
     edits = {"edited_rows": {"0": {"amount": "2.5"}}, "added_rows": [{"word": "x"}], "deleted_rows": []}
     assert edited_rows(rows, edits, columns) == [["", 5, 2.5], [None, "7", True], ["x", None, None]]
 
@@ -199,7 +204,7 @@ def test_cells_that_were_not_edited_keep_their_values() -> None:
 class NoSpark:
     """An analyzer that has not started yet."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         raise EngineStarting(node, field)
 
 

@@ -6,19 +6,21 @@ import json
 import shlex
 
 from engine.model.schema import Column, TimeUnit
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, BOOLEAN, DATE, STRING, TIMESTAMP
 from engine.reading.files.received import rows_in
 from ui.forms.posting import curl_line
 
 COLUMNS = (
-    Column("it's", "string"),
-    Column("n", "bigint"),
-    Column("at", "bigint", time=TimeUnit.EPOCH_MS),
-    Column("amount", "decimal(10,2)"),
-    Column("is_paid", "boolean"),
-    Column("day", "date"),
-    Column("seen", "timestamp"),
-    Column("parts", "array<string>"),
-    Column("place", "struct<x:int>"),
+    Column("it's", STRING),
+    Column("n", BIGINT),
+    Column("at", BIGINT, time=TimeUnit.EPOCH_MS),
+    Column("amount", spark_type("decimal(10,2)")),
+    Column("is_paid", BOOLEAN),
+    Column("day", DATE),
+    Column("seen", TIMESTAMP),
+    Column("parts", spark_type("array<string>")),
+    Column("place", spark_type("struct<x:int>")),
 )
 ROW = {
     "it's": "a",

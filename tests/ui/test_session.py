@@ -11,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT
 from tests.ui.test_page_record import redraw_fragments
 from ui.shell.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
 
-SCHEMA = Schema((Column("a", "bigint"),))
+SCHEMA = Schema((Column("a", BIGINT),))
 
 NEW_SERVER = MagicMock(is_new=True)
 

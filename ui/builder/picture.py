@@ -258,7 +258,7 @@ def _columns(derived: Derived) -> list[list[str]]:
     rows = []
     for column in derived.schema:
         roles = ["key"] * (column.name in in_keys) + ["event time"] * (column.time is not None)
-        rows.append([column.name, column.type, ", ".join(roles)])
+        rows.append([column.name, str(column.type), ", ".join(roles)])
     rest = len(rows) - _COLUMNS_SHOWN
     return rows if rest <= 0 else [*rows[:_COLUMNS_SHOWN], [f"and {rest} more", "", ""]]
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.contract.source import Source
-from engine.model.schema import Schema, flink_type, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
 from ui.components.code_area import code_area, line_numbers
@@ -299,6 +300,6 @@ def _column_words(schema: Schema | None, is_free: bool = False, *, is_narrow: bo
             return str(name)
         if name not in types:
             return f"{name} · missing"
-        return str(name) if is_narrow else f"{name} · {flink_type(types[name])}"
+        return str(name) if is_narrow else f"{name} · {types[name].flink}"
 
     return words

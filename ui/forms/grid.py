@@ -19,13 +19,17 @@ import pandas as pd
 import streamlit as st
 
 from engine.model.changelog import SYMBOLS
-from engine.model.schema import is_numeric
+from engine.model.types import BOOLEAN, STRING, VOID, Timestamp, Type
+from engine.model.types import Decimal as DecimalType
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.shell.pending import pending
 from ui.shell.state import remembered
 
 KIND: Final = "kind"
+Columns = dict[str, Type | None]
+"""Types by column; None for the kind of a row."""
+
 _UNTOUCHED: Final[dict[str, Any]] = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 _TABLE: Final = "Table"
 _TEXT: Final = "Text"
@@ -79,18 +83,18 @@ def grid_field(field: Field, form: FormContext) -> None:
         _text(field, form, items, columns)
 
 
-def columns_of(form: FormContext) -> dict[str, str]:
-    """The columns to fill in, by name with their types; the kind is the first if the rows are a changelog."""
-    kind = {KIND: "kind"} if form.node.parameters.get("changelog") is True else {}
-    columns = {column.name: column.type for column in form.output or ()}
+def columns_of(form: FormContext) -> Columns:
+    """The columns to fill in; the kind is the first if the rows are a changelog."""
+    kind: Columns = {KIND: None} if form.node.parameters.get("changelog") is True else {}
+    columns: Columns = {column.name: column.type for column in form.output or ()}
     return {**kind, **columns} if columns else {}
 
 
-def _fits(item: Any, columns: dict[str, str]) -> bool:
+def _fits(item: Any, columns: Columns) -> bool:
     return isinstance(item, list) and len(item) == len(columns) and not any(isinstance(v, (list, dict)) for v in item)
 
 
-def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
+def _table(field: Field, form: FormContext, items: Sequence[Any], columns: Columns) -> None:
     # A table with other columns needs another key.
     key = form.key(f"{field.name}.{zlib.crc32(repr(columns).encode())}")
     # The edits of the table refer to the rows at the time when it was drawn first.
@@ -98,7 +102,7 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     names = list(columns)
     form.bind(field, key, _UNTOUCHED, lambda edits: edited_rows(base, edits or {}, columns))
     config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
-    if KIND in columns and columns[KIND] == "kind":
+    if KIND in columns and columns[KIND] is None:
         config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
     shown = {name: pd.Series([_shown(row[at]) for row in base], dtype=object) for at, name in enumerate(names)}
     frame = pd.DataFrame(shown)
@@ -112,7 +116,7 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     )
 
 
-def edited_rows(base: Sequence[list[Any]], edits: dict[str, Any], columns: dict[str, str]) -> list[list[Any]]:
+def edited_rows(base: Sequence[list[Any]], edits: dict[str, Any], columns: Columns) -> list[list[Any]]:
     """The rows after the edits of the table; cells that were not edited keep their values."""
     names = list(columns)
     rows: list[list[Any] | None] = [list(row) for row in base]
@@ -127,7 +131,7 @@ def edited_rows(base: Sequence[list[Any]], edits: dict[str, Any], columns: dict[
     return [row for row in rows if row is not None] + added
 
 
-def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
+def _text(field: Field, form: FormContext, items: Sequence[Any], columns: Columns) -> None:
     key = form.key(field.name)
     names = ", ".join(columns) or "value, value"
 
@@ -144,7 +148,7 @@ def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[s
     )
 
 
-def row_text(item: Any, types: Sequence[str]) -> str:
+def row_text(item: Any, types: Sequence[Type | None]) -> str:
     """One row as a line that `parse_rows` reads back: CSV if that keeps every value, else JSON."""
     if isinstance(item, str):
         return item
@@ -155,7 +159,7 @@ def row_text(item: Any, types: Sequence[str]) -> str:
     return line if json.dumps(parse_rows(line, types), ensure_ascii=False) == f"[{exact}]" else exact
 
 
-def parse_rows(text: str, types: Sequence[str]) -> list[Any]:
+def parse_rows(text: str, types: Sequence[Type | None]) -> list[Any]:
     """The rows of a text. A line that is neither JSON nor CSV stays a text, and the model's validation reports it."""
     rows: list[Any] = []
     for line in _LINE_END.split(text):
@@ -169,7 +173,7 @@ def parse_rows(text: str, types: Sequence[str]) -> list[Any]:
             if values is None:
                 rows.append(line)
                 continue
-            known = types if len(types) == len(values) else ["?"] * len(values)
+            known = types if len(types) == len(values) else [VOID] * len(values)
             rows.append([_read(value, type_) for value, type_ in zip(values, known, strict=True)])
     return rows
 
@@ -198,20 +202,23 @@ def _shown(value: Any) -> str | None:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _read(value: Any, type_: str) -> Any:
-    """A cell's text as a value of that type in the document; a text that does not fit the type stays a text."""
-    if not isinstance(value, str) or type_ == "string":
+def _read(value: Any, type_: Type | None) -> Any:
+    """A cell's text as a value of that type in the document; a text that does not fit the type stays a text.
+
+    type_: VOID if it is not known, None for the kind.
+    """
+    if not isinstance(value, str) or type_ == STRING:
         return value
-    if type_ == "kind":
+    if type_ is None:
         return value or None
     text = value.strip()
     if not text:
         return None
-    if is_numeric(type_) or type_ in ("boolean", "?") or type_.startswith(("timestamp", "array", "map", "struct")):
+    if type_.is_number or type_.is_nested or type_ in (BOOLEAN, VOID) or isinstance(type_, Timestamp):
         try:
-            parsed = json.loads(text.lower() if type_ == "boolean" else text)
+            parsed = json.loads(text.lower() if type_ == BOOLEAN else text)
             # A DECIMAL can have more digits than a JSON number keeps.
-            is_decimal = type_.startswith("decimal") and isinstance(parsed, float)
+            is_decimal = isinstance(type_, DecimalType) and isinstance(parsed, float)
             return text if is_decimal and Decimal(text) != Decimal(repr(parsed)) else parsed
         except (ValueError, RecursionError, ArithmeticError):
             return text

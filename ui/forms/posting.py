@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from engine.model import types
 from engine.model.schema import Column
 from engine.reading.files.received import is_address, newest_rows, received_files
 from ui.access.serving import serving
@@ -25,21 +26,6 @@ _ROW_CHARS: Final = 160
 # The first rows are in the preview of the pipeline as well, which the whole page draws.
 _PREVIEWED_BYTES: Final = 1 << 16
 _SOME_ROW: Final = {"id": 1, "amount": 9.5, "ts": "2026-01-31 12:00:00"}
-_EXAMPLES: Final[tuple[tuple[str, Any], ...]] = (
-    ("boolean", True),
-    ("tinyint", 1),
-    ("smallint", 1),
-    ("int", 1),
-    ("bigint", 1),
-    ("float", 9.5),
-    ("double", 9.5),
-    ("decimal", 9.5),
-    ("timestamp", "2026-01-31 12:00:00"),
-    ("date", "2026-01-31"),
-    ("array", []),
-    ("map", {}),
-    ("struct", {}),
-)
 _NOON_MS: Final = 1_769_860_800_000
 
 
@@ -68,9 +54,23 @@ def curl_line(base: str, address: str, columns: Iterable[Column], *, with_token:
 
 
 def _example(column: Column) -> Any:
-    if column.time is not None and column.type == "bigint":
-        return _NOON_MS
-    return next((value for type_, value in _EXAMPLES if column.type.startswith(type_)), "a")
+    match column.type:
+        case types.BIGINT if column.time is not None:
+            return _NOON_MS
+        case types.BOOLEAN:
+            return True
+        case types.FLOAT | types.DOUBLE | types.Decimal():
+            return 9.5
+        case types.DATE:
+            return "2026-01-31"
+        case types.Timestamp():
+            return "2026-01-31 12:00:00"
+        case types.Array():
+            return []
+        case types.Map() | types.Row():
+            return {}
+        case type_:
+            return 1 if type_ in types.INTEGERS else "a"
 
 
 def _base() -> str:

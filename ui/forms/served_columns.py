@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from engine.contract.source import Source
 from engine.errors import PipelineError
-from engine.model.schema import flink_type
 from engine.reading.files.web import BEGINNING, fetching
 from engine.reading.servers.served import ServedSource
 from engine.registry import sources
@@ -58,7 +57,7 @@ def _declaration(source: Source, name: str) -> Mapping[str, Any]:
     if not isinstance(source, ServedSource):
         with scratch("web") as web, fetching(web, BEGINNING):
             schema = source.derive(name, workspace.folder()).schema
-        return {"types": {column.name: flink_type(column.type) for column in schema}, "fixed_columns": True}
+        return {"types": {column.name: column.type.flink for column in schema}, "fixed_columns": True}
     there = source.columns_there(name, workspace.folder())
     columns = [column.model_dump(mode="json") for column in there.columns]
     return {"columns": columns} | ({"primary_key": list(there.primary_key)} if there.primary_key else {})

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from engine.errors import StudioError
 from engine.local.parsed import Parsed, parsed_rows
-from engine.model.schema import Schema, flink_type
+from engine.model.schema import Schema
+from engine.model.types import INTEGERS, Timestamp, Type
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import FileSource
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
@@ -48,7 +49,10 @@ _WIDTHS: Final = [41, 43, 16]
 _MOST: Final = 60
 _ROWS_HEIGHT: Final = 240
 _OF_TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
-_TIMES: Final = ("timestamp", "timestamp_ntz", "tinyint", "smallint", "int", "bigint")
+
+
+def _can_be_time(type_: Type) -> bool:
+    return isinstance(type_, Timestamp) or type_ in INTEGERS
 
 
 def source_columns(form: FormContext) -> bool:
@@ -80,7 +84,7 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
     name, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
     explanation = f"{column.why} ({column.note})" if column.note else column.why
     if column.proposed != column.type and not chosen:
-        explanation += f". Choose {flink_type(column.proposed)} to reject these"
+        explanation += f". Choose {column.proposed.flink} to reject these"
     with name, st.container(gap=None):
         st.markdown(escaped(column.name))
         st.caption(escaped(explanation))
@@ -94,7 +98,7 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
     shown = chosen if isinstance(chosen, str) else _AS_FOUND
     key = _key(form, f"types.{at}", column.name)
-    own_type = flink_type(column.type)
+    own_type = column.type.flink
     others = [each for each in _TYPES if each != own_type]
     options = [_AS_FOUND, *others, *([shown] if shown not in ("", *others) else [])]
 
@@ -121,7 +125,7 @@ def _tick(form: FormContext, at: int, column: ColumnProfile, chosen: object, pro
         proposal is not None and parameters.get("event_time") == proposal.parameters.get("event_time")
     )
     output = form.output.column(column.name) if form.output is not None and column.name in form.output else None
-    can_be = is_time or proposal is not None or (output is not None and output.type in _TIMES)
+    can_be = is_time or proposal is not None or (output is not None and _can_be_time(output.type))
     key = _key(form, f"event_time.{at}", column.name)
 
     def take(ticked: Any) -> None:
@@ -208,7 +212,7 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     if parsed is None:
         return
     lost = f"Of the first {parsed.looked_at:,}, {words.count(len(parsed.rejected), 'row')} would be rejected."
-    zoned = any(column.type == "timestamp" for column in schema if column.name in parsed.columns)
+    zoned = any(column.type.is_instant for column in schema if column.name in parsed.columns)
     clock = "Times with a zone are shown in UTC." if zoned else ""
     later = f"{', '.join(parsed.left_out)}: shown in the tab Records below." if parsed.left_out else ""
     sentences = ("The first rows as they are read.", lost if parsed.rejected else "", clock, later)

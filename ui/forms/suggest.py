@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from engine.model.free_names import free_id
 from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.schema import Schema
+from engine.model.types import Timestamp
 from engine.windows.parameters import BOUNDS, GivenWindows, MadeWindows
 from ui.forms.spec import Field, FieldKind, fields_of
 
@@ -52,7 +53,7 @@ def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> d
 def has_windows(schema: Schema | None) -> bool:
     """Whether rows have attached windows: two timestamp columns with Flink's names."""
     types = {column.name: column.type for column in schema or ()}
-    return all(types.get(name, "").startswith("timestamp") for name in BOUNDS[:2])
+    return all(isinstance(types.get(name), Timestamp) for name in BOUNDS[:2])
 
 
 def _first_rows(model: type[BaseModel]) -> dict[str, Any]:

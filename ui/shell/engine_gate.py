@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.schema import Schema
+from engine.model.types import Type
 from engine.runtime.archiving import make_in_background
 from engine.runtime.rehearsal import rehearse
 from engine.spark.analyzer import SparkAnalyzer
@@ -104,7 +105,7 @@ class EngineGate:
                 self._done.clear()
         self.warm_up()
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The contract's `Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
         if (known := self._analyzer.known_type(expression, schema, node, field)) is not None:
             return known

@@ -8,6 +8,7 @@ from __future__ import annotations
 from engine.aggregates.accumulator_parts import Slots, listed
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.model.types import Array, Type
 
 
 class ArrayAgg(AggregateFunction):
@@ -18,10 +19,10 @@ class ArrayAgg(AggregateFunction):
     sees_nulls = True
     goes_by_arrival = True
 
-    def result_type(self, type_: str) -> str:
-        return f"array<{type_}>"
+    def result_type(self, type_: Type) -> Type:
+        return Array(type_)
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         return argument
 
     def keeps(self, values: Values) -> Slots:
@@ -32,7 +33,7 @@ class ArrayAgg(AggregateFunction):
         return Reader(lambda acc: acc[slot].copy() if acc[slot] else None)
 
     def batch(self, call: BatchCall) -> str:
-        values = values_by_arrival(call, call.type[6:-1], with_nulls=True)
+        values = values_by_arrival(call, call.type.parts[0], with_nulls=True)
         return f"CASE WHEN size({values}) > 0 THEN {values} END"
 
 

@@ -23,7 +23,7 @@ from engine.aggregates.functions.sum import columnar_total, total
 from engine.aggregates.rounding import DECIMALS, rounded
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
-from engine.model.schema import INTEGER_BITS, decimal_scale
+from engine.model.types import BIGINT, DOUBLE, FLOAT, INTEGER_BITS, Type, decimal_scale
 
 
 def _is_quotient(beside: frozenset[str]) -> bool:
@@ -31,12 +31,12 @@ def _is_quotient(beside: frozenset[str]) -> bool:
     return beside >= {"SUM", "COUNT"}
 
 
-def _sum_type(type_: str, beside: frozenset[str]) -> str:
+def _sum_type(type_: Type, beside: frozenset[str]) -> Type:
     """The type in which the sum of integers wraps."""
-    return type_ if _is_quotient(beside) else "bigint"
+    return type_ if _is_quotient(beside) else BIGINT
 
 
-def _average(slot: int, type_: str, sum_type: str) -> ReadAcc:
+def _average(slot: int, type_: Type, sum_type: Type) -> ReadAcc:
     """The average from the slots sum and number; NULL without values."""
     number_slot = slot + 1
     if type_ in INTEGER_BITS:
@@ -56,7 +56,7 @@ def _average(slot: int, type_: str, sum_type: str) -> ReadAcc:
         digits = max(6, scale)
         divide = DECIMALS.divide
         return lambda acc: rounded(divide(acc[slot], Decimal(acc[number_slot])), digits) if acc[number_slot] else None
-    if type_ == "float":
+    if type_ == FLOAT:
         return lambda acc: c_float(acc[slot] / acc[number_slot]).value if acc[number_slot] else None
     return lambda acc: acc[slot] / acc[number_slot] if acc[number_slot] else None
 
@@ -111,8 +111,8 @@ class Average(NumericFunction):
     columnar = _Columns()
 
     def keeps(self, values: Values) -> Slots:
-        is_double = values.type == "float" and not _is_quotient(values.beside)
-        return sum_and_number("double" if is_double else values.type)
+        is_double = values.type == FLOAT and not _is_quotient(values.beside)
+        return sum_and_number(DOUBLE if is_double else values.type)
 
     def reader(self, values: Values, slot: int) -> Reader:
         return Reader(_average(slot, values.type, _sum_type(values.type, values.beside)))

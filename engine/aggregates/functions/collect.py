@@ -13,6 +13,7 @@ from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, KeyOf, Slo
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.state import SlotWords
+from engine.model.types import INT, Map, Type
 
 
 def _tallying(slot: int, key_of: KeyOf | None) -> AccumulatorPart:
@@ -48,13 +49,13 @@ class Collect(AggregateFunction):
     place = 70
     never_null = True
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         return hashable_needed(type_)
 
-    def result_type(self, type_: str) -> str:
-        return f"map<{type_},int>"
+    def result_type(self, type_: Type) -> Type:
+        return Map(type_, INT)
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         return argument
 
     def keeps(self, values: Values) -> Slots:

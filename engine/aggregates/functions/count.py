@@ -12,6 +12,7 @@ from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Number, Read, column
 from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Reader, Values
 from engine.contract.derived import Monotonicity
+from engine.model.types import BIGINT, Type
 
 
 class _Columns(ColumnarFunction):
@@ -32,10 +33,10 @@ class Count(AggregateFunction):
     is_known_of_no_rows = True
     columnar = _Columns()
 
-    def result_type(self, type_: str) -> str:
-        return "bigint"
+    def result_type(self, type_: Type) -> Type:
+        return BIGINT
 
-    def kept_type(self, argument: str | None, result: str) -> str | None:
+    def kept_type(self, argument: Type | None, result: Type) -> Type | None:
         return argument
 
     def keeps(self, values: Values) -> Slots:

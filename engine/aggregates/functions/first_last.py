@@ -22,6 +22,7 @@ from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.sorted_blocks import insert, remove
 from engine.aggregates.state import SlotWords
+from engine.model.types import Type
 
 
 def _first_or_last(slot: int, clock: list[Any], last: bool) -> AccumulatorPart:
@@ -87,7 +88,7 @@ class _ByArrival(AggregateFunction):
         self.place = place
         self.last = last
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         return hashable_needed(type_) if retracting else None
 
     def keeps(self, values: Values) -> Slots:

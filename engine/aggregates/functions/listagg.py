@@ -10,6 +10,7 @@ from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.columnar_parts import Keep as ColumnOf
 from engine.aggregates.columnar_parts import Read
 from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Keeps, Reader, Values
+from engine.model.types import STRING, Type
 
 
 class _Columns(ColumnarFunction):
@@ -35,11 +36,11 @@ class ListAgg(AggregateFunction):
     goes_by_arrival = True
     columnar = _Columns()
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
-        return None if type_ == "string" else f"needs text, but it is {type_}. Write CAST({argument} AS STRING)."
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
+        return None if type_ == STRING else f"needs text, but it is {type_}. Write CAST({argument} AS STRING)."
 
-    def result_type(self, type_: str) -> str:
-        return "string"
+    def result_type(self, type_: Type) -> Type:
+        return STRING
 
     def keeps(self, values: Values) -> Slots:
         return listed(has_floats=values.has_floats)

@@ -23,7 +23,7 @@ from engine.aggregates.function import (
 )
 from engine.aggregates.state import SlotWords
 from engine.contract.derived import Monotonicity
-from engine.model.schema import INTEGER_BITS
+from engine.model.types import INTEGER_BITS, Type
 
 
 def _ignore(acc: Acc, value: Any) -> None:
@@ -92,7 +92,7 @@ class _End(AggregateFunction):
         self.steady_move = Monotonicity.INCREASING if largest else Monotonicity.DECREASING
         self.columnar = _Columns(largest=largest)
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         return comparable_needed(type_)
 
     def keeps(self, values: Values) -> Slots:

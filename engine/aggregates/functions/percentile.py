@@ -15,8 +15,7 @@ from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, ord
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.aggregates.state import SlotWords
-from engine.model.row_types import is_row
-from engine.model.schema import is_numeric
+from engine.model.types import DOUBLE, Row, Type
 
 _Counts = Mapping[tuple[bool, float], int]
 
@@ -79,15 +78,15 @@ class Percentile(AggregateFunction):
     replaces = {"MEDIAN": "PERCENTILE(x, 0.5)", "APPROX_PERCENTILE": "PERCENTILE(x, 0.5)"}
     has_percentage = True
 
-    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+    def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         """Numbers only."""
-        return None if is_numeric(type_) else f"needs a number, but it is {type_}. Choose another column or cast it."
+        return None if type_.is_number else f"needs a number, but it is {type_}. Choose another column or cast it."
 
-    def result_type(self, type_: str) -> str:
-        return "double"
+    def result_type(self, type_: Type) -> Type:
+        return DOUBLE
 
     def keeps(self, values: Values) -> Slots:
-        with_frequency = is_row(values.type)
+        with_frequency = isinstance(values.type, Row)
         words = (SlotWords("values and how often", read=_in_order),)
         name = "weighted values" if with_frequency else "counted values"
         return Slots(name, (dict,), partial(_counting, with_frequency=with_frequency), words)

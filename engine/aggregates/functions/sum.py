@@ -19,10 +19,10 @@ from engine.aggregates.function import AggregateCall, ColumnarFunction, NumericF
 from engine.aggregates.rounding import fitting
 from engine.columnar.runs import Flags
 from engine.contract.derived import Monotonicity
-from engine.model.schema import INTEGER_BITS, decimal_scale
+from engine.model.types import INTEGER_BITS, Decimal, Type, decimal_scale
 
 
-def total(slot: int, type_: str) -> ReadAcc:
+def total(slot: int, type_: Type) -> ReadAcc:
     """The sum in its type, from the slots sum and number; NULL without values."""
     number = slot + 1
     if type_ in INTEGER_BITS:
@@ -42,7 +42,7 @@ def total(slot: int, type_: str) -> ReadAcc:
     return lambda acc: acc[slot] if acc[number] else None
 
 
-def columnar_total(sums: int, numbers: int, type_: str) -> Read:
+def columnar_total(sums: int, numbers: int, type_: Type) -> Read:
     """The sum in its type, from the columns at these indexes."""
     size = SIZES[INTEGER_BITS[type_]]
 
@@ -75,9 +75,9 @@ class SumFunction(NumericFunction):
     is_its_argument = True
     columnar = _Columns()
 
-    def result_type(self, type_: str) -> str:
+    def result_type(self, type_: Type) -> Type:
         scale = decimal_scale(type_)
-        return type_ if scale is None else f"decimal(38,{scale})"
+        return type_ if scale is None else Decimal(38, scale)
 
     def keeps(self, values: Values) -> Slots:
         return sum_and_number(values.type)

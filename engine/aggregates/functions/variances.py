@@ -17,7 +17,7 @@ from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import NumericFunction, Reader, Values
 from engine.aggregates.rounding import rounded
 from engine.aggregates.state import SlotWords
-from engine.model.schema import INTEGER_BITS, decimal_scale
+from engine.model.types import FLOAT, INTEGER_BITS, Type, decimal_scale
 
 
 def _welford(slot: int) -> AccumulatorPart:
@@ -107,7 +107,7 @@ class _Deviation(NumericFunction):
         return f"CAST({call.of(self.name.lower(), f'CAST({call.value} AS DOUBLE)')} AS {call.type})"
 
 
-def _cast(type_: str) -> Callable[[float], Any]:
+def _cast(type_: Type) -> Callable[[float], Any]:
     scale = decimal_scale(type_)
     if scale is not None:
         digits = max(6, scale)
@@ -115,7 +115,7 @@ def _cast(type_: str) -> Callable[[float], Any]:
     if type_ in INTEGER_BITS:
         most = (1 << (INTEGER_BITS[type_] - 1)) - 1
         return lambda value: 0 if math.isnan(value) else int(min(value, most))
-    if type_ == "float":
+    if type_ == FLOAT:
         return lambda value: c_float(value).value
     return lambda value: value
 

@@ -16,8 +16,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
-from engine.model.row_types import fields_of, is_row, parts_of
-from engine.model.schema import INTEGER_BITS, flink_type
+from engine.model import types
+from engine.model.types import INTEGER_BITS, Type
 
 # The years 1 to 9999, which Python, Arrow and DuckDB can all write. Beyond them, the unit is most likely wrong.
 MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
@@ -32,7 +32,7 @@ class Unfit(ValueError):
     """A value that does not fit its column's type. The message completes "column 'x' ...": "is not a BIGINT"."""
 
 
-def coerce(value: Any, type_: str) -> Any:
+def coerce(value: Any, type_: Type) -> Any:
     """The Python value that Arrow accepts for this type. Raises Unfit."""
     if value is None:
         return None
@@ -45,53 +45,41 @@ def coerce(value: Any, type_: str) -> Any:
     return coerced
 
 
-def _coerce(value: Any, type_: str) -> Any:
+def _coerce(value: Any, type_: Type) -> Any:
     if type_ in INTEGER_BITS:
         return _integer(value, type_)
     match type_:
-        case "string":
+        case types.STRING:
             return _text(value)
-        case "boolean":
+        case types.BOOLEAN:
             return _boolean(value)
-        case "float" | "double":
+        case types.FLOAT | types.DOUBLE:
             return _real(value)
-        case "date":
+        case types.DATE:
             return date.fromisoformat(value.strip())
-        case "timestamp":
-            return _instant(value)
-        case "timestamp_ntz":
-            return _instant(value).replace(tzinfo=None)
-        case "binary":
+        case types.Timestamp():
+            return _instant(value) if type_.is_zoned else _instant(value).replace(tzinfo=None)
+        case types.BINARY:
             return value.encode()
-    if type_.startswith("decimal("):
-        return _decimal(value, type_)
+        case types.Decimal():
+            return _decimal(value, type_)
     if not isinstance(value, list | dict):
         raise Unfit(_sentence(type_))
     return _nested(value, type_)
 
 
-def _nested(value: Any, type_: str) -> Any:
-    inner = type_.partition("<")[2][:-1]
-    if type_.startswith("array<"):
-        return [coerce(item, inner) for item in value]
-    if is_row(type_):
-        fields = fields_of(type_)
-        if isinstance(value, dict):
-            return {name: coerce(value.get(name), each) for name, each in fields}
-        if len(value) != len(fields):
-            raise Unfit(_sentence(type_))
-        return {name: coerce(item, each) for (name, each), item in zip(fields, value, strict=True)}
-    key, item_type = split_types(inner)
-    pairs = value.items() if isinstance(value, dict) else value
-    return [(coerce(name, key), coerce(item, item_type)) for name, item in pairs]
-
-
-def split_types(inner: str) -> tuple[str, str]:
-    """The types of a map's keys and values. Raises Unfit."""
-    parts = tuple(parts_of(inner))
-    if len(parts) == 2:
-        return parts[0], parts[1]
-    raise Unfit(_sentence(f"map<{inner}>"))
+def _nested(value: Any, type_: Type) -> Any:
+    match type_:
+        case types.Array():
+            return [coerce(item, type_.element) for item in value]
+        case types.Map():
+            pairs = value.items() if isinstance(value, dict) else value
+            return [(coerce(name, type_.key), coerce(item, type_.value)) for name, item in pairs]
+        case types.Row() if isinstance(value, dict):
+            return {name: coerce(value.get(name), each) for name, each in type_.fields}
+        case types.Row() if len(value) == len(type_.fields):
+            return {name: coerce(item, each) for (name, each), item in zip(type_.fields, value, strict=True)}
+    raise Unfit(_sentence(type_))
 
 
 def whole_number(text: str) -> int:
@@ -100,7 +88,7 @@ def whole_number(text: str) -> int:
     return -int(number) if text.strip().startswith("-") else int(number)
 
 
-def _integer(value: Any, type_: str) -> int:
+def _integer(value: Any, type_: Type) -> int:
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         raise Unfit(_sentence(type_))
     if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
@@ -115,23 +103,22 @@ def _integer(value: Any, type_: str) -> int:
 
 def _real(value: Any) -> float:
     if isinstance(value, bool):
-        raise Unfit(_sentence("double"))
+        raise Unfit(_sentence(types.DOUBLE))
     return float(value)
 
 
-def _decimal(value: Any, type_: str) -> Decimal:
+def _decimal(value: Any, type_: types.Decimal) -> Decimal:
     if isinstance(value, bool):
         raise Unfit(_sentence(type_))
-    precision, scale = (int(part) for part in type_[8:-1].split(","))
     with localcontext() as context:
         context.prec = 80
         try:
-            exact = Decimal(str(value).strip()).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+            exact = Decimal(str(value).strip()).quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP)
         except InvalidOperation as error:
             raise Unfit(_sentence(type_)) from error
     if not exact.is_finite():
         raise Unfit(_sentence(type_))
-    if exact and exact.adjusted() >= precision - scale:
+    if exact and exact.adjusted() >= type_.whole_digits:
         message = f"does not fit {with_article(type_)}"
         raise Unfit(message)
     return exact
@@ -142,31 +129,31 @@ def _boolean(value: Any) -> bool:
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
-    raise Unfit(_sentence("boolean"))
+    raise Unfit(_sentence(types.BOOLEAN))
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):
-        raise Unfit(_sentence("string"))
+        raise Unfit(_sentence(types.STRING))
     return str(value)
 
 
 def _instant(value: Any) -> datetime:
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
-        raise Unfit(_sentence("timestamp"))
+        raise Unfit(_sentence(types.TIMESTAMP))
     if isinstance(value, int | float):
         return _EPOCH + timedelta(milliseconds=value)
     instant = datetime.fromisoformat(value.strip())
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
-def with_article(type_: str) -> str:
+def with_article(type_: Type) -> str:
     """A type in a sentence: a BIGINT, an INT."""
-    name = flink_type(type_)
+    name = type_.flink
     return f"{'an' if name[0] in 'AI' else 'a'} {name}"
 
 
-def _sentence(type_: str) -> str:
+def _sentence(type_: Type) -> str:
     return f"is not {with_article(type_)}"

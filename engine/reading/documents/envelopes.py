@@ -17,6 +17,7 @@ from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
+from engine.model.types import Type
 from engine.reading.documents.json_sample import ENDINGS, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
 from engine.reading.documents.nested import text_of
@@ -55,7 +56,7 @@ class EnvelopeFile(TextFiles):
         """The rows in an envelope of the sample."""
 
     @staticmethod
-    def infer(values: Iterable[Any]) -> str:
+    def infer(values: Iterable[Any]) -> Type:
         """A column's type."""
         return infer_json(values)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
+from engine.model.types import Type
 from engine.reading.files.input_files import InputFile, opened, raw_lines
 from engine.reading.typed.columns import check_names, column_of
 
@@ -22,7 +23,7 @@ def columns_of(
     types: Mapping[str, str],
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], str],
+    infer: Callable[[Iterable[Any]], Type],
 ) -> tuple[Column, ...]:
     """The columns in the sample, in the order in which the keys appear, then the columns that only `types` names.
 
@@ -42,7 +43,7 @@ def _sampled(
     sample_rows: int,
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], str],
+    infer: Callable[[Iterable[Any]], Type],
 ) -> tuple[Column, ...]:
     """Names and inferred types. For the cache, a changed file is a different file."""
     objects: list[dict[str, Any]] = []
@@ -77,7 +78,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 def columns_in(
     objects: Iterable[dict[str, Any]],
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], str],
+    infer: Callable[[Iterable[Any]], Type],
 ) -> tuple[Column, ...]:
     """The columns of some objects, in the order in which their keys appear."""
     rows = [row for value in objects for row in rows_of(value) if isinstance(row, dict)]

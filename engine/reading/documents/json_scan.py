@@ -22,7 +22,7 @@ from pyarrow import json as arrow_json
 
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
-from engine.model.schema import arrow_type, is_nested
+from engine.model.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, TINYINT
 from engine.reading.documents.nested import Number, decoder, parsed, text_of
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
 from engine.reading.typed.casts import cast_texts
@@ -37,7 +37,7 @@ _TOO_DEEP: Final = f"the line is nested more than {_LEVELS} levels deep"
 _SPACE: Final = " \t\r\n"
 
 # The types that Arrow reads with the same result, if at all; it never reads a text as a number, or the reverse.
-_DIRECT: Final = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
+_DIRECT: Final = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, BOOLEAN)
 # Arrow accepts more of these words than JSON's readers agree on.
 _NO_NUMBER: Final = re.compile(rb"[:,\[]\s*-?(?:NaN|Inf)")
 
@@ -131,11 +131,11 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
     text = block.text.removesuffix(b"\n")
     # Then no object continues on the next line: no opening brace can follow a closing one.
     are_objects = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") == block.size - 1
-    if not are_objects or any(is_nested(column.type) for column in rows.columns):
+    if not are_objects or any(column.type.is_nested for column in rows.columns):
         return None
     if (b"NaN" in text or b"Inf" in text) and _NO_NUMBER.search(text):
         return None
-    types = [(each.name, arrow_type(each.type) if each.type in _DIRECT else pa.string()) for each in rows.columns]
+    types = [(each.name, each.type.arrow if each.type in _DIRECT else pa.string()) for each in rows.columns]
     try:
         text.decode()
         table = arrow_json.read_json(

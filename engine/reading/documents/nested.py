@@ -15,9 +15,9 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, Final
 
-from engine.model.row_types import fields_of, is_row
-from engine.model.schema import FLOATS, INTEGERS
-from engine.reading.documents.document_values import Unfit, coerce, split_types
+from engine.model.types import BINARY, BOOLEAN, FLOATS, INTEGERS, STRING, Array, Map, Row, Type
+from engine.model.types import Decimal as DecimalType
+from engine.reading.documents.document_values import Unfit, coerce
 
 _WORDS: Final = {
     "NaN": "nan",
@@ -70,7 +70,7 @@ def json_of(value: Any) -> str:
     return encode_basestring(value)
 
 
-def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any:
+def nested_from(text: str, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
     """A list, a map or a row as Arrow accepts it. scalar: parses a date or a timestamp. Raises ValueError."""
     try:
         value = parsed(text)
@@ -80,19 +80,17 @@ def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any
     return _fitting(value, type_, scalar)
 
 
-def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
+def _fitting(value: Any, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
     if value is None:
         return None
-    inner = type_.partition("<")[2][:-1]
-    if type_.startswith("array<") and isinstance(value, list):
-        return [_fitting(item, inner, scalar) for item in value]
-    if type_.startswith("map<") and isinstance(value, dict):
-        key, item_type = split_types(inner)
-        return [(coerce(name, key), _fitting(item, item_type, scalar)) for name, item in value.items()]
-    if is_row(type_) and isinstance(value, dict):
-        return {name: _fitting(value.get(name), each, scalar) for name, each in fields_of(type_)}
+    if isinstance(type_, Array) and isinstance(value, list):
+        return [_fitting(item, type_.element, scalar) for item in value]
+    if isinstance(type_, Map) and isinstance(value, dict):
+        return [(coerce(name, type_.key), _fitting(item, type_.value, scalar)) for name, item in value.items()]
+    if isinstance(type_, Row) and isinstance(value, dict):
+        return {name: _fitting(value.get(name), each, scalar) for name, each in type_.fields}
     is_number, is_text = isinstance(value, Number), isinstance(value, str) and not isinstance(value, Number)
-    if type_ == "string":
+    if type_ == STRING:
         return text_of(value)
     if type_ in INTEGERS and is_number:
         return coerce(str(value), type_)
@@ -100,13 +98,13 @@ def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
         return float(_WORDS.get(value, value))
     if type_ in FLOATS and is_text and value in _WORDS:
         return float(_WORDS[value])
-    if type_.startswith("decimal(") and (is_number or is_text) and value == value.strip():
+    if isinstance(type_, DecimalType) and (is_number or is_text) and value == value.strip():
         return coerce(Decimal(value), type_)
-    if type_ == "boolean" and isinstance(value, bool):
+    if type_ == BOOLEAN and isinstance(value, bool):
         return value
-    if type_ == "binary" and is_text:
+    if type_ == BINARY and is_text:
         return base64.b64decode(value, validate=True)
-    if type_ in ("date", "timestamp", "timestamp_ntz") and isinstance(value, str):
+    if type_.is_time and isinstance(value, str):
         temporal = scalar(value, type_)
         if temporal is not None:
             return temporal

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from engine.contract.scan import ReadPart, Rejected
-from engine.model.schema import FLOATS, INTEGERS, Schema
+from engine.model.schema import Schema
+from engine.model.types import BOOLEAN, Type
 from engine.reading.faker.choosing import Chooser
 from engine.reading.faker.values import Made, text
 from engine.reading.typed.typed_rows import RowTypes, records_of
@@ -23,7 +24,7 @@ class Element(NamedTuple):
     """One value of a column: a field of a ROW, a key or value of a MAP, or the column itself. type: Spark's."""
 
     name: str
-    type: str
+    type: Type
     parts: tuple[Made, ...]
 
 
@@ -102,6 +103,6 @@ def _one(column: FakedColumn, choose: Chooser, now_ms: float) -> str:
 
 def _json(element: Element, choose: Chooser, now_ms: float) -> str:
     made = text(element.parts, choose, now_ms)
-    if element.type in INTEGERS or element.type in FLOATS or element.type.startswith("decimal"):
+    if element.type.is_number:
         return made if _NUMBER.fullmatch(made) else json.dumps(made)
-    return made if element.type == "boolean" and made in ("true", "false") else json.dumps(made)
+    return made if element.type == BOOLEAN and made in ("true", "false") else json.dumps(made)

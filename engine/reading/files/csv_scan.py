@@ -18,7 +18,8 @@ from pyarrow import csv
 
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
-from engine.model.schema import Column, arrow_type
+from engine.model.schema import Column
+from engine.model.types import BIGINT, BOOLEAN, INT, SMALLINT, STRING, TINYINT
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
 from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.kinds import kinds_of
@@ -28,7 +29,7 @@ _OPEN: Final = "a quoted field is not closed in its line, or continues after its
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]
 _FALSE: Final = ["f", "false", "n", "no", "0", "F", "False", "FALSE", "N", "No", "NO"]
 # The types for which Arrow reads the same numbers, dates or booleans as Spark, if it reads them at all.
-_DIRECT: Final = ("tinyint", "smallint", "int", "bigint", "boolean", "string")
+_DIRECT: Final = (TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, STRING)
 
 
 @dataclass(frozen=True)
@@ -218,4 +219,4 @@ class _Reading:
 
 def _direct(column: Column) -> pa.DataType:
     """The Arrow type of a column; string if Arrow's reader would give a different result."""
-    return arrow_type(column.type) if column.type in _DIRECT else pa.string()
+    return column.type.arrow if column.type in _DIRECT else pa.string()

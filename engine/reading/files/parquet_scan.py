@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
-from engine.model.schema import arrow_type
+from engine.model.types import Type
 from engine.reading.apart.limits import limited_memory, memory_bytes
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import open_file
@@ -152,10 +152,10 @@ def _row(records: pa.RecordBatch, at: int) -> dict[str, Any]:
         return {name: _counts(row.column(name))[0].as_py() for name in row.schema.names}
 
 
-def _as(column: pa.Array, type_: str) -> pa.Array:
+def _as(column: pa.Array, type_: Type) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.cast(arrow_type(type_))
+    return column.cast(type_.arrow)
 
 
 def _json(row: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
+from engine.model.types import STRING
 from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
@@ -101,7 +102,7 @@ class FileSource(Source):
 
     def declared_columns(self, node: str) -> tuple[Column, ...]:
         """The columns that Types lists. Raises SourceError for an unknown type."""
-        return self.overridden([Column(name, "string") for name in self.types], node)
+        return self.overridden([Column(name, STRING) for name in self.types], node)
 
     def fixed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """Those of the found columns that the files have by declaration."""

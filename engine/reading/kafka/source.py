@@ -18,7 +18,8 @@ from engine.contract.derived import Derived
 from engine.contract.parameters import Duration, Parameters, parameter
 from engine.contract.source import Endless, TypedColumn
 from engine.errors import PipelineError, SourceError
-from engine.model.schema import Column, Schema, flink_type
+from engine.model.schema import Column, Schema
+from engine.model.types import STRING
 from engine.reading.documents.envelopes import EnvelopeFile
 from engine.reading.documents.json_sample import columns_in, itself, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
@@ -258,7 +259,7 @@ class KafkaTopics(ReceivedSource):
         if not columns:
             message = f"columns: the first {len(values):,} messages of {self.origin} have none. Type their names."
             raise SourceError(message, node, "columns")
-        return ColumnsThere([TypedColumn(name=column.name, type=flink_type(column.type)) for column in columns])
+        return ColumnsThere([TypedColumn(name=column.name, type=column.type.flink) for column in columns])
 
     @property
     def goes_on(self) -> bool:
@@ -322,7 +323,7 @@ class KafkaTopics(ReceivedSource):
         names = [each.name for each in self.columns]
         for name in self.keys:
             if name not in names:
-                Schema(tuple(Column(each, "string") for each in names)).column(name, node, "key_columns")
+                Schema(tuple(Column(each, STRING) for each in names)).column(name, node, "key_columns")
             if not name.startswith(self.key_prefix):
                 message = (
                     f"key_prefix: {name} does not begin with {self.key_prefix!r}, as all columns of the key have to."

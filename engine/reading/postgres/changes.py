@@ -79,7 +79,7 @@ class Rows:
         types = [pa.int64(), pa.string(), pa.int64(), pa.int8(), pa.string(), pa.string()]
         arrays = [pa.array(each, type_) for each, type_ in zip(heads, types, strict=True)]
         arrays += [
-            pa.array([in_utc(text, column.type == "timestamp") for text in each], pa.string())
+            pa.array([in_utc(text, column.type.is_instant) for text in each], pa.string())
             for each, column in zip(values, self.columns, strict=True)
         ]
         names = [_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW, *(_VALUE.format(at) for at in range(len(values)))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.model.types import STRING, Type
 from engine.reading.postgres.types import TYPES, in_utc
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
@@ -96,7 +97,7 @@ class Database:
         self._oid = int(rows[0][1])
         return [row[0] for row in rows]
 
-    def described(self) -> list[tuple[str, str, bool]]:
+    def described(self) -> list[tuple[str, Type, bool]]:
         """The columns of the table: name, type here, whether it is part of the primary key."""
         self.columns()
         rows = self._ask(
@@ -231,8 +232,8 @@ class Database:
         """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
         wanted = ", ".join(f"{quoted(each.name)}::text" for each in columns)
         texts = {True: '::text COLLATE "C"', False: ""}
-        by = ", ".join(f"{quoted(each.name)}{texts[each.type == 'string']} NULLS FIRST" for each in order)
-        instants = [column.type == "timestamp" for column in columns]
+        by = ", ".join(f"{quoted(each.name)}{texts[each.type == STRING]} NULLS FIRST" for each in order)
+        instants = [column.type.is_instant for column in columns]
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with self._connection.cursor(name="changelog_studio") as cursor:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.servers.server_types import ServerTypes
 
 _UTC: Final = "+00"
 TYPES: Final = ServerTypes(
     {
-        "smallint": "smallint",
-        "integer": "int",
-        "bigint": "bigint",
-        "real": "float",
-        "double precision": "double",
-        "boolean": "boolean",
-        "date": "date",
-        "timestamp without time zone": "timestamp_ntz",
-        "timestamp with time zone": "timestamp",
+        "smallint": SMALLINT,
+        "integer": INT,
+        "bigint": BIGINT,
+        "real": FLOAT,
+        "double precision": DOUBLE,
+        "boolean": BOOLEAN,
+        "date": DATE,
+        "timestamp without time zone": TIMESTAMP_NTZ,
+        "timestamp with time zone": TIMESTAMP,
     },
     decimal=re.compile(r"numeric\((\d+),(\d+)\)"),
     ignored=re.compile(r"(?<=^timestamp)\(\d\)"),

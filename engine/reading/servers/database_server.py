@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar
 from engine.contract.parameters import parameter
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
-from engine.model.schema import Column, is_nested
+from engine.model.schema import Column
+from engine.model.types import BINARY
 from engine.reading.servers.address import Address
 from engine.reading.servers.secrets import is_named, named_in
 from engine.reading.servers.served import ServedSource
@@ -82,7 +83,7 @@ class DatabaseServer(ServedSource):
         check_names([column.name for column in columns], node, "columns")
         found = [column_of(each.name, each.type, node, "columns") for each in columns]
         for column in found:
-            if column.type == "binary" or is_nested(column.type):
+            if column.type == BINARY or column.type.is_nested:
                 message = (
                     f"columns: {column.name} is {column.type}, which is not read from {self.product}. Declare it as "
                     "STRING."

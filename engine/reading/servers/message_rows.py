@@ -21,19 +21,20 @@ import pyarrow.compute as pc
 from engine.contract.frames import KIND
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
 from engine.model.changelog import DELETE, INSERT
-from engine.model.schema import Column, arrow_type
+from engine.model.schema import Column
+from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, Type
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
 from engine.reading.servers.kept_messages import Piece, messages_in
 from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.typed_rows import RowTypes
 
-METADATA: Final = {
-    "timestamp": "timestamp",
-    "timestamp-type": "string",
-    "offset": "bigint",
-    "partition": "int",
-    "topic": "string",
+METADATA: Final[dict[str, Type]] = {
+    "timestamp": TIMESTAMP,
+    "timestamp-type": STRING,
+    "offset": BIGINT,
+    "partition": INT,
+    "topic": STRING,
 }
 """The metadata of a message, with types."""
 _EMPTY: Final = "the {} of the message is empty"
@@ -190,9 +191,9 @@ class MessageReader:
     def _batch(self, records: Mapping[str, pa.Array], size: int) -> pa.RecordBatch:
         kinds = {KIND: records[KIND]} if KIND in records else {}
         typed = {
-            column.name: records[column.name].cast(arrow_type(column.type))
+            column.name: records[column.name].cast(column.type.arrow)
             if column.name in records
-            else pa.nulls(size, arrow_type(column.type))
+            else pa.nulls(size, column.type.arrow)
             for column in self.columns
         }
         return pa.RecordBatch.from_pydict({**kinds, **typed})
@@ -215,7 +216,7 @@ class MessageReader:
 
 
 def _nothing(rows: RowTypes) -> pa.RecordBatch:
-    columns = [pa.nulls(0, arrow_type(column.type)) for column in rows.payload]
+    columns = [pa.nulls(0, column.type.arrow) for column in rows.payload]
     return pa.RecordBatch.from_arrays(columns, names=[column.name for column in rows.payload])
 
 

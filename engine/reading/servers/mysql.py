@@ -18,6 +18,21 @@ from typing import Any, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Decimal,
+    Type,
+)
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
 from engine.reading.servers.secrets import hidden
@@ -27,25 +42,25 @@ _CONNECT_S: Final = 10
 _ROWS: Final = 20_000
 _TYPES: Final = ServerTypes(
     {
-        "tinyint(1)": "boolean",
-        "tinyint": "tinyint",
-        "tinyint unsigned": "smallint",
-        "smallint": "smallint",
-        "smallint unsigned": "int",
-        "mediumint": "int",
-        "mediumint unsigned": "int",
-        "int": "int",
-        "int unsigned": "bigint",
-        "bigint": "bigint",
-        "bigint unsigned": "decimal(20,0)",
-        "float": "float",
-        "float unsigned": "float",
-        "double": "double",
-        "double unsigned": "double",
-        "date": "date",
-        "datetime": "timestamp_ntz",
-        "timestamp": "timestamp",
-        "year": "int",
+        "tinyint(1)": BOOLEAN,
+        "tinyint": TINYINT,
+        "tinyint unsigned": SMALLINT,
+        "smallint": SMALLINT,
+        "smallint unsigned": INT,
+        "mediumint": INT,
+        "mediumint unsigned": INT,
+        "int": INT,
+        "int unsigned": BIGINT,
+        "bigint": BIGINT,
+        "bigint unsigned": Decimal(20, 0),
+        "float": FLOAT,
+        "float unsigned": FLOAT,
+        "double": DOUBLE,
+        "double unsigned": DOUBLE,
+        "date": DATE,
+        "datetime": TIMESTAMP_NTZ,
+        "timestamp": TIMESTAMP,
+        "year": INT,
     },
     decimal=re.compile(r"decimal\((\d+),(\d+)\)( unsigned)?( zerofill)?"),
     ignored=re.compile(r"\(\d+(,\d+)?\)| zerofill"),
@@ -88,7 +103,7 @@ class Database:
         with contextlib.suppress(pymysql.MySQLError, OSError):
             self._connection.close()
 
-    def described(self) -> list[tuple[str, str, bool]]:
+    def described(self) -> list[tuple[str, Type, bool]]:
         """The columns of the table: name, type here, whether it is part of the primary key."""
         rows = self._ask(
             "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY FROM information_schema.COLUMNS "
@@ -107,12 +122,10 @@ class Database:
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
         """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
-        floats = {name for name, type_, _ in self.described() if type_ == "float"}
+        floats = {name for name, type_, _ in self.described() if type_ == FLOAT}
         # MySQL prints a FLOAT with six digits, but a DOUBLE with all of its digits.
         wanted = [f"{_quoted(each.name)}{' + 0e0' if each.name in floats else ''}" for each in columns]
-        by = [
-            f"CAST({_quoted(each.name)} AS BINARY)" if each.type == "string" else _quoted(each.name) for each in order
-        ]
+        by = [f"CAST({_quoted(each.name)} AS BINARY)" if each.type == STRING else _quoted(each.name) for each in order]
         limit = "" if most is None else f" LIMIT {most}"
         self._ask("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         with self._said(), self._connection.cursor() as cursor:
@@ -149,7 +162,7 @@ def _text(value: str | bytes | None) -> str | None:
 
 def _compared(column: Column) -> str:
     """The sort expression of a column: texts are ordered by their bytes."""
-    return f"CAST({_quoted(column.name)} AS BINARY)" if column.type == "string" else _quoted(column.name)
+    return f"CAST({_quoted(column.name)} AS BINARY)" if column.type == STRING else _quoted(column.name)
 
 
 def _quoted(name: str) -> str:

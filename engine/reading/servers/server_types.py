@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from engine.model.types import STRING, Decimal, Type
+
 _DIGITS: Final = 38
 
 
@@ -18,12 +20,12 @@ class ServerTypes:
     such as the digits of a timestamp.
     """
 
-    known: Mapping[str, str]
+    known: Mapping[str, Type]
     decimal: re.Pattern[str]
     ignored: re.Pattern[str]
 
-    def type_of(self, written: str) -> str:
+    def type_of(self, written: str) -> Type:
         """The type here."""
         if (match := self.decimal.fullmatch(written)) and int(match[1]) <= _DIGITS:
-            return f"decimal({match[1]},{match[2]})"
-        return self.known.get(written) or self.known.get(self.ignored.sub("", written), "string")
+            return Decimal(int(match[1]), int(match[2]))
+        return self.known.get(written) or self.known.get(self.ignored.sub("", written), STRING)

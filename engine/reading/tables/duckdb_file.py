@@ -14,6 +14,21 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Decimal,
+    Type,
+)
 from engine.reading.files.input_files import InputFile
 from engine.reading.tables.databases import identifier, order_of
 from engine.reading.tables.kept_rows import TextRow
@@ -32,25 +47,25 @@ _CONFINED: Final[dict[str, str | bool | int | float | list[str]]] = {
     "memory_limit": "1GB",
     "threads": "2",
 }
-_TYPES: Final = {
-    "BOOLEAN": "boolean",
-    "TINYINT": "tinyint",
-    "SMALLINT": "smallint",
-    "INTEGER": "int",
-    "BIGINT": "bigint",
-    "UTINYINT": "smallint",
-    "USMALLINT": "int",
-    "UINTEGER": "bigint",
-    "UBIGINT": "decimal(20,0)",
-    "HUGEINT": "decimal(38,0)",
-    "FLOAT": "float",
-    "DOUBLE": "double",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp_ntz",
-    "TIMESTAMP_S": "timestamp_ntz",
-    "TIMESTAMP_MS": "timestamp_ntz",
-    "TIMESTAMP_NS": "timestamp_ntz",
-    "TIMESTAMP WITH TIME ZONE": "timestamp",
+_TYPES: Final[dict[str, Type]] = {
+    "BOOLEAN": BOOLEAN,
+    "TINYINT": TINYINT,
+    "SMALLINT": SMALLINT,
+    "INTEGER": INT,
+    "BIGINT": BIGINT,
+    "UTINYINT": SMALLINT,
+    "USMALLINT": INT,
+    "UINTEGER": BIGINT,
+    "UBIGINT": Decimal(20, 0),
+    "HUGEINT": Decimal(38, 0),
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP_NTZ,
+    "TIMESTAMP_S": TIMESTAMP_NTZ,
+    "TIMESTAMP_MS": TIMESTAMP_NTZ,
+    "TIMESTAMP_NS": TIMESTAMP_NTZ,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMP,
 }
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
@@ -132,10 +147,10 @@ def _qualified(database: duckdb.DuckDBPyConnection, table: str) -> str:
     return ".".join(map(identifier, _listed(database).get(table, (_MAIN, table))))
 
 
-def _type(declared: str) -> str:
+def _type(declared: str) -> Type:
     if match := _DECIMAL.fullmatch(declared):
-        return f"decimal({match[1]},{match[2]})"
-    return _TYPES.get(declared, "string")
+        return Decimal(int(match[1]), int(match[2]))
+    return _TYPES.get(declared, STRING)
 
 
 def _as_text(column: str, declared: str) -> str:

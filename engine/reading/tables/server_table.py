@@ -21,7 +21,8 @@ from engine.contract.parameters import Columns, parameter
 from engine.contract.scan import Scan
 from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
 from engine.errors import PipelineError, unknown_name
-from engine.model.schema import Column, Schema, flink_type
+from engine.model.schema import Column, Schema
+from engine.model.types import Type
 from engine.reading.apart import LOOK_S, ROWS_S
 from engine.reading.flink_table import create_table
 from engine.reading.servers.database_server import DatabaseServer, answering
@@ -38,7 +39,7 @@ _KEPT: Final = "rows.parquet"
 class TableClient(Protocol):
     """A connection. All methods raise SourceError for permanent errors, Gone for transient ones."""
 
-    def described(self) -> list[tuple[str, str, bool]]:
+    def described(self) -> list[tuple[str, Type, bool]]:
         """The columns of the table: name, type here, whether it is part of the primary key."""
 
     def ordered(
@@ -80,7 +81,7 @@ class TableServer(DatabaseServer):
         """The columns of the table, and its primary key. Raises SourceError."""
         with answering(node), self.client(node, LOOK_S) as client:
             found = client.described()
-        columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
+        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def scan(self, node: str, folder: Path) -> Scan:

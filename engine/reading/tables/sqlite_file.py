@@ -21,6 +21,7 @@ from typing import Any, Final
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type
 from engine.reading.files.input_files import InputFile
 from engine.reading.tables.databases import identifier, order_of
 from engine.reading.tables.kept_rows import TextRow
@@ -103,17 +104,17 @@ def _beginning(column: str) -> str:
     return f"iif(typeof({column}) IN ('text', 'blob'), substr({column}, 1, {_SAMPLE_CHARS}), {column})"
 
 
-def _type(declared: str, values: Sequence[Any]) -> str:
+def _type(declared: str, values: Sequence[Any]) -> Type:
     found = {type(value) for value in values if value is not None}
     if found <= {int} and "BOOL" in declared and set(values) <= {0, 1, None}:
-        return "boolean"
+        return BOOLEAN
     if found <= {int, float} and found:
-        return "double" if float in found else "bigint"
+        return DOUBLE if float in found else BIGINT
     if not found:
-        return "bigint" if "INT" in declared else "double" if _is_real(declared) else "string"
+        return BIGINT if "INT" in declared else DOUBLE if _is_real(declared) else STRING
     texts = infer_text(None if value is None else _text(value) for value in islice(values, _SAMPLE))
     is_text = any(word in declared for word in ("CHAR", "CLOB", "TEXT", "BLOB")) or bytes in found
-    return texts if not is_text or texts in ("date", "timestamp", "timestamp_ntz") else "string"
+    return texts if not is_text or texts.is_time else STRING
 
 
 def _is_real(declared: str) -> bool:

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.model.schema import INTEGER_BITS, arrow_type, is_nested
+from engine.model import types
+from engine.model.types import BIGINT, BINARY, DATE, INTEGER_BITS, STRING, Timestamp, Type
 from engine.reading.documents.document_values import whole_number
 from engine.reading.documents.nested import nested_from
 
@@ -84,31 +85,32 @@ _SHORT: Final = {
 }
 
 
-def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
+def cast_texts(texts: pa.Array, type_: Type) -> pa.Array:
     """A column of texts in its type."""
-    if type_ == "string":
+    if type_ == STRING:
         return texts
-    if type_ == "binary":
+    if type_ == BINARY:
         return texts.cast(pa.binary())
-    if is_nested(type_):
+    if type_.is_nested:
         return _each(texts, type_, lambda text: nested_from(text, type_, _scalar))
-    if type_ in ("timestamp", "timestamp_ntz"):
+    if isinstance(type_, Timestamp):
         return _times(pc.utf8_rtrim(pc.utf8_ltrim(texts, _SPACE), _BLANKS), type_)
-    trimmed = pc.utf8_trim(texts, _TRIM if type_.startswith(("float", "double", "decimal")) else _BLANKS)
+    trimmed = pc.utf8_trim(texts, _TRIM if type_.is_number and type_ not in INTEGER_BITS else _BLANKS)
     if type_ in INTEGER_BITS:
         return _integers(trimmed, type_)
     match type_:
-        case "float" | "double":
+        case types.FLOAT | types.DOUBLE:
             return _reals(trimmed, type_)
-        case "boolean":
+        case types.BOOLEAN:
             return _booleans(trimmed)
-        case "date":
+        case types.DATE:
             return _each(trimmed, type_, _date)
-    precision, scale = (int(part) for part in type_[8:-1].split(","))
-    return _each(trimmed, type_, lambda text: _decimal(text, precision, scale))
+        case types.Decimal():
+            return _each(trimmed, type_, lambda text: _decimal(text, type_.precision, type_.scale))
+    raise ValueError(type_.unsupported)
 
 
-def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
+def _each(texts: pa.Array, type_: Type, read: Callable[[str], Any]) -> pa.Array:
     """Read texts one by one; each distinct text once."""
     known: dict[str | None, Any] = {None: None}
 
@@ -121,10 +123,10 @@ def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
                 known[text] = None
         return known[text]
 
-    return pa.array([found(text) for text in texts.to_pylist()], arrow_type(type_))
+    return pa.array([found(text) for text in texts.to_pylist()], type_.arrow)
 
 
-def _integers(texts: pa.Array, type_: str) -> pa.Array:
+def _integers(texts: pa.Array, type_: Type) -> pa.Array:
     is_number = pc.match_substring_regex(texts, r"^[+-]?[0-9]+$")
     digits = pc.utf8_ltrim(texts, "+")
     # Arrow does not accept a plus sign; a text with two signs is already excluded.
@@ -138,16 +140,16 @@ def _integers(texts: pa.Array, type_: str) -> pa.Array:
             number = whole_number(texts[at].as_py())
             numbers[at] = number if low <= number <= high else None
         integers = pa.array(numbers, pa.int64())
-    if type_ == "bigint":
+    if type_ == BIGINT:
         return integers
     fits = pc.and_(pc.greater_equal(integers, low), pc.less_equal(integers, high))
-    return pc.if_else(fits, integers, None).cast(arrow_type(type_))
+    return pc.if_else(fits, integers, None).cast(type_.arrow)
 
 
-def _reals(texts: pa.Array, type_: str) -> pa.Array:
+def _reals(texts: pa.Array, type_: Type) -> pa.Array:
     is_plain = pc.match_substring_regex(texts, _REAL)
     plain = pc.if_else(is_plain, pc.utf8_rtrim(pc.utf8_ltrim(texts, "+"), "fFdD"), None)
-    arrow = arrow_type(type_)
+    arrow = type_.arrow
     try:
         reals = plain.cast(arrow)
     except pa.ArrowInvalid:
@@ -191,8 +193,8 @@ def _date(text: str) -> date | None:
     return None if match is None else date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
 
 
-def _times(texts: pa.Array, type_: str) -> pa.Array:
-    arrow = arrow_type(type_)
+def _times(texts: pa.Array, type_: Type) -> pa.Array:
+    arrow = type_.arrow
     is_plain = pc.match_substring_regex(texts, _PLAIN_TIME)
     if pc.all(pc.or_kleene(is_plain, pc.is_null(texts))).as_py() is not False:
         try:
@@ -200,7 +202,7 @@ def _times(texts: pa.Array, type_: str) -> pa.Array:
         except pa.ArrowInvalid:
             # A date does not exist in the calendar: read the texts one by one to find it.
             pass
-    micros = _each(texts, "bigint", _time)
+    micros = _each(texts, BIGINT, _time)
     return micros.cast(arrow)
 
 
@@ -258,9 +260,9 @@ def _region(name: str) -> ZoneInfo:
         raise ValueError(message) from error
 
 
-def _scalar(text: str, type_: str) -> Any:
+def _scalar(text: str, type_: Type) -> Any:
     """A date or a timestamp inside a list or a map."""
-    if type_ == "date":
+    if type_ == DATE:
         return _date(text)
     micros = _time(text)
     return None if micros is None else _EPOCH.replace(tzinfo=None) + timedelta(microseconds=micros)

@@ -12,14 +12,16 @@ from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
-from engine.model.schema import INTEGERS, MOMENTS, Column, Schema, TimeUnit, declared_column
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.type_texts import type_from
+from engine.model.types import INTEGERS, Timestamp
 from engine.model.whole_texts import half_at
 
 
 def column_of(name: str, text: str, node: str, field: str) -> Column:
     """A column of a declared type. Raises PipelineError that lists the types."""
     try:
-        return declared_column(name, text)
+        return Column(name, type_from(text))
     except ValueError as error:
         message = f"{field}: {error}."
         raise PipelineError(message, node, field) from error
@@ -90,12 +92,12 @@ def _with_event_time(schema: Schema, source: Source, node: str) -> Schema:
 
 def time_unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
     """The unit of the event time. Raises PipelineError if it does not fit the type."""
-    if column.type in MOMENTS and asked in (None, TimeUnit.TIMESTAMP):
+    if isinstance(column.type, Timestamp) and asked in (None, TimeUnit.TIMESTAMP):
         return TimeUnit.TIMESTAMP
     if column.type in INTEGERS and asked is not TimeUnit.TIMESTAMP:
         return asked or TimeUnit.EPOCH_MS
-    if column.type in MOMENTS or column.type in INTEGERS:
-        fitting = "timestamp" if column.type in MOMENTS else "epoch_ms or epoch_s"
+    if isinstance(column.type, Timestamp) or column.type in INTEGERS:
+        fitting = "timestamp" if isinstance(column.type, Timestamp) else "epoch_ms or epoch_s"
         message = (
             f"event_time_unit: the column {column.name!r} is {column.type}, so its unit cannot be "
             f"{asked.value if asked else None}; use {fitting}."

@@ -24,7 +24,8 @@ from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression
 from engine.expressions.costs import bounded
 from engine.expressions.failing import failure_of
-from engine.model.schema import Column, Schema, arrow_type, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import quote
 from engine.reading.typed.columns import time_unit
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
         reasons: dict[int, str] = {}
         for names, column, function in made:
             values, failed = _applied(function, part.records)
-            records = records.append_column(column.name, values.cast(arrow_type(column.type)))
+            records = records.append_column(column.name, values.cast(column.type.arrow))
             for at in failed:
                 row = part.records.slice(at, 1).to_pylist()[0]
                 reasons.setdefault(at, _reason_of(column.name, names, row))

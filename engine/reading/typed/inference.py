@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
+from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, Type
+
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PADDED: Final = re.compile(r"[+-]?0[0-9]+")
@@ -32,48 +34,48 @@ _DIGITS: Final = 20
 _BIGINT: Final = range(-(1 << 63), 1 << 63)
 
 
-def infer_text(values: Iterable[str | None]) -> str:
+def infer_text(values: Iterable[str | None]) -> Type:
     """The type of a column of texts, as CSV has them. None is null."""
     return _join({kind_of_text(value.strip()) for value in values if value is not None})
 
 
-def infer_json(values: Iterable[Any]) -> str:
+def infer_json(values: Iterable[Any]) -> Type:
     """The type of a column of JSON values."""
     return _join({_kind_of_json(value) for value in values if value is not None})
 
 
-def _join(kinds: set[str]) -> str:
+def _join(kinds: set[Type]) -> Type:
     if not kinds:
-        return "string"
+        return STRING
     if len(kinds) == 1:
         return kinds.pop()
-    if kinds == {"bigint", "double"}:
-        return "double"
-    if kinds <= {"date", "timestamp", "timestamp_ntz"}:
-        return "timestamp" if "timestamp" in kinds else "timestamp_ntz"
-    if kinds == {"array<bigint>", "array<double>"}:
-        return "array<double>"
-    return "string"
+    if kinds == {BIGINT, DOUBLE}:
+        return DOUBLE
+    if kinds <= {DATE, TIMESTAMP, TIMESTAMP_NTZ}:
+        return TIMESTAMP if TIMESTAMP in kinds else TIMESTAMP_NTZ
+    if kinds == {Array(BIGINT), Array(DOUBLE)}:
+        return Array(DOUBLE)
+    return STRING
 
 
-def kind_of_text(text: str) -> str:
+def kind_of_text(text: str) -> Type:
     """The type of one text, already stripped."""
     if text.lower() in ("true", "false"):
-        return "boolean"
+        return BOOLEAN
     if _INTEGER.fullmatch(text):
-        return "bigint" if len(text) <= _DIGITS and int(text) in _BIGINT else "string"
+        return BIGINT if len(text) <= _DIGITS and int(text) in _BIGINT else STRING
     if _NUMBER.fullmatch(text) and not _PADDED.fullmatch(text):
-        return "double"
+        return DOUBLE
     return _kind_of_time(text)
 
 
-def _kind_of_time(text: str) -> str:
+def _kind_of_time(text: str) -> Type:
     match = _TIMESTAMP.fullmatch(text)
     if not (match or _DATE.fullmatch(text)) or not _exists(text):
-        return "string"
+        return STRING
     if not match:
-        return "date"
-    return "timestamp" if match[3] else "timestamp_ntz"
+        return DATE
+    return TIMESTAMP if match[3] else TIMESTAMP_NTZ
 
 
 def _exists(text: str) -> bool:
@@ -85,20 +87,20 @@ def _exists(text: str) -> bool:
     return True
 
 
-def _kind_of_json(value: Any) -> str:
+def _kind_of_json(value: Any) -> Type:
     match value:
         case bool():
-            return "boolean"
+            return BOOLEAN
         case int():
-            return "bigint" if value in _BIGINT else "string"
+            return BIGINT if value in _BIGINT else STRING
         case float():
-            return "double"
+            return DOUBLE
         case str():
             return _kind_of_time(value.strip())
         case list():
             item = _join({_kind_of_json(each) for each in value if each is not None})
             plain = all(not isinstance(each, dict | list) for each in value)
-            same = item != "string" or all(isinstance(each, str | None) for each in value)
-            return f"array<{item}>" if plain and same else "string"
+            same = item != STRING or all(isinstance(each, str | None) for each in value)
+            return Array(item) if plain and same else STRING
         case _:
-            return "string"
+            return STRING

@@ -17,7 +17,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from engine.model.schema import Column, TimeUnit, quote
+from engine.model.schema import Column, TimeUnit
+from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Timestamp, Type, quote
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.typed.inference import infer_text, kind_of_text
@@ -26,14 +27,14 @@ ROWS: Final = 20_000
 """The number of rows in the profile."""
 _ALMOST_ALL: Final = 0.95
 _KEPT: Final = 0.99
-_PLURAL: Final = {
-    "bigint": "integers",
-    "double": "numbers",
-    "boolean": "true or false",
-    "date": "dates",
-    "timestamp_ntz": "times without a zone",
-    "timestamp": "times with a zone",
-    "string": "texts",
+_PLURAL: Final[dict[Type, str]] = {
+    BIGINT: "integers",
+    DOUBLE: "numbers",
+    BOOLEAN: "true or false",
+    DATE: "dates",
+    TIMESTAMP_NTZ: "times without a zone",
+    TIMESTAMP: "times with a zone",
+    STRING: "texts",
 }
 # Years 2000 to 2100, in seconds.
 _PLAUSIBLE_S: Final = (946_684_800, 4_102_444_800)
@@ -53,8 +54,8 @@ class ColumnProfile:
     """
 
     name: str
-    type: str
-    proposed: str
+    type: Type
+    proposed: Type
     why: str
     unit: str | None = None
     note: str = ""
@@ -62,7 +63,7 @@ class ColumnProfile:
     @property
     def is_time(self) -> bool:
         """Whether the column with its proposed type can be an event time."""
-        return self.unit is not None or self.proposed.startswith("timestamp")
+        return self.unit is not None or isinstance(self.proposed, Timestamp)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def profile_columns(
     return tuple(profiles), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
 
 
-def _profile(name: str, type_: str, texts: Sequence[str | None], note: str) -> ColumnProfile:
+def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> ColumnProfile:
     values = [text for text in texts if text is not None]
     kinds = Counter(map(kind_of_text, values))
     missing = len(texts) - len(values)
@@ -120,10 +121,10 @@ def _profile(name: str, type_: str, texts: Sequence[str | None], note: str) -> C
     proposed, fit = type_, len(values)
     for kind, parts in _WIDER.items():
         count = sum(kinds[part] for part in parts)
-        if type_ == "string" and kinds[kind] and _ALMOST_ALL * len(values) <= count < len(values):
+        if type_ == STRING and kinds[kind] and _ALMOST_ALL * len(values) <= count < len(values):
             proposed, fit = kind, count
             break
-    unit = _unit_of(name, values) if type_ == "bigint" else None
+    unit = _unit_of(name, values) if type_ == BIGINT else None
     if fit < len(values):
         odd = next(text for text in values if kind_of_text(text) not in _WIDER[proposed])
         rest = len(values) - fit
@@ -131,20 +132,22 @@ def _profile(name: str, type_: str, texts: Sequence[str | None], note: str) -> C
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
         return ColumnProfile(name, type_, proposed, said + empty, note=note)
     said = (
-        f"all {len(values):,} are {_PLURAL.get(type_, type_)}" if type_ != "string" else f'such as "{values[0][:40]}"'
+        f"all {len(values):,} are {_PLURAL.get(type_, str(type_))}"
+        if type_ != STRING
+        else f'such as "{values[0][:40]}"'
     )
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
     return ColumnProfile(name, type_, type_, said + empty, unit, note)
 
 
-_WIDER: Final = {
-    "bigint": ("bigint",),
-    "double": ("double", "bigint"),
-    "date": ("date",),
-    "timestamp": ("timestamp", "timestamp_ntz", "date"),
-    "timestamp_ntz": ("timestamp_ntz", "date"),
-    "boolean": ("boolean",),
+_WIDER: Final[dict[Type, tuple[Type, ...]]] = {
+    BIGINT: (BIGINT,),
+    DOUBLE: (DOUBLE, BIGINT),
+    DATE: (DATE,),
+    TIMESTAMP: (TIMESTAMP, TIMESTAMP_NTZ, DATE),
+    TIMESTAMP_NTZ: (TIMESTAMP_NTZ, DATE),
+    BOOLEAN: (BOOLEAN,),
 }
 
 
@@ -166,7 +169,7 @@ def _is_named_as_time(name: str) -> bool:
 def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
     column = next(each for each in columns if each.name == name)
     place = [each.name for each in columns].index(name)
-    return not _is_named_as_time(name), not column.proposed.startswith("timestamp"), place
+    return not _is_named_as_time(name), not isinstance(column.proposed, Timestamp), place
 
 
 def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposal | None:
@@ -182,9 +185,7 @@ def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposa
         parameters["computed"] = [{"name": name, "expression": f"timestamp_micros({quote(column.name)})"}]
         parameters["event_time"] = name
     if column.proposed != column.type:
-        parameters["types"] = {
-            column.name: "TIMESTAMP(3)" if column.proposed == "timestamp_ntz" else "TIMESTAMP_LTZ(3)"
-        }
+        parameters["types"] = {column.name: column.proposed.flink}
     return TimeProposal(column.name, parameters, why)
 
 

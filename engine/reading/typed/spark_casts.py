@@ -15,7 +15,8 @@ from engine.contract.scan import RAW_CHARS
 from engine.contract.source import SourceFrames
 from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
-from engine.model.schema import Schema, TimeUnit, is_nested
+from engine.model.schema import Schema, TimeUnit
+from engine.model.types import STRING, Timestamp, Type
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.reading.typed.kinds import NO_KIND_ADVICE, WORDS
 
@@ -34,18 +35,18 @@ class Field:
     value: Column
 
 
-def written(text: Column, type_: str) -> Field:
+def written(text: Column, type_: Type) -> Field:
     """A field that the file stores as a text."""
     from pyspark.sql import functions as F
 
-    if type_ in ("timestamp", "timestamp_ntz"):
+    if isinstance(type_, Timestamp):
         from_ms = F.timestamp_micros(F.try_multiply(text.try_cast("bigint"), F.lit(1000)))
         # Spark reads 12:30 as today at 12:30, and 2024 as January 1st: a timestamp has to start with a date.
         with_date = F.when(text.rlike(r"^\s*[0-9]{4}-"), text.try_cast("timestamp"))
-        return Field(text, F.coalesce(with_date, from_ms).cast(type_))
-    if is_nested(type_):
-        return Field(text, F.from_json(text, type_))
-    return Field(text, text if type_ == "string" else text.try_cast(type_))
+        return Field(text, F.coalesce(with_date, from_ms).cast(str(type_)))
+    if type_.is_nested:
+        return Field(text, F.from_json(text, str(type_)))
+    return Field(text, text if type_ == STRING else text.try_cast(str(type_)))
 
 
 def frames(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from engine.contract.frames import KIND
 from engine.contract.scan import milliseconds
-from engine.model.schema import Column, arrow_type
+from engine.model.schema import Column
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.kinds import kinds_of, unknown_kind
@@ -39,7 +39,7 @@ class RowTypes:
     def batch(self, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
         """Records of these columns, including KIND if records have one."""
         fields = [pa.field(KIND, pa.int8())] if KIND in columns else []
-        fields += [pa.field(column.name, arrow_type(column.type)) for column in self.payload]
+        fields += [pa.field(column.name, column.type.arrow) for column in self.payload]
         arrays = [columns[item.name].cast(item.type) for item in fields]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 

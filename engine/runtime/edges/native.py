@@ -43,7 +43,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
             suffix = ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
             path = f.concat(path, f.lit(suffix))
         columns = [
-            f.expr(bounded(value)).cast(column.type).alias(column.name)
+            f.expr(bounded(value)).cast(str(column.type)).alias(column.name)
             for value, column in zip(projection.values, node.schema, strict=True)
         ]
         frames.append(frame.select(SEQ, path.alias(STEP), KIND, *columns))

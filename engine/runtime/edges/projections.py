@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.contract.step import ColumnCall, Projection
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema
+from engine.model.types import BOOLEAN
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
@@ -56,7 +57,7 @@ def arrow_projection(projection: Projection, input_schema: Schema, made: Schema)
     if projection.each is not None:
         return None
     where = None if projection.where is None else Expression.parse(projection.where).arrow(input_schema)
-    if projection.where is not None and (where is None or where.type != "boolean"):
+    if projection.where is not None and (where is None or where.type != BOOLEAN):
         return None
     call = None
     if projection.call is not None:

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from engine.contract.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.model.changelog import APPEND, INSERT
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:

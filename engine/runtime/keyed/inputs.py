@@ -28,12 +28,13 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.expressions import Expression, mentioned
 from engine.expressions.costs import bounded
 from engine.model.position import ordinal
-from engine.model.schema import Schema, arrow_type, quote
+from engine.model.schema import Schema
+from engine.model.spark_types import type_of_data
+from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
 from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
-from engine.spark.type_names import type_name
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def gather(
         names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(one.values))
         values.append(names)
         made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
-        typed |= {name: plain_type(arrow_type(function.type)) for name, function in made.items()}
+        typed |= {name: plain_type(function.type.arrow) for name, function in made.items()}
         pieces_now += edge_pieces(one, records, functions, made, given.passing[port], port, has_ports)
     rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
     return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(pieces_now)
@@ -258,7 +259,7 @@ def pieces_of(
     workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """A gathered frame as pieces; in mini-batch also the files of the records whose bundle is still open."""
-    arrow = pa.schema([(field.name, arrow_type(type_name(field.dataType))) for field in frame.schema.fields])
+    arrow = pa.schema([(field.name, type_of_data(field.dataType).arrow) for field in frame.schema.fields])
     bundled = step.bundling is not None
 
     def task(batches: Batches) -> Iterator[Report]:
@@ -298,7 +299,7 @@ def layout_of(node: NodePlan, shape: Shape) -> Layout:
     return Layout(
         tuple(shape.rows.field(name).type for name in shape.keys),
         tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
-        tuple(plain_type(arrow_type(column.type)) for column in node.schema),
+        tuple(plain_type(column.type.arrow) for column in node.schema),
         node.rank,
     )
 
@@ -318,10 +319,10 @@ def compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None
     functions: dict[str, ArrowFunction] = {}
     for text in (*one.keys, *one.values, *([one.where] if one.where is not None else [])):
         function = Expression.parse(text).arrow(schema)
-        if function is None or function.type == "void":
+        if function is None or function.type == VOID:
             return None
         functions[text] = function
-    return functions if one.where is None or functions[one.where].type == "boolean" else None
+    return functions if one.where is None or functions[one.where].type == BOOLEAN else None
 
 
 def _gathered(frame: DataFrame, port: int, input_: KeyedInput, ports: int) -> DataFrame:

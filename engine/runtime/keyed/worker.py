@@ -18,7 +18,7 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
-from engine.model.row_types import to_pylist
+from engine.model.row_values import to_pylist
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.runtime.arrivals.clocks import Clock, due_until
 from engine.runtime.keyed.bucket import load

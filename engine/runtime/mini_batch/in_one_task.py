@@ -18,7 +18,7 @@ from engine.contract.frames import ENDS, PORT, POSITION, SEQ, STEP, arrow_fields
 from engine.contract.kernel import End
 from engine.mini_batch.bundles import Bundles, unordered
 from engine.model.binary_row import hash_of, row_encoder
-from engine.model.schema import arrow_type
+from engine.model.types import Type
 from engine.runtime.keyed.bucket import by_position
 from engine.runtime.keyed.hashing import codes_of
 from engine.runtime.keyed.inputs import EdgePiece, Piece, RowsPiece, Shape, StepInput, compiled, edge_pieces, plain_type
@@ -47,7 +47,7 @@ class _Task:
     flushes: Flushes
     rank: int
     hashed: tuple[int, ...]
-    key_types: tuple[str, ...]
+    key_types: tuple[Type, ...]
     folder: tuple[str, ...]
 
     def __call__(self) -> Iterator[Report]:
@@ -113,7 +113,7 @@ def bundled_in_one_task(
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     values = tuple(tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs))
     pieces: list[EdgePiece] = []
-    types: dict[str, str] = {}
+    types: dict[str, Type] = {}
     for port, (one, records, known) in enumerate(zip(step.inputs, inputs, functions, strict=True)):
         assert known is not None
         made = {name: known[text] for name, text in zip((*keys, *values[port]), (*one.keys, *one.values), strict=True)}
@@ -123,7 +123,7 @@ def bundled_in_one_task(
     kept = pa.schema(
         [
             *arrow_fields(PORT, *POSITION),
-            *(pa.field(name, arrow_type(type_)) for name, type_ in types.items()),
+            *(pa.field(name, type_.arrow) for name, type_ in types.items()),
             *(pa.field(name, type_) for names in (FOLDS, ENDS) for name, type_ in zip(names, _ENDS, strict=True)),
         ]
     )

@@ -25,10 +25,10 @@ from engine.contract.frames import ENDS, SEQ, STEP
 from engine.contract.sending import sent
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import timer
+from engine.model.spark_types import type_of_data
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.keyed.inputs import plain
-from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -158,7 +158,7 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
     from pyspark.sql.types import LongType, StructField, StructType
 
     at = frame.columns.index(SEQ)
-    encode = row_encoder([type_name(frame.schema[name].dataType) for name in keys])
+    encode = row_encoder([type_of_data(frame.schema[name].dataType) for name in keys])
 
     def hashes(batch: pa.RecordBatch) -> pa.Array:
         if encode is None or not keys:

@@ -7,36 +7,36 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.model.row_types import fields_of, has_row, is_row
 from engine.model.schema import Schema
+from engine.model.types import Array, Row, Type
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Scan, Select, Union
 
 
-def rows_in(schema: Schema) -> tuple[tuple[str, str], ...]:
+def rows_in(schema: Schema) -> tuple[tuple[str, Type], ...]:
     """The columns with ROW values, with their types."""
-    return tuple((column.name, column.type) for column in schema if has_row(column.type))
+    return tuple((column.name, column.type) for column in schema if column.type.has_row)
 
 
-def row_type_of(relation: Relation, value: Expr) -> str | None:
+def row_type_of(relation: Relation, value: Expr) -> Type | None:
     """The type of a bound column, or of a field of one, if it has ROW values; None if unknown."""
     bare = value.unnest()
     if isinstance(bare, exp.Column):
         return _column(relation, bare.name)
     if isinstance(bare, exp.Dot):
         below = row_type_of(relation, bare.this)
-        type_ = dict(fields_of(below)).get(bare.expression.name) if below is not None and is_row(below) else None
-        return type_ if type_ is not None and has_row(type_) else None
+        type_ = dict(below.fields).get(bare.expression.name) if isinstance(below, Row) else None
+        return type_ if type_ is not None and type_.has_row else None
     return None
 
 
 def fields_in(relation: Relation, value: Expr) -> tuple[str, ...]:
     """The field names of a row, or of the rows in an array; empty if unknown."""
-    type_ = row_type_of(relation, value) or ""
-    row = type_[len("array<") : -1] if type_.startswith("array<") else type_
-    return tuple(name for name, _ in fields_of(row)) if is_row(row) else ()
+    type_ = row_type_of(relation, value)
+    row = type_.element if isinstance(type_, Array) else type_
+    return tuple(name for name, _ in row.fields) if isinstance(row, Row) else ()
 
 
-def _column(relation: Relation, name: str) -> str | None:
+def _column(relation: Relation, name: str) -> Type | None:
     match relation:
         case Scan():
             return dict(relation.table.rows).get(name)

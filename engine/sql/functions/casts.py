@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import (
+from engine.model.type_texts import type_from
+from engine.model.types import (
+    BOOLEAN,
     INTEGER_BITS,
     INTEGER_DIGITS,
     MILLISECONDS,
-    MOMENTS,
-    decimal_digits,
-    is_nested,
-    is_numeric,
-    spark_text,
-    type_from,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    Decimal,
+    Timestamp,
+    Type,
 )
 from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, shown
@@ -29,7 +32,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_WHOLE_DIGITS: Final = {**INTEGER_DIGITS, "boolean": 1}
+_WHOLE_DIGITS: Final[dict[Type, int]] = {**INTEGER_DIGITS, BOOLEAN: 1}
 
 
 def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
@@ -52,26 +55,26 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if target is None:
         message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
         raise SqlRejected(message, node)
-    if target == "timestamp" or is_numeric(target):
+    if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
-    if target == "string":
+    if target == STRING:
         source_type = writer.type_of(value)
-        if source_type == "boolean":
+        if source_type == BOOLEAN:
             value = f"upper(CAST({value} AS STRING))"
-        elif source_type in MOMENTS and not is_literal_moment(node.this.unnest()):
+        elif isinstance(source_type, Timestamp) and not is_literal_moment(node.this.unnest()):
             value = shown(value, digits_of(writer, node.this))
-        elif is_nested(source_type):
+        elif source_type.is_nested:
             value = as_text(value, source_type)
-    elif target in INTEGER_BITS and writer.type_of(value) == "string":
+    elif target in INTEGER_BITS and writer.type_of(value) == STRING:
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
-    elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == "string":
+    elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == STRING:
         value = READABLE[target].format(value)
-    elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
+    elif isinstance(target, Decimal) and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
-    converted = f"{word}({value} AS {spark_text(target)})"
-    if target in MOMENTS and not is_literal_moment(node):
-        digits, is_moment = declared_digits(node), writer.type_of(value) in MOMENTS
+    converted = f"{word}({value} AS {target.sql})"
+    if isinstance(target, Timestamp) and not is_literal_moment(node):
+        digits, is_moment = declared_digits(node), isinstance(writer.type_of(value), Timestamp)
         given = digits_of(writer, node.this) if is_moment else MILLISECONDS
         return cut(converted, target, digits) if digits < given else converted
     if length is None:
@@ -79,29 +82,29 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
 
 
-def _refuse_instant(source_type: str, target: str, node: exp.Cast) -> None:
+def _refuse_instant(source_type: Type, target: Type, node: exp.Cast) -> None:
     """Raises SqlRejected for a cast between an instant and a number, which Spark reads as seconds."""
     value = node.this.sql(dialect=Flink)
-    if source_type == "timestamp" and is_numeric(target):
+    if source_type.is_instant and target.is_number:
         message = f"a TIMESTAMP_LTZ is not cast to a number. Write UNIX_TIMESTAMP(CAST({value} AS STRING))."
         raise SqlRejected(message, node)
-    if target == "timestamp" and is_numeric(source_type):
+    if target.is_instant and source_type.is_number:
         message = f"a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ({value}, 3)."
         raise SqlRejected(message, node)
 
 
-def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
+def spark_type(data_type: exp.DataType) -> tuple[Type | None, int | None]:
     """A Flink type as a Spark type, and the length limit of a string; (None, None) for an unsupported type."""
     kind = data_type.this
     sizes = [int(size.name) for size in data_type.expressions if isinstance(size, exp.DataTypeParam)]
     if kind in (exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.TEXT, exp.DType.NCHAR, exp.DType.NVARCHAR):
         # Plain CHAR is CHAR(1); STRING and VARCHAR(2147483647) have no limit.
         length = sizes[0] if sizes else 1 if kind is exp.DType.CHAR else None
-        return "string", length if length is not None and length < (1 << 31) - 1 else None
+        return STRING, length if length is not None and length < (1 << 31) - 1 else None
     if kind in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
-        return "timestamp_ntz", None
+        return TIMESTAMP_NTZ, None
     if kind in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ):
-        return "timestamp", None
+        return TIMESTAMP, None
     if kind in (exp.DType.TIME, exp.DType.TIMETZ):
         return None, None
     try:
@@ -110,13 +113,11 @@ def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
         return None, None
 
 
-def _fits(source_type: str, target: str) -> bool:
+def _fits(source_type: Type, target: Decimal) -> bool:
     """Whether a DECIMAL holds every value of a type."""
-    precision, scale = decimal_digits(target)
     if source_type in _WHOLE_DIGITS:
-        return _WHOLE_DIGITS[source_type] <= precision - scale
-    if source_type.startswith("decimal"):
-        digits, places = decimal_digits(source_type)
+        return _WHOLE_DIGITS[source_type] <= target.whole_digits
+    if isinstance(source_type, Decimal):
         # Rounding away places may need one more digit: 9.99 becomes 10.0.
-        return digits - places + (places > scale) <= precision - scale
-    return source_type == "void"
+        return source_type.whole_digits + (source_type.scale > target.scale) <= target.whole_digits
+    return source_type == VOID

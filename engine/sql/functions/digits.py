@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from engine.model.schema import MICROSECONDS, MILLISECONDS, MOMENTS
+from engine.model.types import MICROSECONDS, MILLISECONDS, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
@@ -54,10 +54,10 @@ def shown(value: str, digits: int) -> str:
     return f"date_format({value}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
 
 
-def cut(value: str, type_: str, digits: int) -> str:
+def cut(value: str, type_: Type, digits: int) -> str:
     """A moment without the digits after these."""
     if digits in (0, MILLISECONDS):
-        return f"CAST(date_trunc('{'MILLISECOND' if digits else 'SECOND'}', {value}) AS {type_.upper()})"
+        return f"CAST(date_trunc('{'MILLISECOND' if digits else 'SECOND'}', {value}) AS {type_.sql})"
     places = f"floor(extract(SECOND FROM {value}), {digits})"
     return f"({value} - make_interval(0, 0, 0, 0, 0, 0, extract(SECOND FROM {value}) - {places}))"
 
@@ -67,4 +67,4 @@ def _moments(writer: ExpressionWriter, value: Expr) -> list[Expr]:
     parts = [part for part in value.iter_expressions() if isinstance(part, exp.Expression)]
     inner = [inner for part in parts for inner in (part.iter_expressions() if isinstance(part, exp.If) else (part,))]
     simple = [part for part in inner if not isinstance(part, exp.Interval | exp.Var | exp.Null | exp.Identifier)]
-    return [part for part in simple if writer.type_of(writer.write(part)) in MOMENTS]
+    return [part for part in simple if isinstance(writer.type_of(writer.write(part)), Timestamp)]

@@ -13,7 +13,8 @@ from typing import Final
 from sqlglot import exp
 
 from engine.expressions.scalars import SCALARS
-from engine.model.schema import FLOATS, INTEGERS, MILLISECONDS, Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import FLOATS, INTEGERS, MILLISECONDS, STRING, Timestamp, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
@@ -47,7 +48,7 @@ _BINARY: Final[dict[type[Expr], str]] = {
 _STRICT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.DPipe)
 _UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
 
-_NUMBERS: Final = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
+_NUMBERS: Final[dict[str, tuple[Type, ...]]] = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Writer:
     """
 
     names: Mapping[str, str]
-    type_of: Callable[[str], str]
+    type_of: Callable[[str], Type]
     schema: Schema = Schema(())
 
     def is_nullable(self, column: str) -> bool:
@@ -69,7 +70,8 @@ class Writer:
     def digits_of(self, column: str) -> int:
         """The digits of a second that a bound column has."""
         found = self.names.get(column, "")
-        return self.schema.column(found).digits if found in self.schema else MILLISECONDS
+        type_ = self.schema.column(found).type if found in self.schema else None
+        return type_.precision if isinstance(type_, Timestamp) else MILLISECONDS
 
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
@@ -258,7 +260,7 @@ class Writer:
         if name in _UNITED:
             arguments = arguments[:1] + united(self, arguments[1:]) if name == "IF" else united(self, arguments)
         match name:
-            case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != "string":
+            case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != STRING:
                 # For a number the type decides; in Flink a DECIMAL is neither.
                 is_so = name != "IS_ALPHA" and type_ in _NUMBERS[name]
                 return f"({arguments[0]} IS NOT NULL)" if is_so else "FALSE"
@@ -271,7 +273,7 @@ class Writer:
             case "TRUNCATE":
                 return truncated(self, arguments[0], arguments[1] if count > 1 else "0")
             case "SIGN":
-                return f"CAST(sign({arguments[0]}) AS {self.type_of(arguments[0]).upper()})"
+                return f"CAST(sign({arguments[0]}) AS {self.type_of(arguments[0]).sql})"
             case "TO_TIMESTAMP_LTZ":
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import TokenType, exp
 
-from engine.model.row_types import has_row
+from engine.model.types import BOOLEAN, STRING, Type
 from engine.sql.functions.patterns import text
 from engine.sql.functions.rows import in_order_of_names
 from engine.sql.rejected import SqlRejected
@@ -209,11 +209,11 @@ class _Path:
 
 def _value(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
     returning = clauses.get("returning")
-    target = "STRING" if returning is None else writer.type_of(writer.write(exp.Cast(this=exp.Null(), to=returning)))
-    found = path.found if target.upper() == "STRING" else f"TRY_CAST({path.found} AS {target.upper()})"
+    target = STRING if returning is None else writer.type_of(writer.write(exp.Cast(this=exp.Null(), to=returning)))
+    found = path.found if target == STRING else f"TRY_CAST({path.found} AS {target.sql})"
     instead = _instead(writer, path, clauses, target)
     error = _branch(writer, clauses.get("on_error"), target)
-    mismatch = f" WHEN {found} IS NULL THEN {error}" if target.upper() != "STRING" and error != "NULL" else ""
+    mismatch = f" WHEN {found} IS NULL THEN {error}" if target != STRING and error != "NULL" else ""
     return (
         f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.is_missing} OR {path.is_nested} THEN {instead}"
         f"{mismatch} ELSE {found} END"
@@ -224,7 +224,7 @@ def _exists(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr])
     """JSON_EXISTS. In strict mode, the default, a missing path is an error."""
     error = clauses.get("on_error")
     is_word = isinstance(error, exp.Var) and error.name in _KNOWN
-    instead = _KNOWN[error.name] if is_word and error is not None else _branch(writer, error, "BOOLEAN")
+    instead = _KNOWN[error.name] if is_word and error is not None else _branch(writer, error, BOOLEAN)
     otherwise = "FALSE" if path.is_lax or error is None else instead
     return (
         f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.kind} IS NULL THEN {otherwise} "
@@ -233,7 +233,7 @@ def _exists(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr])
 
 
 def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
-    instead = _instead(writer, path, clauses, "STRING")
+    instead = _instead(writer, path, clauses, STRING)
     wrapper = clauses.get("wrapper")
     scalar = f"to_json({path.variant})"
     if wrapper is None:
@@ -247,18 +247,18 @@ def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) 
     return f"from_json({made}, 'array<string>')" if "returning" in clauses else made
 
 
-def _instead(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr], target: str) -> str:
+def _instead(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr], target: Type) -> str:
     """The result for a path without a match: of ON EMPTY in lax mode, of ON ERROR in strict mode."""
     return _branch(writer, clauses.get("on_empty" if path.is_lax else "on_error"), target)
 
 
-def _branch(writer: ExpressionWriter, given: exp.Expr | None, target: str) -> str:
+def _branch(writer: ExpressionWriter, given: exp.Expr | None, target: Type) -> str:
     """The result of an ON EMPTY or ON ERROR clause, by default NULL. ERROR ends the run."""
     if given is None or isinstance(given, exp.Null):
         return "NULL"
     if isinstance(given, exp.Var):
-        return f"CAST(raise_error({text(_ENDS)}) AS {target.upper()})"
-    return f"CAST({writer.write(given)} AS {target.upper()})"
+        return f"CAST(raise_error({text(_ENDS)}) AS {target.sql})"
+    return f"CAST({writer.write(given)} AS {target.sql})"
 
 
 def _object(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[str, exp.Expr]) -> str:
@@ -295,7 +295,7 @@ def _member(writer: ExpressionWriter, value: exp.Expr) -> str:
 
 def _json_text(writer: ExpressionWriter, value: str) -> str:
     type_ = writer.type_of(value)
-    if has_row(type_) or "map<" in type_:
+    if type_.has_row or type_.has_map:
         value = in_order_of_names(value, type_)
     return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
 

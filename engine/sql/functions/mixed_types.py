@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import is_numeric
+from engine.model.types import STRING
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -45,6 +45,6 @@ def _kind(writer: ExpressionWriter, side: Expr) -> str:
     if not isinstance(bare, exp.Column):
         return ""
     type_ = writer.type_of(writer.write(bare))
-    if type_ == "string":
+    if type_ == STRING:
         return "text"
-    return "number" if is_numeric(type_) else ""
+    return "number" if type_.is_number else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.model.schema import MILLISECONDS
+from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
 from engine.sql.functions.patterns import text
@@ -45,10 +45,10 @@ _MOMENT: Final = (
     "regexp_extract({0}, '^[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}"
     "( [0-9]{{1,2}}:[0-9]{{1,2}}:[0-9]{{1,2}}([.][0-9]{{0,9}})?)?$', 0)"
 )
-READABLE: Final = {
-    "timestamp": _MOMENT,
-    "timestamp_ntz": _MOMENT,
-    "date": "regexp_extract(concat('000', {0}), '^0*([0-9]{{4}}(-[0-9]{{1,2}}){{0,2}})( .*)?$', 1)",
+READABLE: Final[dict[Type, str]] = {
+    TIMESTAMP: _MOMENT,
+    TIMESTAMP_NTZ: _MOMENT,
+    DATE: "regexp_extract(concat('000', {0}), '^0*([0-9]{{4}}(-[0-9]{{1,2}}){{0,2}})( .*)?$', 1)",
 }
 """By type, the part of a text that Flink reads as a moment; empty if it reads none: Spark reads more forms.
 
@@ -82,7 +82,7 @@ def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
         message = f"{unknown_name('unit', unit, EXTRACTED)}."
         raise SqlRejected(message, call)
     value = writer.write(call.expression)
-    if unit == "EPOCH" and writer.type_of(value) == "timestamp_ntz":
+    if unit == "EPOCH" and writer.type_of(value).is_held_as(TIMESTAMP_NTZ):
         value = f"CAST({value} AS TIMESTAMP)"
     return f"CAST({EXTRACTED[unit].replace('{0}', value)} AS BIGINT)"
 
@@ -94,7 +94,7 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     if unit not in UNITS:
         message = f"{unknown_name('unit', unit, UNITS)}."
         raise SqlRejected(message, call)
-    type_ = writer.type_of(value).upper()
+    type_ = writer.type_of(value).sql
     if unit == "WEEK":
         day = "INTERVAL '1' DAY"
         down = f"CAST(date_trunc('WEEK', {value} + {day}) - {day} AS {type_})"
@@ -121,7 +121,7 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     text = f"{name.lower()}({unit.name.upper()}, {writer.write(first)}, {writer.write(second)})"
     if name == "TIMESTAMPDIFF":
         return f"CAST({text} AS INT)"
-    if writer.type_of(writer.write(second)) == "date":
+    if writer.type_of(writer.write(second)) == DATE:
         return f"CAST({text} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
     return text
 
@@ -129,8 +129,8 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
 def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
     """TO_TIMESTAMP_LTZ(number[, precision]), or of a string. Raises SqlRejected for a precision other than 0 and 3."""
     value, *rest = arguments
-    if writer.type_of(value) == "string":
-        return _parsed("TIMESTAMP", arguments)
+    if writer.type_of(value) == STRING:
+        return _parsed(TIMESTAMP, arguments)
     functions = {"0": "timestamp_seconds", "3": "timestamp_millis"}
     precision = rest[0] if rest else "3"
     if precision not in functions:
@@ -154,9 +154,9 @@ def formatted(arguments: list[str], call: exp.Anonymous) -> str:
 def parsed(name: str, arguments: list[str], call: exp.Anonymous) -> str:
     """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a string, optionally with a format; NULL for an invalid string."""
     if name == "UNIX_TIMESTAMP":
-        return f"unix_seconds({_parsed('TIMESTAMP', arguments)})"
+        return f"unix_seconds({_parsed(TIMESTAMP, arguments)})"
     if name == "TO_DATE":
-        return _parsed("DATE", arguments)
+        return _parsed(DATE, arguments)
     if len(arguments) == 1:
         return f"TRY_CAST({TO_MILLISECONDS.format(arguments[0])} AS TIMESTAMP_NTZ)"
     return _without_zone(arguments, call)
@@ -167,7 +167,7 @@ def _without_zone(arguments: list[str], call: exp.Anonymous) -> str:
     value, written = arguments
     form = call.expressions[1].unnest()
     if not isinstance(form, exp.Literal):
-        return cut(_parsed("TIMESTAMP_NTZ", arguments), "timestamp_ntz", MILLISECONDS)
+        return cut(_parsed(TIMESTAMP_NTZ, arguments), TIMESTAMP_NTZ, MILLISECONDS)
     local = form.name.rstrip("XxZ")
     letters = form.name[len(local) :]
     if letters:
@@ -175,11 +175,11 @@ def _without_zone(arguments: list[str], call: exp.Anonymous) -> str:
             message = f"the zone {letters} in the pattern of TO_TIMESTAMP is not supported. Write XXX for +01:00."
             raise SqlRejected(message, call)
         value, written = f"regexp_extract({value}, '^(.*?){_OFFSETS[letters]}$', 1)", text(local)
-    found = _parsed("TIMESTAMP_NTZ", [value, written])
-    return cut(found, "timestamp_ntz", MILLISECONDS) if "SSSS" in local else found
+    found = _parsed(TIMESTAMP_NTZ, [value, written])
+    return cut(found, TIMESTAMP_NTZ, MILLISECONDS) if "SSSS" in local else found
 
 
-def _parsed(type_: str, arguments: list[str]) -> str:
+def _parsed(type_: Type, arguments: list[str]) -> str:
     if len(arguments) == 1:
-        return f"TRY_CAST({READABLE[type_.lower()].format(arguments[0])} AS {type_})"
-    return f"CAST(try_to_timestamp({', '.join(arguments)}) AS {type_})"
+        return f"TRY_CAST({READABLE[type_].format(arguments[0])} AS {type_.sql})"
+    return f"CAST(try_to_timestamp({', '.join(arguments)}) AS {type_.sql})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import StudioError
-from engine.model.schema import FLOATS, INTEGERS, decimal_digits
+from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, VOID, Decimal, Type
 from engine.sql.algebra import Expr
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _WHOLE: Final = {
     "ceil": "CASE WHEN {0} > -1 AND {0} < 0 THEN double('-0.0') WHEN rint({0}) < {0} THEN rint({0}) + 1 "
     "ELSE rint({0}) END",
 }
+_SOME_DECIMAL: Final = Decimal(38, 0)
 _NO_BIGINT: Final = re.compile(r"-?\d{1,9}|NULL|TRUE|FALSE")
 _OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
 
@@ -50,14 +51,14 @@ def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
         return values
     try:
         # Literals are not asked for: it takes Spark to answer.
-        types = ["" if _NO_BIGINT.fullmatch(value) else writer.type_of(value) for value in values]
+        types = [VOID if _NO_BIGINT.fullmatch(value) else writer.type_of(value) for value in values]
     except StudioError:
         # What is wrong with them, the node says.
         return values
-    if "bigint" not in types or not any(type_.startswith("decimal") for type_ in types):
+    if BIGINT not in types or not any(isinstance(type_, Decimal) for type_ in types):
         return values
     return [
-        f"CAST({value} AS DECIMAL(19, 0))" if type_ == "bigint" else value
+        f"CAST({value} AS DECIMAL(19, 0))" if type_ == BIGINT else value
         for value, type_ in zip(values, types, strict=True)
     ]
 
@@ -68,7 +69,7 @@ def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str
     modulo = f"({left} % {right})"
     types = [writer.type_of(side) for side in (left, right)]
     is_narrowed = all(one in INTEGERS for one in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
-    return f"CAST({modulo} AS {types[1].upper()})" if is_narrowed else modulo
+    return f"CAST({modulo} AS {types[1].sql})" if is_narrowed else modulo
 
 
 def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
@@ -80,15 +81,15 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     if type_ in FLOATS:
         # Spark's floor and ceil return BIGINT, which has no -0.0 and a smaller range.
         whole = _WHOLE[name].format(value)
-    if type_.startswith("decimal"):
-        type_ = f"decimal({decimal_digits(type_)[0]},0)"
-    return f"CAST({whole} AS {type_.upper()})"
+    if isinstance(type_, Decimal):
+        type_ = Decimal(type_.precision, 0)
+    return f"CAST({whole} AS {type_.sql})"
 
 
 def has_no_more(writer: ExpressionWriter, value: str, places: str = "0") -> bool:
     """Whether a DECIMAL has no more places than it is rounded to: it keeps its type; in Spark it gets a digit."""
-    type_ = writer.type_of(value) if places.isdigit() else ""
-    return type_.startswith("decimal") and decimal_digits(type_)[1] <= int(places)
+    type_ = writer.type_of(value) if places.isdigit() else VOID
+    return isinstance(type_, Decimal) and type_.scale <= int(places)
 
 
 def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
@@ -96,16 +97,14 @@ def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
     if has_no_more(writer, value, places):
         return value
     type_ = writer.type_of(f"round({value}, {places})")
-    return (
-        f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.upper()})"
-    )
+    return f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.sql})"
 
 
 def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     types = [writer.type_of(side) for side in (left, right)]
     if all(type_ in INTEGERS for type_ in types):
         wider = max(types, key=INTEGERS.index)
-        return f"CAST({left} div {right} AS {wider.upper()})"
+        return f"CAST({left} div {right} AS {wider.sql})"
     if any(type_ in FLOATS for type_ in types):
         quotient = f"({left} / {right})"
         if not _is_not_zero(sides[1]):
@@ -125,20 +124,20 @@ def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
     types = [_type_of(writer, *each) for each in zip(sides, texts, strict=True)]
     for at, side in enumerate(sides):
         other = types[1 - at]
-        if not other.startswith("decimal"):
+        if not isinstance(other, Decimal):
             continue
         elif _is_integer_literal(side):
-            texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).upper()})"
-        elif types[at] == "bigint":
+            texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).sql})"
+        elif types[at] == BIGINT:
             texts[at] = f"CAST({texts[at]} AS DECIMAL(19, 0))"
     return texts[0], texts[1]
 
 
-def _type_of(writer: ExpressionWriter, side: Expr, text: str) -> str:
+def _type_of(writer: ExpressionWriter, side: Expr, text: str) -> Type:
     literal = _bare_number(side)
     if literal is None:
         return writer.type_of(text)
-    return "int" if literal.is_int else "double" if "E" in literal.name.upper() else "decimal"
+    return INT if literal.is_int else DOUBLE if "E" in literal.name.upper() else _SOME_DECIMAL
 
 
 def _fraction_literal(side: Expr) -> str:
@@ -151,11 +150,12 @@ def _fraction_literal(side: Expr) -> str:
 
 
 def _as_float(writer: ExpressionWriter, computed: str, left: str, right: str) -> str:
-    types = {writer.type_of(side) for side in (left, right)} if "float" in _cheap_types(writer, left, right) else set()
-    return f"CAST({computed} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *FLOATS} else computed
+    types: set[Type]
+    types = {writer.type_of(side) for side in (left, right)} if FLOAT in _cheap_types(writer, left, right) else set()
+    return f"CAST({computed} AS FLOAT)" if FLOAT in types and types <= {*INTEGERS, *FLOATS} else computed
 
 
-def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:
+def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[Type]:
     return {writer.type_of(side) for side in sides if not re.fullmatch(r"-?\d+", side)}
 
 

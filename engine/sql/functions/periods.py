@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
+from engine.expressions.coercion import is_interval
 from engine.sql.algebra import Expr
 from engine.sql.functions.numbers import arithmetic
 from engine.sql.functions.rows import constructed
@@ -19,7 +20,6 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_MOMENTS: Final = ("timestamp", "timestamp_ntz", "date")
 _OTHERS: Final = (
     "CONTAINS",
     "EQUALS",
@@ -34,8 +34,10 @@ def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
     """Whether two periods share a moment. Raises SqlRejected for operands that are not periods."""
     ends = [*_ends(writer, node.this, node), *_ends(writer, node.expression, node)]
     types = [writer.type_of(end) for end in ends]
-    if len(set(types)) > 1 or types[0] not in _MOMENTS:
-        message = f"OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one type, not {', '.join(types)}."
+    if not types[0].is_time or not all(type_.is_held_as(types[0]) for type_ in types):
+        message = (
+            f"OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one type, not {', '.join(map(str, types))}."
+        )
         raise SqlRejected(message, node)
     (first, last), (other_first, other_last) = _in_order(*ends[:2]), _in_order(*ends[2:])
     return f"(({last} >= {other_first}) AND ({other_last} >= {first}))"
@@ -50,7 +52,7 @@ def _ends(writer: ExpressionWriter, period: Expr, node: exp.Overlaps) -> tuple[s
         raise SqlRejected(message, node)
     start, end = values
     written = writer.write(end)
-    if not writer.type_of(written).startswith("interval"):
+    if not is_interval(writer.type_of(written)):
         return writer.write(start), written
     return writer.write(start), arithmetic(writer, exp.Add(this=start.copy(), expression=end.copy()))
 

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.row_types import fields_of, has_row, is_row
-from engine.model.schema import map_types, quote
+from engine.model.types import BOOLEAN, VOID, Array, Map, Row, Timestamp, Type, quote
 from engine.sql.algebra import Expr, plain
+from engine.sql.functions.digits import shown
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
 _STRUCT: Final = "named_struct("
+_ENTRY: Final = ("key", "value")
 
 
 def constructed(node: Expr) -> Sequence[Expr] | None:
@@ -45,7 +46,7 @@ def field(writer: ExpressionWriter, node: exp.Dot) -> str:
     value = writer.write(node.this)
     type_ = writer.type_of(value)
     name = node.expression.name
-    known = [known for known, _ in fields_of(type_)] if is_row(type_) else []
+    known = [known for known, _ in type_.fields] if isinstance(type_, Row) else []
     if name not in known:
         there = f"it has {', '.join(known)}" if known else f"it is {type_}, which has no fields"
         message = f"there is no field {name!r} in {node.this.name or 'the value'!r}: {there}."
@@ -71,9 +72,9 @@ def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
     if not any(_STRUCT in value for value in values):
         return list(values)
     types = [writer.type_of(value) for value in values]
-    first = next((type_ for type_ in types if has_row(type_)), "")
+    first = next((type_ for type_ in types if type_.has_row), VOID)
     return [
-        value if type_ in (first, "void") or not has_row(type_) else f"CAST({value} AS {first})"
+        value if type_ in (first, VOID) or not type_.has_row else f"CAST({value} AS {first})"
         for value, type_ in zip(values, types, strict=True)
     ]
 
@@ -82,9 +83,9 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
     """A row with other names and types. cast: converts a field. Raises SqlRejected if the number of fields differs."""
     type_ = writer.type_of(value)
     wanted = node.to.expressions
-    if type_ == "void":
+    if type_ == VOID:
         return "NULL"
-    given = fields_of(type_) if is_row(type_) else ()
+    given = type_.fields if isinstance(type_, Row) else ()
     if len(given) != len(wanted):
         count = len(wanted)
         message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_}."
@@ -96,45 +97,45 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
     return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
 
 
-def as_text(value: str, type_: str, depth: int = 0) -> str:
+def as_text(value: str, type_: Type, depth: int = 0) -> str:
     """A value as Flink prints it in rows, lists and maps: (1, NULL), [a, b], {k=v}; NULL for NULL."""
     item, key = f"x{depth}", f"e{depth}"
-    if is_row(type_):
-        parts = (_part(f"({value}).{quote(name)}", inner, depth) for name, inner in fields_of(type_))
+    if isinstance(type_, Row):
+        parts = (_part(f"({value}).{quote(name)}", inner, depth) for name, inner in type_.fields)
         inside = f"concat('(', concat_ws(', ', {', '.join(parts)}), ')')"
-    elif type_.startswith("array<"):
-        parts_ = f"transform({value}, {item} -> {_part(item, type_[6:-1], depth + 1)})"
+    elif isinstance(type_, Array):
+        parts_ = f"transform({value}, {item} -> {_part(item, type_.element, depth + 1)})"
         inside = f"concat('[', array_join({parts_}, ', '), ']')"
-    elif type_.startswith("map<"):
-        of_key, of_value = map_types(type_[4:-1])
-        entry = f"concat({_part(f'{key}.key', of_key, depth + 1)}, '=', {_part(f'{key}.value', of_value, depth + 1)})"
+    elif isinstance(type_, Map):
+        of_key, of_value = (_part(f"{key}.{of}", part, depth + 1) for of, part in zip(_ENTRY, type_.parts, strict=True))
+        entry = f"concat({of_key}, '=', {of_value})"
         inside = f"concat('{{', array_join(transform(map_entries({value}), {key} -> {entry}), ', '), '}}')"
-    elif type_ == "boolean":
+    elif type_ == BOOLEAN:
         return f"upper(CAST({value} AS STRING))"
-    elif type_ in ("timestamp", "timestamp_ntz"):
-        return f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+    elif isinstance(type_, Timestamp):
+        return shown(value, type_.precision)
     else:
         return f"CAST({value} AS STRING)"
     return f"CASE WHEN {value} IS NOT NULL THEN {inside} END"
 
 
-def in_order_of_names(value: str, type_: str, depth: int = 0) -> str:
+def in_order_of_names(value: str, type_: Type, depth: int = 0) -> str:
     """A value with the fields of rows and the keys of maps sorted by name, as in Flink's JSON."""
     item = f"o{depth}"
-    if is_row(type_):
-        fields = sorted(fields_of(type_))
+    if isinstance(type_, Row):
+        fields = sorted(type_.fields, key=lambda known: known[0])
         parts = ((name, in_order_of_names(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
         return f"CASE WHEN {value} IS NOT NULL THEN {_struct(parts)} END"
-    if type_.startswith("array<") and (has_row(type_) or "map<" in type_):
-        return f"transform({value}, {item} -> {in_order_of_names(item, type_[6:-1], depth + 1)})"
-    if type_.startswith("map<"):
+    if isinstance(type_, Array) and (type_.has_row or type_.has_map):
+        return f"transform({value}, {item} -> {in_order_of_names(item, type_.element, depth + 1)})"
+    if isinstance(type_, Map):
         keys = f"array_sort(map_keys({value}))"
-        inner = in_order_of_names(f"element_at({value}, {item})", map_types(type_[4:-1])[1], depth + 1)
+        inner = in_order_of_names(f"element_at({value}, {item})", type_.value, depth + 1)
         return f"map_from_arrays({keys}, transform({keys}, {item} -> {inner}))"
     return value
 
 
-def _part(value: str, type_: str, depth: int) -> str:
+def _part(value: str, type_: Type, depth: int) -> str:
     return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
 
 

@@ -6,11 +6,12 @@ Source: Flink TypeOfFunction.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import MILLISECONDS, MOMENTS, Column, flink_type
+from engine.model.types import Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import spark_type
@@ -49,10 +50,10 @@ def _named(writer: ExpressionWriter, value: Expr) -> str:
         written: str = value.to.sql(dialect=Flink).upper()
         if length is not None:
             return written if "(" in written else f"{written}(1)"
-        if target is not None and target not in MOMENTS:
-            return flink_type(target)
+        if target is not None and not isinstance(target, Timestamp):
+            return target.flink
     type_ = writer.type_of(writer.write(value))
-    return Column("", type_, digits=digits_of(writer, value) if type_ in MOMENTS else MILLISECONDS).flink_type
+    return replace(type_, precision=digits_of(writer, value)).flink if isinstance(type_, Timestamp) else type_.flink
 
 
 def _can_be_null(writer: ExpressionWriter, value: Expr) -> bool:

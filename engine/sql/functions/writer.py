@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engine.model.types import Type
 from engine.sql.algebra import Expr
 
 
@@ -13,7 +14,7 @@ class ExpressionWriter(Protocol):
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
 
-    def type_of(self, expression: str, /) -> str:
+    def type_of(self, expression: str, /) -> Type:
         """The Spark type of a written expression."""
 
     def digits_of(self, column: str, /) -> int:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Final
 
-from engine.model.schema import FLOATS, INTEGER_DIGITS, INTEGERS, decimal_digits
+from engine.model.types import DOUBLE, FLOAT, FLOATS, INTEGER_DIGITS, INTEGERS, Decimal, Type, with_digits_of_both
 
 _MOST_DIGITS: Final = 38
 
 
-def common_type(types: Iterable[str]) -> str | None:
+def common_type(types: Iterable[Type]) -> Type | None:
     """The common type; None if there is none."""
-    distinct = set(types)
-    if len(distinct) == 1:
-        return distinct.pop()
-    decimals = {type_ for type_ in distinct if type_.startswith("decimal")}
+    given = list(types)
+    if all(type_.is_held_as(given[0]) for type_ in given):
+        return reduce(with_digits_of_both, given)
+    distinct = set(given)
+    decimals = {type_ for type_ in distinct if isinstance(type_, Decimal)}
     if not distinct <= {*INTEGERS, *FLOATS, *decimals}:
         return None
     if distinct & set(FLOATS):
-        return "float" if "double" not in distinct and not decimals else "double"
+        return FLOAT if DOUBLE not in distinct and not decimals else DOUBLE
     return _decimal(distinct) if decimals else max(distinct, key=INTEGERS.index)
 
 
-def _decimal(types: set[str]) -> str:
+def _decimal(types: set[Type]) -> Type:
     """Digits enough for all; of too many, those behind the point are given up."""
-    sizes = [(INTEGER_DIGITS[type_], 0) if type_ in INTEGER_DIGITS else decimal_digits(type_) for type_ in types]
-    whole = max(digits - places for digits, places in sizes)
-    scale = min(max(places for _, places in sizes), _MOST_DIGITS - whole)
-    return f"decimal({whole + scale},{scale})"
+    sizes = [type_ if isinstance(type_, Decimal) else Decimal(INTEGER_DIGITS[type_], 0) for type_ in types]
+    whole = max(size.whole_digits for size in sizes)
+    scale = min(max(size.scale for size in sizes), _MOST_DIGITS - whole)
+    return Decimal(whole + scale, scale)

@@ -20,7 +20,8 @@ from engine.errors import StudioError
 from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
-from engine.model.schema import MILLISECONDS, MOMENTS, Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import Timestamp, quote
 from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
@@ -161,8 +162,9 @@ class Emitter:
         written = [writer.write(value) for value in values]
         try:
             type_ = writer.type_of(f"coalesce({', '.join(written)})")
-            digits = max(digits_of(writer, value) for value in values) if type_ in MOMENTS else MILLISECONDS
-            return Column("", type_, digits=digits).declared
+            if isinstance(type_, Timestamp):
+                type_ = replace(type_, precision=max(digits_of(writer, value) for value in values))
+            return type_.declared
         except StudioError as error:
             raise SqlRejected(error.sentence, values[0]) from error
 
@@ -217,7 +219,7 @@ class Emitter:
 
         digits: by computed column, the digits of a second that it has.
         """
-        given = {quote(column.name): column.digits for column in self.derived[node].schema}
+        given = _digits(self.derived[node].schema)
         digits = {name: given[value] for name, value in columns if value in given} | dict(digits)
         below = next(one for one in self.nodes if one.id == node)
         is_shared = node in self.pinned or any(edge.source == node for edge in self.edges)
@@ -232,10 +234,8 @@ class Emitter:
                 node, columns = into.source, merged
         items = [{"name": name, "expression": expression} for name, expression in columns]
         made = self.add("project", {"columns": items}, [node], at)
-        schema = (
-            replace(column, digits=digits.get(column.name, column.digits)) for column in self.derived[made].schema
-        )
-        self.derived[made] = replace(self.derived[made], schema=Schema(tuple(schema)))
+        schema = tuple(_with_digits(column, digits) for column in self.derived[made].schema)
+        self.derived[made] = replace(self.derived[made], schema=Schema(schema))
         return made
 
     @property
@@ -255,3 +255,14 @@ def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, 
     if all(expression in known for _, expression in columns):
         return [(name, known[expression]) for name, expression in columns]
     return None
+
+
+def _digits(schema: Schema) -> dict[str, int]:
+    """By quoted column, the digits of a second that a moment has."""
+    return {quote(column.name): column.type.precision for column in schema if isinstance(column.type, Timestamp)}
+
+
+def _with_digits(column: Column, digits: Mapping[str, int]) -> Column:
+    if column.name not in digits or not isinstance(column.type, Timestamp):
+        return column
+    return replace(column, type=replace(column.type, precision=digits[column.name]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.model.schema import Column, quote, spark_text
+from engine.model.schema import Column
+from engine.model.types import quote
 from engine.sql.algebra import Relation
 from engine.sql.empty import Empty, Padded, Totals
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -40,7 +41,7 @@ def padded(emitter: Emitter, relation: Padded, needed: frozenset[str]) -> Emitte
         return emitted
     plain = [name for name in used if name not in emitted.arrival]
     items = [(name, quote(emitted.names[name])) for name in plain]
-    items += [(name, f"CAST(NULL AS {spark_text(column.type)})") for name, column in nulls.items()]
+    items += [(name, f"CAST(NULL AS {column.type.sql})") for name, column in nulls.items()]
     node = emitter.project(emitted.node, items, join.at)
     return Emitted(node, {name: name for name, _ in items}, emitted.arrival)
 
@@ -60,6 +61,6 @@ def _columns(
 def _source(
     emitter: Emitter, schema: Sequence[tuple[str, Column]], rows: list[list[int | None]], arrival: frozenset[str]
 ) -> Emitted:
-    columns = [{"name": name, "type": column.type} for name, column in schema]
+    columns = [{"name": name, "type": column.type.declared} for name, column in schema]
     node = emitter.constants({"columns": columns, "rows": rows, "in_query": True})
     return Emitted(node, {name: name for name, _ in schema}, arrival)

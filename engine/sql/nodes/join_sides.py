@@ -11,7 +11,8 @@ from sqlglot import exp
 from engine.expressions.conditions import can_compute
 from engine.expressions.parsing import tree_of
 from engine.joins.sides import JoinKind, joined
-from engine.model.schema import INTEGERS, Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import INTEGERS, Type, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.common_types import common_type
@@ -76,7 +77,7 @@ def of_common_types(emitter: Emitter, relation: Join, condition: Condition) -> C
     for pair in condition.equal:
         if isinstance(pair[0], exp.Struct):
             types = zip(*(_types(emitter, *each) for each in zip(sides, pair, strict=True)), strict=True)
-            common = [common_type(each) if len(set(each)) > 1 else None for each in types]
+            common = [None if _is_one(each) else common_type(each) for each in types]
             equal.append((_cast(pair[0], common), _cast(pair[1], common)))
         else:
             equal.append(pair)
@@ -90,7 +91,7 @@ def with_comparable_keys(emitter: Emitter, condition: Condition, left: Side, rig
         for keys in zip(left.keys, right.keys, strict=True)
     ]
     # A join compares integers of different widths.
-    common = [None if len(set(pair)) == 1 or set(pair) <= set(INTEGERS) else common_type(pair) for pair in types]
+    common = [None if _is_one(pair) or set(pair) <= set(INTEGERS) else common_type(pair) for pair in types]
     if not any(common):
         return None
     equal = [
@@ -100,7 +101,7 @@ def with_comparable_keys(emitter: Emitter, condition: Condition, left: Side, rig
     return Condition(tuple(equal), condition.rest)
 
 
-def _types(emitter: Emitter, relation: Relation, key: Expr) -> list[str]:
+def _types(emitter: Emitter, relation: Relation, key: Expr) -> list[Type]:
     """The types of a key's parts. No node is left behind."""
     before = emitter.made()
     writer = emitter.writer(emitter.emit(relation, mentioned(key)))
@@ -109,14 +110,18 @@ def _types(emitter: Emitter, relation: Relation, key: Expr) -> list[str]:
     return types
 
 
-def _cast(key: Expr, types: Sequence[str | None]) -> Expr:
+def _is_one(types: Sequence[Type]) -> bool:
+    return all(type_.is_held_as(types[0]) for type_ in types)
+
+
+def _cast(key: Expr, types: Sequence[Type | None]) -> Expr:
     """A key with its parts cast to these types; None for a part that stays."""
     parts = zip(key.expressions, types, strict=True)
     return exp.Struct(expressions=[part if type_ is None else _cast_part(part, type_) for part, type_ in parts])
 
 
-def _cast_part(part: Expr, type_: str) -> Expr:
-    return exp.Cast(this=part.copy(), to=exp.DataType.build(type_))
+def _cast_part(part: Expr, type_: Type) -> Expr:
+    return exp.Cast(this=part.copy(), to=exp.DataType.build(str(type_)))
 
 
 def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.model.free_names import free_name
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, TIMESTAMP_NTZ, VOID, Type, quote
 from engine.patterns.matching import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
@@ -107,16 +108,16 @@ class _Writing:
             written = written.replace(quote(one.name), text)
         return written
 
-    def _reference(self, reference: Expr) -> tuple[str, str]:
+    def _reference(self, reference: Expr) -> tuple[str, Type]:
         """A value of a match in the operator's syntax, and its type."""
         if not isinstance(reference, exp.Anonymous):
             return self._of_row(reference)
         name, arguments = reference.name.upper(), list(reference.expressions)
         if name == ROWTIME:
             given = ", ".join(self._of_row(one)[0] for one in arguments)
-            return f"{ROWTIME}({given})", self._of_row(arguments[0])[1] if arguments else "timestamp_ntz"
+            return f"{ROWTIME}({given})", self._of_row(arguments[0])[1] if arguments else TIMESTAMP_NTZ
         if name in ("FIRST", "LAST"):
-            text, type_ = self._of_row(arguments[0]) if arguments else ("", "")
+            text, type_ = self._of_row(arguments[0]) if arguments else ("", VOID)
             return f"{name}({', '.join([text, *(one.name for one in arguments[1:])])})", type_
         function = functions()[name]
         if len(arguments) != 1:
@@ -124,7 +125,7 @@ class _Writing:
             raise SqlRejected(message, reference)
         (argument,) = arguments
         if isinstance(argument, exp.Star) or isinstance(argument.unnest(), exp.Literal):
-            return f"{name}(*)", function.result_type("bigint")
+            return f"{name}(*)", function.result_type(BIGINT)
         if isinstance(argument, exp.Distinct):
             message = (
                 "DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink. Aggregate the rows in windows or groups, "
@@ -134,7 +135,7 @@ class _Writing:
         text, type_ = self._of_row(_plain_columns(argument))
         return f"{name}({text})", function.result_type(type_)
 
-    def _of_row(self, expression: Expr) -> tuple[str, str]:
+    def _of_row(self, expression: Expr) -> tuple[str, Type]:
         schema = self.emitter.schema(self.emitted)
         for inner in expression.find_all(exp.Anonymous):
             if is_reference(inner):
@@ -148,7 +149,7 @@ class _Writing:
             )
             raise SqlRejected(message, expression)
 
-        def type_of(text: str) -> str:
+        def type_of(text: str) -> Type:
             return self.emitter.analyzer.type_of(without_variables(text, self.variables), schema, self.emitted.node, "")
 
         text = _OfRows(self.emitted.names, type_of).write(expression)

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from engine.model.free_names import free_name
 from engine.model.options import MINI_BATCH, is_on
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.sql.algebra import (
     Aggregate,
     Filter,

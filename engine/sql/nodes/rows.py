@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.model.free_names import free_name
-from engine.model.row_types import fields_of
-from engine.model.schema import MOMENTS, quote, spark_text
+from engine.model.types import Array, Map, Row, Timestamp, Type, quote
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -67,7 +66,7 @@ def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitte
     arrival = proctimes | {name for name, column in columns.items() if column in emitted.arrival}
     writer = emitter.writer(emitted)
     computed = [(name, writer.write(item)) for name, item in items if name not in arrival]
-    moments = {name for name, text in computed if writer.type_of(text) in MOMENTS}
+    moments = {name for name, text in computed if isinstance(writer.type_of(text), Timestamp)}
     digits = {name: digits_of(writer, item) for name, item in items if name in moments}
     node = emitter.project(emitted.node, computed, relation.items[0][1], digits)
     return Emitted(node, {name: name for name, _ in computed}, frozenset(arrival))
@@ -85,8 +84,8 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
     start = emitter.made()
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
-    parts: list[tuple[Emitted, list[str]]] = []
-    types: list[list[str]] = []
+    parts: list[tuple[Emitted, list[Type]]] = []
+    types: list[list[Type]] = []
     for given in relation.inputs:
         before = emitter.made()
         part = emitter.emit(given, columns)
@@ -108,12 +107,12 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
             (
                 name,
                 quote(part.names[name])
-                if type_ == target
-                else f"CAST({quote(part.names[name])} AS {spark_text(target)})",
+                if type_.is_held_as(target)
+                else f"CAST({quote(part.names[name])} AS {target.sql})",
             )
             for name, type_, target in zip(columns, type_names, common, strict=True)
         ]
-        is_same = emitter.schema(part).names == tuple(columns) and type_names == common
+        is_same = emitter.schema(part).names == tuple(columns) and all(map(Type.is_held_as, type_names, common))
         nodes.append(
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
@@ -121,10 +120,12 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     return Emitted(node, {name: name for name in columns})
 
 
-def _is_cast(types: Sequence[Sequence[str]], places: range, common: Sequence[str]) -> bool:
+def _is_cast(types: Sequence[Sequence[Type]], places: range, common: Sequence[Type]) -> bool:
     """Whether these inputs have another common type than all of them."""
     own = zip(*(types[at] for at in places), strict=True)
-    return [common_type(column) for column in own] != [*common]
+    return not all(
+        (type_ := common_type(column)) and type_.is_held_as(all_) for column, all_ in zip(own, common, strict=True)
+    )
 
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
@@ -157,19 +158,19 @@ def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Em
         "keeps_empty": relation.keeps_empty,
     }
     type_ = writer.type_of(collection)
-    if type_.startswith("map<"):
+    if isinstance(type_, Map):
         parameters["elements"] = "entries" if len(relation.names) > 1 else "copies"
-    elif type_.startswith("array<struct<"):
-        parameters["fields"] = _fields(type_[6:-1], relation)
+    elif isinstance(type_, Array) and isinstance(type_.element, Row):
+        parameters["fields"] = _fields(type_.element, relation)
     if relation.position is not None:
         parameters["position"] = names[relation.position]
     node = emitter.add("unnest", parameters, [emitted.node], relation.at)
     return Emitted(node, {**emitted.names, **names}, emitted.arrival)
 
 
-def _fields(type_: str, relation: Unnested) -> list[str]:
+def _fields(type_: Row, relation: Unnested) -> list[str]:
     """The fields of a row, which become columns. Raises SqlRejected if their number is not that of the names."""
-    fields = [name for name, _ in fields_of(type_)]
+    fields = [name for name, _ in type_.fields]
     if len(fields) != len(relation.names):
         message = (
             f"the rows have the fields {', '.join(fields)}. Name them all: UNNEST(...) AS u ({', '.join(fields)})."
@@ -222,10 +223,10 @@ def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitte
     return Emitted(node, dict(zip(relation.columns, emitter.derived[node].schema.names, strict=True)))
 
 
-def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
+def _common(types: tuple[Type, ...], name: str, relation: Union) -> Type:
     """The common type of a column over all inputs. Raises SqlRejected if there is none."""
     if (common := common_type(types)) is not None:
         return common
-    listed = " and ".join(sorted(set(types)))
+    listed = " and ".join(sorted(set(map(str, types))))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
     raise SqlRejected(message, relation.at)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from engine.aggregates.registry import function_named, functions
 from engine.expressions import Expression
 from engine.joins.sides import JoinKind
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.sql.algebra import Aggregate
 from engine.sql.nodes.emitter import Emitted, Emitter
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from engine.model.schema import quote
+from engine.model.types import quote
 from engine.sql.algebra import Expr, Join
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter

@@ -19,6 +19,7 @@ from engine.aggregates.registry import function_named
 from engine.columnar.rules import _writable, rule_of
 from engine.contract.columnar_kernel import InShortChunks, Layout
 from engine.contract.kernel import Input
+from engine.model.type_texts import spark_type
 from engine.operators.aggregate import AggregateKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs, run_columnar
 
@@ -41,7 +42,7 @@ FILTERS = st.sampled_from([None, None, 3, 4])
 
 def call(function: AggregateFunction, argument: int | None, condition: int | None = None, **more: Any) -> AggregateCall:
     type_ = "bigint" if argument is None else NAMES[argument]
-    return AggregateCall(function, argument, type_, filter=condition, **{"never_retracts": True, **more})
+    return AggregateCall(function, argument, spark_type(type_), filter=condition, **{"never_retracts": True, **more})
 
 
 CALLS = st.lists(

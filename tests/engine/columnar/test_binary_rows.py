@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from engine.columnar.binary_rows import has_order, hides_digits, sort_keys
 from engine.model.binary_row import row_encoder
+from engine.model.type_texts import spark_type
+from engine.model.types import DATE, INT, TIMESTAMP
 
 # Kernels get timestamps as microseconds.
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -44,11 +46,11 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]]]:
 def order(types: list[str], rows: list[tuple[Any, ...]], skipped: int = 0) -> list[int]:
     columns = [pa.array([row[at] for row in rows], TYPES[type_][0])[skipped:] for at, type_ in enumerate(types)]
     first = np.arange(len(rows) - skipped)
-    return np.lexsort((first, *reversed(sort_keys(columns, types)))).tolist()
+    return np.lexsort((first, *reversed(sort_keys(columns, list(map(spark_type, types)))))).tolist()
 
 
 def coded(types: list[str], row: tuple[Any, ...]) -> bytes:
-    encode = row_encoder(types)
+    encode = row_encoder(list(map(spark_type, types)))
     assert encode is not None
     code = encode(row)
     return len(code).to_bytes(4) + code
@@ -69,7 +71,7 @@ def test_marks_of_many_columns_take_several_words(columns: int) -> None:
 
 
 def test_floating_point_and_what_has_no_code_of_one_word_have_no_order_here() -> None:
-    assert has_order(list(TYPES))
-    assert not any(has_order(["int", type_]) for type_ in ("float", "double", "decimal(19,0)", "array<int>"))
-    assert hides_digits(["int", "timestamp"])
-    assert not hides_digits(["int", "date"])
+    assert has_order(list(map(spark_type, TYPES)))
+    assert not any(has_order([INT, spark_type(type_)]) for type_ in ("float", "double", "decimal(19,0)", "array<int>"))
+    assert hides_digits([INT, TIMESTAMP])
+    assert not hides_digits([INT, DATE])

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import Layout
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
-from engine.model.schema import arrow_type
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equal, inputs
 from tests.engine.planning import plan_of, rows
 
@@ -52,10 +51,10 @@ def step_of(source: Any, node: Node, options: Mapping[str, str], sink: str = "ch
     step = found.operator.step(StepContext("n", 1, found.inputs, found.mode, found.derived, options))
     assert isinstance(step, Keyed)
     given_schema = found.inputs[0].schema
-    types = {f"`{column.name}`": arrow_type(column.type) for column in given_schema}
+    types = {f"`{column.name}`": column.type.arrow for column in given_schema}
     keys = tuple(types[name] for name in step.inputs[0].keys)
     values = tuple(types[name] for name in step.inputs[0].values)
-    return step, Layout(keys, (values,), tuple(arrow_type(column.type) for column in found.schema))
+    return step, Layout(keys, (values,), tuple(column.type.arrow for column in found.schema))
 
 
 CHOICES = [

@@ -13,6 +13,7 @@ from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.joins.columnar import columnar_join
 from engine.joins.sides import JoinKind, JoinSide
+from engine.model.types import BIGINT, BINARY, DOUBLE, INT, STRING, TIMESTAMP
 from engine.operators.join import PairingJoin, SemiAntiJoin
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 
@@ -20,11 +21,11 @@ from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, che
 LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
 SINGLE = (
     JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""),
-    JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), "", ("string", "double", "binary")),
+    JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), "", (STRING, DOUBLE, BINARY)),
 )
 # Rows of a side with many rows per key. Some differ only in their microseconds, which their code does not include.
 MANY = (pa.string(), pa.int64(), pa.int64())
-MANY_TYPES = ("string", "bigint", "timestamp")
+MANY_TYPES = (STRING, BIGINT, TIMESTAMP)
 BY_CONTENT = JoinSide("NoUniqueKey", 3, None, "", MANY_TYPES)
 BY_KEY = JoinSide("HasUniqueKey", 3, (2, 0), "", MANY_TYPES)
 BY_NUMBER = JoinSide("HasUniqueKey", 3, (1,), "", MANY_TYPES)
@@ -100,7 +101,7 @@ def test_a_record_that_meets_more_rows_than_one_byte_can_number_comes_to_the_sam
     assert len(found.emitted) == 300 + 3 * 600
 
 
-DOUBLES = JoinSide("NoUniqueKey", 2, None, "", ("bigint", "double"))
+DOUBLES = JoinSide("NoUniqueKey", 2, None, "", (BIGINT, DOUBLE))
 
 
 @pytest.mark.parametrize(
@@ -125,5 +126,5 @@ def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bo
 
 
 def test_a_key_that_may_be_nan_goes_record_by_record() -> None:
-    choice = columnar_join(JoinKind.INNER, ONE, ONE, ["int", "double"], has_condition=False, is_bundled=False)
+    choice = columnar_join(JoinKind.INNER, ONE, ONE, [INT, DOUBLE], has_condition=False, is_bundled=False)
     assert choice.why == "record by record: a key of double has no columnar kernel"

@@ -19,6 +19,8 @@ from engine.aggregates.over_frames import framed, largest_in_frames
 from engine.aggregates.registry import function_named
 from engine.columnar.rules import _writable, rule_of
 from engine.contract.columnar_kernel import Layout
+from engine.model.type_texts import spark_type
+from engine.model.types import DOUBLE
 from engine.operators.sort import SortKernel
 from engine.ranking.sort_keys import SortColumn
 from tests.engine.columnar.equality import Given, Rules, check_cuts, inputs, run_columnar
@@ -41,7 +43,7 @@ FRAMES = {
 
 
 def call(name: str, argument: int | None = 1, type_: str = "bigint", where: int | None = None) -> AggregateCall:
-    return AggregateCall(function_named(name), argument, type_, filter=where)
+    return AggregateCall(function_named(name), argument, spark_type(type_), filter=where)
 
 
 COLUMNAR = [call("SUM"), call("COUNT", None), call("MIN"), call("MAX", where=3), call("AVG"), call("SUM", where=3)]
@@ -49,7 +51,7 @@ BY_ROW = [call("FIRST_VALUE"), call("LAST_VALUE"), call("SUM", 2, "double"), *CO
 
 
 def rules(calls: Sequence[AggregateCall], frame: FrameOf, time_at: int | None = 0) -> Rules:
-    results = [pa.float64() if each.type == "double" else pa.int64() for each in calls]
+    results = [pa.float64() if each.type == DOUBLE else pa.int64() for each in calls]
     layout = Layout((pa.string(),), (TYPES,), (*TYPES[:3], *results), rank=3)
     return Rules(None, partial(OverKernel, calls, 3, time_at, frame), layout, uses_time=True)
 

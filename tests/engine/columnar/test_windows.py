@@ -23,6 +23,7 @@ from engine.contract.step import Keyed
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import Timeline
+from engine.model.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP
 from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_aggregate import WindowAggregate
 from engine.windows.attached_kernel import AttachedWindowKernel
@@ -55,19 +56,19 @@ COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "
 CALLS: Sequence[tuple[AggregateCall, pa.DataType]] = (
     (AggregateCall(COUNT), pa.int64()),
     (AggregateCall(COUNT, filter=2), pa.int64()),
-    (AggregateCall(COUNT, 3, "string"), pa.int64()),
-    (AggregateCall(COUNT, 1, "int"), pa.int64()),
-    (AggregateCall(SUM, 1, "int"), pa.int32()),
-    (AggregateCall(SUM, 4, "bigint", filter=2), pa.int64()),
-    (AggregateCall(SUM, 4, "bigint"), pa.int64()),
-    (AggregateCall(AVG, 4, "bigint"), pa.int64()),
-    (AggregateCall(AVG, 1, "int"), pa.int32()),
+    (AggregateCall(COUNT, 3, STRING), pa.int64()),
+    (AggregateCall(COUNT, 1, INT), pa.int64()),
+    (AggregateCall(SUM, 1, INT), pa.int32()),
+    (AggregateCall(SUM, 4, BIGINT, filter=2), pa.int64()),
+    (AggregateCall(SUM, 4, BIGINT), pa.int64()),
+    (AggregateCall(AVG, 4, BIGINT), pa.int64()),
+    (AggregateCall(AVG, 1, INT), pa.int32()),
 )
 EXTREMES: Sequence[tuple[AggregateCall, pa.DataType]] = (
-    (AggregateCall(MIN, 1, "int"), pa.int32()),
-    (AggregateCall(MAX, 1, "int", distinct=True), pa.int32()),
-    (AggregateCall(MAX, 4, "bigint", filter=2), pa.int64()),
-    (AggregateCall(MIN, 4, "bigint"), pa.int64()),
+    (AggregateCall(MIN, 1, INT), pa.int32()),
+    (AggregateCall(MAX, 1, INT, distinct=True), pa.int32()),
+    (AggregateCall(MAX, 4, BIGINT, filter=2), pa.int64()),
+    (AggregateCall(MIN, 4, BIGINT), pa.int64()),
 )
 
 
@@ -220,10 +221,10 @@ def test_rows_in_the_order_of_several_columns(span: int) -> None:
 
 INPUT = Schema(
     (
-        Column("k", "string"),
-        Column("v", "int"),
-        Column("x", "double"),
-        Column("rt", "timestamp", time=TimeUnit.TIMESTAMP),
+        Column("k", STRING),
+        Column("v", INT),
+        Column("x", DOUBLE),
+        Column("rt", TIMESTAMP, time=TimeUnit.TIMESTAMP),
     )
 )
 SUMS = ({"function": "COUNT"}, {"function": "SUM", "argument": "v"})

@@ -15,6 +15,8 @@ from engine.aggregates.accumulator_parts import distinct_key, number_key
 from engine.aggregates.accumulators import Accumulators, compile_calls
 from engine.aggregates.function import AggregateCall, AggregateFunction, key_of
 from engine.aggregates.registry import function_named, functions
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, DOUBLE, INT
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 ARRAY_AGG, COLLECT, VAR_POP = map(function_named, ("ARRAY_AGG", "COLLECT", "VAR_POP"))
@@ -25,7 +27,7 @@ NAN = float("nan")
 
 def one(function: AggregateFunction, type_: str, *, retracting: bool = False, distinct: bool = False) -> Accumulators:
     """A single call over the first value of the rows."""
-    return compile_calls([AggregateCall(function, 0, type_, distinct)], retracting=retracting)
+    return compile_calls([AggregateCall(function, 0, spark_type(type_), distinct)], retracting=retracting)
 
 
 def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, ...] = ()) -> Any:
@@ -95,13 +97,13 @@ def test_every_function_has_cases() -> None:
 
 
 def test_percentiles_come_as_their_shares_are_written_and_count_by_frequency() -> None:
-    several = AggregateCall(PERCENTILE, 0, "int", percentage=(0.75, 0.0, 0.5))
+    several = AggregateCall(PERCENTILE, 0, INT, percentage=(0.75, 0.0, 0.5))
     assert value_of(compile_calls([several], retracting=False), [10, 20, 30]) == [25.0, 10.0, 20.0]
-    weighted = AggregateCall(PERCENTILE, 0, "struct<`v`:double,`n`:bigint>", percentage=0.5)
+    weighted = AggregateCall(PERCENTILE, 0, spark_type("struct<`v`:double,`n`:bigint>"), percentage=0.5)
     compiled = compile_calls([weighted], retracting=True)
     assert value_of(compiled, [(1.0, 3), (5.0, 1)]) == 1.0
     assert value_of(compiled, [(1.0, 3), (5.0, 1)], ((1.0, 2),)) == 3.0
-    nothing = AggregateCall(PERCENTILE, 0, "int", percentage=())
+    nothing = AggregateCall(PERCENTILE, 0, INT, percentage=())
     assert value_of(compile_calls([nothing], retracting=False), [1]) is None
 
 
@@ -126,7 +128,7 @@ def test_an_average_of_integers_truncates_toward_zero(values: list[int], average
 
 
 def test_an_average_beside_sum_and_count_is_their_quotient_and_so_of_a_wrapped_sum() -> None:
-    calls = [AggregateCall(function, 0, "int") for function in (COUNT, SUM, AVG)]
+    calls = [AggregateCall(function, 0, INT) for function in (COUNT, SUM, AVG)]
     compiled = compile_calls(calls, retracting=False)
     acc = compiled.create()
     for value in (2**31 - 1, 1):
@@ -271,9 +273,9 @@ def test_a_value_without_nan_is_held_as_ever(type_: str) -> None:
 
 
 def test_only_values_that_can_be_nan_are_turned_into_keys() -> None:
-    assert key_of("bigint") is None
-    assert key_of("double") is number_key, "a number is not asked whether it is a row"
-    assert key_of("struct<d:double>") is distinct_key
+    assert key_of(BIGINT) is None
+    assert key_of(DOUBLE) is number_key, "a number is not asked whether it is a row"
+    assert key_of(spark_type("struct<d:double>")) is distinct_key
 
 
 def test_a_retraction_of_an_unknown_number_does_nothing() -> None:

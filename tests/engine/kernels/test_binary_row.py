@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from engine.model.binary_row import hash_of, row_encoder
+from engine.model.type_texts import spark_type
+from engine.model.types import INT, STRING, Array
 
 ROWS: list[tuple[str, tuple[Any, ...], str, int]] = [
     (
@@ -55,11 +57,11 @@ ROWS: list[tuple[str, tuple[Any, ...], str, int]] = [
 def test_a_row_has_the_bytes_and_the_hash_that_flink_gives_it(
     types: str, row: tuple[Any, ...], written: str, hashed: int
 ) -> None:
-    encode = row_encoder(types.split())
+    encode = row_encoder(list(map(spark_type, types.split())))
     assert encode is not None
     assert encode(row).hex() == written
     assert hash_of(encode(row)) == hashed
 
 
 def test_a_list_has_no_bytes_that_are_known() -> None:
-    assert row_encoder(["string", "array<int>"]) is None
+    assert row_encoder([STRING, Array(INT)]) is None

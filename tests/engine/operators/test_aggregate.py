@@ -20,6 +20,8 @@ from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.row import Row
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, DOUBLE, INT, STRING, Decimal
 from engine.operators.aggregate import AggregateKernel, GroupAggregate
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
@@ -30,6 +32,7 @@ FIRST_VALUE, LAST_VALUE = map(function_named, ("FIRST_VALUE", "LAST_VALUE"))
 STDDEV_POP, STDDEV_SAMP = map(function_named, ("STDDEV_POP", "STDDEV_SAMP"))
 VAR_POP, VAR_SAMP = map(function_named, ("VAR_POP", "VAR_SAMP"))
 call = AggregateCall
+AMOUNT = Decimal(10, 2)
 COUNT_ROWS = AggregateCall(COUNT)
 UPSERT = ChangelogMode.of(INSERT_UPDATE, UpdateKind.BEFORE_AND_AFTER)
 UPSERT_ONLY = ChangelogMode.of(INSERT_UPDATE, UpdateKind.ONLY_UPDATE_AFTER)
@@ -50,13 +53,9 @@ CASES = [
     Case(
         "sums and averages keep their types",
         kernel=acc(
-            *[
-                call(f, at, t)
-                for at, t in ((1, "int"), (2, "bigint"), (3, "double"), (4, "decimal(10,2)"))
-                for f in (SUM, AVG)
-            ],
-            call(MIN, 4, "decimal(10,2)"),
-            call(MAX, 3, "double"),
+            *[call(f, at, t) for at, t in ((1, INT), (2, BIGINT), (3, DOUBLE), (4, AMOUNT)) for f in (SUM, AVG)],
+            call(MIN, 4, AMOUNT),
+            call(MAX, 3, DOUBLE),
         ),
         key=("k",),
         given="""
@@ -178,7 +177,7 @@ CASES = [
     ),
     Case(
         "a sum wraps in its type and an average truncates toward zero",
-        kernel=acc(call(SUM, 1, "int"), call(AVG, 1, "int")),
+        kernel=acc(call(SUM, 1, INT), call(AVG, 1, INT)),
         key=("k",),
         given="""
             seq  kind  k  v
@@ -252,8 +251,8 @@ CASES = [
         "all functions, with groups that die and come back",
         kernel=retract(
             COUNT_ROWS,
-            *[call(f, 2, "int") for f in (COUNT, SUM, AVG, MIN, MAX)],
-            call(COUNT, 2, "int", distinct=True),
+            *[call(f, 2, INT) for f in (COUNT, SUM, AVG, MIN, MAX)],
+            call(COUNT, 2, INT, distinct=True),
         ),
         key=("k",),
         given="""
@@ -513,7 +512,7 @@ CASES = [
         "lists, first and last values follow the arrival and give back the oldest copy",
         kernel=retract(
             call(ARRAY_AGG, 1),
-            call(LISTAGG, 2, "string", separator="|"),
+            call(LISTAGG, 2, STRING, separator="|"),
             call(FIRST_VALUE, 1),
             call(LAST_VALUE, 1),
         ),
@@ -550,8 +549,8 @@ CASES = [
         kernel=retract(
             call(VAR_POP, 1),
             call(STDDEV_SAMP, 1),
-            call(VAR_SAMP, 2, "double"),
-            call(STDDEV_POP, 2, "double"),
+            call(VAR_SAMP, 2, DOUBLE),
+            call(STDDEV_POP, 2, DOUBLE),
         ),
         key=("k",),
         given="""
@@ -697,11 +696,11 @@ def test_splitting_the_input_changes_nothing(records: list[tuple[int, int | None
 
 INPUT = Schema(
     (
-        Column("k", "string", nullable=False),
-        Column("v", "int"),
-        Column("n", "bigint", nullable=False),
-        Column("m", "decimal(10,2)"),
-        Column("vs", "array<int>"),
+        Column("k", STRING, nullable=False),
+        Column("v", INT),
+        Column("n", BIGINT, nullable=False),
+        Column("m", spark_type("decimal(10,2)")),
+        Column("vs", spark_type("array<int>")),
     )
 )
 
@@ -726,7 +725,7 @@ def test_result_types_and_nullability_are_those_of_flink() -> None:
         Aggregate(function=MAX, argument="n", filter="v > 1"),
     ]
     schema = derived(GroupAggregate(group_by=("k",), aggregates=tuple(calls))).schema
-    assert [(column.name, column.type, column.nullable) for column in schema] == [
+    assert [(column.name, str(column.type), column.nullable) for column in schema] == [
         ("k", "string", False),
         ("count", "bigint", False),
         ("sum_n", "bigint", False),

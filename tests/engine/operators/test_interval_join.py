@@ -26,12 +26,13 @@ from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.combined_watermark import meeting
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import BIGINT, STRING
 from engine.operators.interval_join import IntervalJoin
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
 
 NAMES = ("k", "x", "lt", "k0", "y", "rt")
-PAIR = Schema(tuple(Column(name, "string" if name[0] == "k" else "bigint") for name in NAMES))
+PAIR = Schema(tuple(Column(name, STRING if name[0] == "k" else BIGINT) for name in NAMES))
 
 
 Make = Callable[[Layout], IntervalJoinKernel]
@@ -226,7 +227,7 @@ def test_epochs_change_nothing_and_every_row_is_accounted_for(
         assert shown - {None} == {item.row[2] for item in inputs}
 
 
-SCHEMA = Schema((Column("k", "string"), Column("t", "bigint", time=TimeUnit.EPOCH_MS)))
+SCHEMA = Schema((Column("k", STRING), Column("t", BIGINT, time=TimeUnit.EPOCH_MS)))
 LEFT = Derived(SCHEMA, above=meeting(["l", meeting(["both"], held_ms=10)]))
 RIGHT = Derived(SCHEMA, above=meeting([meeting(["r"], held_ms=500), "both"]))
 

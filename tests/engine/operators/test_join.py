@@ -18,12 +18,13 @@ from engine.expressions import compile_condition
 from engine.joins.sides import JoinKind, JoinSide, join_keys, join_side
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, UPDATE_BEFORE, UpdateKind
 from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, STRING
 from engine.operators.join import Join, JoinKernel, PairingJoin, SemiAntiJoin
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
 
 Row = tuple[Any, ...]
-PAIR = Schema((Column("k", "string"), Column("x", "bigint"), Column("k0", "string"), Column("y", "bigint")))
+PAIR = Schema((Column("k", STRING), Column("x", BIGINT), Column("k0", STRING), Column("y", BIGINT)))
 CONTENT = JoinSide("NoUniqueKey", 2, None, "")
 SINGLE = JoinSide("JoinKeyContainsUniqueKey", 2, (), "")
 
@@ -413,7 +414,7 @@ def test_epochs_change_nothing(
     assert first.emitted + second.emitted == whole.emitted
 
 
-SCHEMA = Schema((Column("id", "bigint"), Column("k", "string")))
+SCHEMA = Schema((Column("id", BIGINT), Column("k", STRING)))
 KEYED = Derived(SCHEMA, INSERT_UPDATE, frozenset({frozenset({"id"})}))
 PLAIN = Derived(SCHEMA)
 

@@ -19,6 +19,7 @@ from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.pipeline import Arrival, Pipeline
 from engine.model.schema import Column, Schema
 from engine.model.timeline import Timeline
+from engine.model.types import BIGINT, STRING
 from engine.operators.lookup_join import LookupJoin, LookupJoinKernel
 from engine.planner import Plan, plan
 from engine.runtime.in_process import in_process
@@ -29,7 +30,7 @@ from tests.golden.trace import run_locally, run_pipeline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAIR = Schema((Column("k", "string"), Column("a", "bigint"), Column("k0", "string"), Column("p", "bigint")))
+PAIR = Schema((Column("k", STRING), Column("a", BIGINT), Column("k0", STRING), Column("p", BIGINT)))
 
 
 def kernel(kind: JoinKind, condition: str | None = None) -> Callable[[], LookupJoinKernel]:

@@ -16,6 +16,7 @@ from engine.contract.kernel import Input, run
 from engine.errors import StudioError
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import BIGINT, STRING
 from engine.patterns.conditions import MatchCondition
 from engine.patterns.kernel import MatchKernel
 from engine.patterns.matching import AfterMatch, Skip
@@ -33,11 +34,11 @@ V = 2
 def compares(variable: int, test: str, *others: Value) -> MatchCondition:
     """A comparison of the current value, `__r0`, with others."""
     values = (RowValue(variable, V), *others)
-    return MatchCondition(variable, test, ("bigint",) * len(values), values)
+    return MatchCondition(variable, test, (BIGINT,) * len(values), values)
 
 
 def all_of(variable: int, of: str = "LISTAGG") -> AggregateValue:
-    return AggregateValue(variable, AggregateCall(functions()[of], V, "string" if of == "LISTAGG" else "bigint"))
+    return AggregateValue(variable, AggregateCall(functions()[of], V, STRING if of == "LISTAGG" else BIGINT))
 
 
 def kernel(
@@ -240,7 +241,7 @@ def test_any_split_into_epochs_gives_the_same(
     made = kernel(
         pattern,
         compares(0, "`__r0` > 1"),
-        compares(1, "`__r0` <= `__r1`", AggregateValue(0, AggregateCall(functions()["SUM"], V, "bigint"))),
+        compares(1, "`__r0` <= `__r1`", AggregateValue(0, AggregateCall(functions()["SUM"], V, BIGINT))),
         compares(2, "`__r0` <> COALESCE(`__r1`, 0)", RowValue(1, V, offset=1)),
         measures=(all_of(0, "SUM"), all_of(1, "COUNT"), RowValue(2, V), MatchTime()),
         after=after,
@@ -328,7 +329,7 @@ ASKED: Mapping[str, object] = {
 def test_it_has_the_partition_and_the_measures_and_is_match_recognize_in_flink_sql() -> None:
     made = plan_of("t -> found", TYPES, t=SHARES, found=("match_recognize", ASKED)).node("found")
     assert str(made.mode) == "[I]"
-    assert [(column.name, column.type) for column in made.schema] == [
+    assert [(column.name, str(column.type)) for column in made.schema] == [
         ("k", "string"),
         ("first", "bigint"),
         ("total", "bigint"),

@@ -43,7 +43,7 @@ def planned(operator: str = "aggregate", source: Any = None, **parameters: Any) 
 
 def test_its_result_is_a_column_of_the_type_that_its_code_says() -> None:
     made = planned(aggregates=[CALL, {"function": "COUNT", "name": "many"}])
-    assert [(one.name, one.type, one.nullable) for one in made.schema][1:] == [
+    assert [(one.name, str(one.type), one.nullable) for one in made.schema][1:] == [
         ("n", "bigint", True),
         ("many", "bigint", False),
     ]

@@ -13,6 +13,7 @@ from engine.batch_check.check import check
 from engine.errors import PipelineError, RunFailed, StudioError
 from engine.local.preview import first_records
 from engine.model.changelog import SYMBOLS
+from engine.model.types import DATE, INT, STRING
 from engine.planner import NodePlan, plan
 from engine.python_functions.consent import ALL, ENVIRONMENT
 from engine.running import finished
@@ -30,7 +31,7 @@ def called(source: tuple[str, dict[str, Any]], **parameters: Any) -> NodePlan:
 
 def test_the_results_come_behind_the_columns_and_keys_stay() -> None:
     made = called(rows("k string, v bigint", changelog=True, primary_key=["k"]), name="n")
-    assert [(column.name, column.type) for column in made.schema] == [
+    assert [(column.name, str(column.type)) for column in made.schema] == [
         ("k", "string"),
         ("v", "bigint"),
         ("n", "bigint"),
@@ -42,9 +43,9 @@ def test_the_results_come_behind_the_columns_and_keys_stay() -> None:
 
 def test_the_code_may_say_the_type_and_the_last_function_is_called() -> None:
     code = "@udf(result_type='INT')\ndef f(a): ...\n@udf(result_type='DATE')\ndef g(a): ..."
-    assert called(rows("k string"), code=code, type="").schema.column("result").type == "date"
-    assert called(rows("k string"), code=code, type="", function="f").schema.column("result").type == "int"
-    assert called(rows("k string"), code=code, type="STRING").schema.column("result").type == "string"
+    assert called(rows("k string"), code=code, type="").schema.column("result").type == DATE
+    assert called(rows("k string"), code=code, type="", function="f").schema.column("result").type == INT
+    assert called(rows("k string"), code=code, type="STRING").schema.column("result").type == STRING
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,14 @@ from engine.joins.versions_in_time import ENDED, VERSION
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import BIGINT, STRING
 from engine.operators.temporal_join import TemporalJoin
 from engine.planner import Plan
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows, sql_of
 
 PAIR = Schema(
-    (Column("k", "string"), Column("a", "bigint"), Column("k0", "string"), Column("p", "bigint")),
+    (Column("k", STRING), Column("a", BIGINT), Column("k0", STRING), Column("p", BIGINT)),
 )
 KINDS = st.sampled_from([INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE])
 

@@ -22,6 +22,7 @@ from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDA
 from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import BIGINT, INT, STRING, TIMESTAMP
 from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_aggregate import WindowAggregate
 from engine.windows.session_kernel import SessionWindowKernel
@@ -742,7 +743,7 @@ def test_taking_all_rows_back_while_the_windows_are_open_leaves_no_rows_and_no_s
 
 
 INPUT = Schema(
-    (Column("k", "string"), Column("v", "int"), Column("rt", "timestamp", nullable=False, time=TimeUnit.TIMESTAMP))
+    (Column("k", STRING), Column("v", INT), Column("rt", TIMESTAMP, nullable=False, time=TimeUnit.TIMESTAMP))
 )
 
 
@@ -754,7 +755,7 @@ def derived(modify: Any = INSERT_ONLY, **fields: Any) -> Derived:
 
 def test_the_output_has_the_group_the_window_and_the_results() -> None:
     out = derived(aggregates=(Aggregate(function=SUM, argument="v"),), window_time=True)
-    assert [(column.name, column.type, column.time) for column in out.schema] == [
+    assert [(column.name, str(column.type), column.time) for column in out.schema] == [
         ("k", "string", None),
         ("window_start", "timestamp", None),
         ("window_end", "timestamp", None),
@@ -789,7 +790,7 @@ def test_an_input_without_event_time_is_refused() -> None:
 
 
 def test_a_group_column_may_be_called_window_start() -> None:
-    schema = Schema((Column("window_start", "timestamp"), Column("rt", "bigint", time=TimeUnit.EPOCH_MS)))
+    schema = Schema((Column("window_start", TIMESTAMP), Column("rt", BIGINT, time=TimeUnit.EPOCH_MS)))
     operator = WindowAggregate(size_ms=10_000, group_by=("window_start",))
     assert operator.derive("w", (Derived(schema),), KnownTypes()).schema.names == (
         "window_start",

@@ -22,6 +22,7 @@ from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.types import BIGINT, INT, STRING, TIMESTAMP
 from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
 from tests.engine.cases import Case, check_cases
@@ -278,11 +279,9 @@ def test_the_join_of_all_rows_is_the_batch_answer(
 
 
 LEFT = Derived(
-    Schema(
-        (Column("k", "string"), Column("x", "bigint", nullable=False), Column("t", "bigint", time=TimeUnit.EPOCH_MS))
-    )
+    Schema((Column("k", STRING), Column("x", BIGINT, nullable=False), Column("t", BIGINT, time=TimeUnit.EPOCH_MS)))
 )
-RIGHT = Derived(Schema((Column("k", "string"), Column("y", "int"), Column("T", "timestamp", time=TimeUnit.TIMESTAMP))))
+RIGHT = Derived(Schema((Column("k", STRING), Column("y", INT), Column("T", TIMESTAMP, time=TimeUnit.TIMESTAMP))))
 
 
 def join(kind: JoinKind = JoinKind.INNER, left: str = "k", right: str = "k") -> WindowJoin:
@@ -292,7 +291,7 @@ def join(kind: JoinKind = JoinKind.INNER, left: str = "k", right: str = "k") -> 
 def test_right_columns_are_renamed_where_the_name_is_taken() -> None:
     schema = join(JoinKind.LEFT).derive("j", (LEFT, RIGHT), NoAnalyzer()).schema
     assert schema.names == ("k", "x", "t", "k0", "y", "T0", "window_start", "window_end", "window_time")
-    assert schema.event_time == Column("window_time", "timestamp", nullable=False, time=TimeUnit.TIMESTAMP)
+    assert schema.event_time == Column("window_time", TIMESTAMP, nullable=False, time=TimeUnit.TIMESTAMP)
     assert [column.nullable for column in schema][:6] == [True, False, True, True, True, True]
 
 

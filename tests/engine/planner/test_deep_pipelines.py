@@ -14,6 +14,7 @@ import pytest
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
+from engine.model.types import Type
 from engine.planner import check, plan
 from engine.script import script_of
 from tests.engine.planning import OneType
@@ -74,7 +75,7 @@ def test_a_script_that_is_nested_too_deeply_is_told_so(tmp_path: Path, text: str
 
 def test_an_expression_that_is_nested_too_deeply_is_a_problem_of_its_pipeline(tmp_path: Path) -> None:
     class Deep:
-        def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
             raise RecursionError
 
     nodes = [("s", "rows", COLUMNS), ("f", "filter", {"condition": "a > 1"}), ("k", "sink", {})]

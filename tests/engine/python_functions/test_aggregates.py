@@ -17,6 +17,8 @@ from engine.aggregates.python_function import functions_of
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Kernel
 from engine.contract.state_in_words import Label, Names
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, STRING
 from engine.model.windowing import Windowing, WindowKind
 from engine.operators.aggregate import AggregateKernel
 from engine.python_functions.aggregates import PythonAggregate
@@ -82,7 +84,7 @@ f = udaf(f=Texts(), result_type="STRING", accumulator_type="STRING", func_type="
 
 
 def call(code: str, *arguments: str, at: int = 1, name: str = "f", **more: Any) -> AggregateCall:
-    return AggregateCall(functions_of(code)[name], at, arguments=arguments, **more)
+    return AggregateCall(functions_of(code)[name], at, arguments=tuple(map(spark_type, arguments)), **more)
 
 
 def aggregate(*calls: AggregateCall, retracting: bool = True) -> Callable[[], Kernel]:
@@ -124,7 +126,7 @@ test_a_function_in_python = check_cases(
             "keeps views, beside functions of Flink's and DISTINCT",
             kernel=aggregate(
                 call(TEXTS, "string"),
-                AggregateCall(function_named("COUNT"), 1, "string"),
+                AggregateCall(function_named("COUNT"), 1, STRING),
                 call(TEXTS, "string", distinct=True),
             ),
             key=("k",),
@@ -192,7 +194,7 @@ def test_what_is_kept_is_plain_and_what_is_merged_stays_as_it_is() -> None:
     back = from_plain(plain)
     assert back == value
     assert [type(each) for each in (back, *back)] == [Row, int, ListView, MapView]
-    function = PythonAggregate(TEXTS, "f", "string", ("string",))
+    function = PythonAggregate(TEXTS, "f", STRING, (STRING,))
     one, other = function.accumulate(None, "x"), function.accumulate(None, "y")
     assert function.value(function.merge(None, one)) == "x|1"
     merged = function.merge(other, one)
@@ -228,7 +230,7 @@ CLASS += "        return 'BIGINT'\n"
 )
 def test_an_error_names_function_values_and_line(parts: dict[str, str], sentence: str) -> None:
     code = CLASS.format(**{"made": "[0]", "body": "pass", "value": "1", **parts})
-    function = functions_of(code)["f"].called(("bigint",))
+    function = functions_of(code)["f"].called((BIGINT,))
     with pytest.raises(FunctionFailed) as failed:
         function.value(pickle.loads(pickle.dumps(function.accumulate(None, None))))
     start, _, end = sentence.partition(".*")

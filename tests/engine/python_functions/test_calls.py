@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.model.schema import arrow_type
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT
 from engine.python_functions.calls import PythonCall
 from engine.python_functions.loading import FunctionFailed
 
@@ -18,8 +19,8 @@ NUMBERS = pa.array([1, None, 3], pa.int64())
 
 
 def call(code: str, type_: str = "bigint", *arguments: pa.Array, is_table: bool = False) -> list[Any]:
-    made = PythonCall(code, "f", type_, "r", ("a",) * len(arguments), is_table).on(arguments, 3)
-    assert made.type == arrow_type(type_)
+    made = PythonCall(code, "f", spark_type(type_), "r", ("a",) * len(arguments), is_table).on(arguments, 3)
+    assert made.type == spark_type(type_).arrow
     values: list[Any] = made.to_pylist()
     return values
 
@@ -51,7 +52,7 @@ def failure(code: str, type_: str) -> str:
     ],
 )
 def test_a_value_of_any_type_goes_through_and_null_is_none(type_: str, value: Any) -> None:
-    column = pa.array([value, None, value], arrow_type(type_))
+    column = pa.array([value, None, value], spark_type(type_).arrow)
     assert call("def f(x):\n    return x", type_, column) == [value, None, value]
 
 
@@ -111,7 +112,7 @@ def test_without_arguments_it_is_called_for_every_record() -> None:
 
 
 def test_what_was_loaded_stays_where_it_was_loaded() -> None:
-    loaded = PythonCall("def f(x):\n    return x", "f", "bigint", "r", ("a",))
+    loaded = PythonCall("def f(x):\n    return x", "f", BIGINT, "r", ("a",))
     loaded.on([NUMBERS], 3)
     again = pickle.loads(pickle.dumps(loaded))
     assert again == loaded

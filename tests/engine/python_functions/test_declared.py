@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, INT, STRING, TIMESTAMP_NTZ
 from engine.python_functions.declared import Declared, Kind, Rejected, functions_in
 
 
@@ -12,40 +14,43 @@ from engine.python_functions.declared import Declared, Kind, Rejected, functions
     [
         ("def f(a, b=1):\n    return a", Declared("f", 1, None, Kind.SCALAR, 1, 2)),
         ("def f(*a): ...", Declared("f", 1, None, Kind.SCALAR, 0, None)),
-        ("@udf(result_type='BIGINT')\ndef f(a): ...", Declared("f", 2, "bigint", Kind.SCALAR, 1, 1)),
+        ("@udf(result_type='BIGINT')\ndef f(a): ...", Declared("f", 2, BIGINT, Kind.SCALAR, 1, 1)),
         (
             "@udf(result_type=DataTypes.DECIMAL(10, 2))\ndef f(): ...",
-            Declared("f", 2, "decimal(10,2)", Kind.SCALAR, 0, 0),
+            Declared("f", 2, spark_type("decimal(10,2)"), Kind.SCALAR, 0, 0),
         ),
         ("@table.udf\ndef f(a): ...", Declared("f", 2, None, Kind.SCALAR, 1, 1)),
-        ("f = udf(lambda s: s.upper(), result_type='STRING')", Declared("f", 1, "string", Kind.SCALAR, 1, 1)),
+        ("f = udf(lambda s: s.upper(), result_type='STRING')", Declared("f", 1, STRING, Kind.SCALAR, 1, 1)),
         (
             "f = udf(Upper(), result_type=DataTypes.TIMESTAMP(3))",
-            Declared("f", 1, "timestamp_ntz", Kind.SCALAR, 0, None),
+            Declared("f", 1, TIMESTAMP_NTZ, Kind.SCALAR, 0, None),
         ),
-        ("f = udf(lambda a: a, ['INT'], 'INT')", Declared("f", 1, "int", Kind.SCALAR, 1, 1)),
+        ("f = udf(lambda a: a, ['INT'], 'INT')", Declared("f", 1, INT, Kind.SCALAR, 1, 1)),
         (
             "f = udf(f=lambda a: a, result_type=DataTypes.ARRAY(DataTypes.INT()))",
-            Declared("f", 1, "array<int>", Kind.SCALAR, 1, 1),
+            Declared("f", 1, spark_type("array<int>"), Kind.SCALAR, 1, 1),
         ),
         (
             "f = udf(g, result_type=DataTypes.MAP(DataTypes.STRING(), DataTypes.DOUBLE().not_null()))",
-            Declared("f", 1, "map<string,double>", Kind.SCALAR, 0, None),
+            Declared("f", 1, spark_type("map<string,double>"), Kind.SCALAR, 0, None),
         ),
         (
             "@udf(result_type=DataTypes.ROW([DataTypes.FIELD('a b', DataTypes.INT()),"
             " DataTypes.FIELD('c', DataTypes.STRING())]))\ndef f(a): ...",
-            Declared("f", 2, "struct<`a b`:int,`c`:string>", Kind.SCALAR, 1, 1),
+            Declared("f", 2, spark_type("struct<`a b`:int,`c`:string>"), Kind.SCALAR, 1, 1),
         ),
         (
             "@udtf(result_types=['STRING', DataTypes.INT()])\ndef f(a): ...",
-            Declared("f", 2, "array<struct<`f0`:string,`f1`:int>>", Kind.TABLE, 1, 1),
+            Declared("f", 2, spark_type("array<struct<`f0`:string,`f1`:int>>"), Kind.TABLE, 1, 1),
         ),
         (
             "@udtf(result_types='ROW<a INT, b STRING>')\ndef f(a): ...",
-            Declared("f", 2, "array<struct<`a`:int,`b`:string>>", Kind.TABLE, 1, 1),
+            Declared("f", 2, spark_type("array<struct<`a`:int,`b`:string>>"), Kind.TABLE, 1, 1),
         ),
-        ("@udtf(result_types='INT')\ndef f(a): ...", Declared("f", 2, "array<struct<`f0`:int>>", Kind.TABLE, 1, 1)),
+        (
+            "@udtf(result_types='INT')\ndef f(a): ...",
+            Declared("f", 2, spark_type("array<struct<`f0`:int>>"), Kind.TABLE, 1, 1),
+        ),
     ],
 )
 def test_a_function_with_its_type_and_the_number_of_its_arguments(code: str, found: Declared) -> None:

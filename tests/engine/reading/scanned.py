@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, STRING
 from engine.reading.files.input_files import local_file
 from engine.reading.files.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed.typed_rows import RowTypes
@@ -23,13 +25,13 @@ from engine.reading.typed.typed_rows import RowTypes
 def row_types(draw: st.DrawFn, types: str, units: Sequence[TimeUnit]) -> RowTypes:
     """Columns c0, c1, ... of these types, perhaps with an event time `ts` and a kind `op` among them."""
     drawn = draw(st.lists(st.sampled_from(types.split()), min_size=1, max_size=4))
-    columns = [Column(f"c{at}", type_) for at, type_ in enumerate(drawn)]
+    columns = [Column(f"c{at}", spark_type(type_)) for at, type_ in enumerate(drawn)]
     if draw(st.booleans()):
-        time = Column("ts", "bigint", time=draw(st.sampled_from(units)))
+        time = Column("ts", BIGINT, time=draw(st.sampled_from(units)))
         columns.insert(draw(st.integers(0, len(columns))), time)
     has_kind = draw(st.booleans())
     if has_kind:
-        columns.insert(draw(st.integers(0, len(columns))), Column("op", "string"))
+        columns.insert(draw(st.integers(0, len(columns))), Column("op", STRING))
     return RowTypes(tuple(columns), "op" if has_kind else None)
 
 

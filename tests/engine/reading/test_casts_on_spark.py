@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pytest
 
+from engine.model.type_texts import spark_type
 from engine.reading.typed.casts import cast_texts
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def test_every_text_becomes_what_spark_makes_of_it(spark: SparkSession) -> None:
     assert held.to_pylist() == texts
     used, wrong = set(), []
     for type_ in types:
-        ours = plain(cast_texts(held, type_))
+        ours = plain(cast_texts(held, spark_type(type_)))
         theirs = plain(table.column(type_).combine_chunks())
         for text, one, other in zip(texts, theirs, ours, strict=True):
             if not is_same(one, other):

@@ -11,6 +11,7 @@ import pytest
 
 from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.types import BIGINT
 from engine.reading.files.input_files import local_file
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.computed import computation_of, frames_of
@@ -26,7 +27,7 @@ def test_a_row_without_a_computed_event_time_is_rejected_with_its_line_in_the_fi
     computed = (ComputedColumn(name="t", expression="s * 1000"),)
     source = JsonLines(path="in.jsonl", event_time="t", computed=computed)
     read = source.derive("n", tmp_path).schema
-    time = replace(Column("t", "bigint", nullable=False), time=TimeUnit.EPOCH_MS)
+    time = replace(Column("t", BIGINT, nullable=False), time=TimeUnit.EPOCH_MS)
     compute = computation_of(source, Schema((*read, time)), "n", tmp_path)
     scan = source.scan("n", tmp_path)
     assert compute is not None
@@ -43,7 +44,7 @@ def test_workers_reject_what_they_cannot_compute_and_keep_the_rest(tmp_path: Pat
     (tmp_path / "in.csv").write_text(f"a\n1\n{big}\n3\n\n{big}\n5\n", encoding="utf-8")
     source = Csv(path="in.csv", computed=(ComputedColumn(name="b", expression="a * 2"),))
     scan = source.scan("n", tmp_path)
-    compute = computation_of(source, Schema((Column("a", "bigint"), Column("b", "bigint"))), "n", tmp_path)
+    compute = computation_of(source, Schema((Column("a", BIGINT), Column("b", BIGINT))), "n", tmp_path)
     assert compute is not None
     [found] = [compute(each) for part in scan.parts for each in scan.read(part)]
     assert found.records.column("b").to_pylist() == [2, 6, 10]

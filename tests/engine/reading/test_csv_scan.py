@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
+from engine.model.types import BIGINT, STRING
 from engine.reading.files import csv_scan
 from engine.reading.files.csv_scan import CsvReader, _Reading
 from engine.reading.files.text_files import LineNumbers, TextPart, blocks_of
@@ -91,8 +92,8 @@ def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
     is_odd = draw(st.sampled_from((False, False, True)))
     fields = []
     for column in rows.columns:
-        nice = KINDS if column.name == "op" else NICE.get(column.type, ("1", "-7", "0", ""))
-        texts = [*nice, *(f"{quote}{text}{quote}" for text in nice if column.type == "string")]
+        nice = KINDS if column.name == "op" else NICE.get(str(column.type), ("1", "-7", "0", ""))
+        texts = [*nice, *(f"{quote}{text}{quote}" for text in nice if column.type == STRING)]
         fields.append(st.sampled_from(texts) | odd if is_odd else st.sampled_from(texts))
     lines = draw(st.lists(st.tuples(*fields).map(separator.join) | (odd if is_odd else st.nothing()), max_size=12))
     data = draw(file_of(lines, (b"\xff", b"\r", b"\n", b"\xc3", b'"') if is_odd else ()))
@@ -100,7 +101,7 @@ def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
     return CsvReader(rows, separator, quote, null, header=False, multi_line=False), data
 
 
-TINY: Final = CsvReader(RowTypes((Column("c", "bigint"),)), ",", '"', "", header=False, multi_line=False)
+TINY: Final = CsvReader(RowTypes((Column("c", BIGINT),)), ",", '"', "", header=False, multi_line=False)
 
 
 @example((TINY, b"1\n\n2\n"))

@@ -38,7 +38,7 @@ from engine.reading.typed.inference import infer_json, infer_text
     ],
 )
 def test_a_column_of_texts(values: list[str | None], type_: str) -> None:
-    assert infer_text(values) == type_
+    assert str(infer_text(values)) == type_
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_a_column_of_texts(values: list[str | None], type_: str) -> None:
     ],
 )
 def test_a_column_of_json(values: list[Any], type_: str) -> None:
-    assert infer_json(values) == type_
+    assert str(infer_json(values)) == type_

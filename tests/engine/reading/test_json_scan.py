@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.model.schema import Column, TimeUnit
+from engine.model.types import BIGINT, STRING
 from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.text_files import TextPart
@@ -28,7 +29,7 @@ def texts_of(folder: Path, *lines: str | bytes) -> list[Any]:
     """The values a and b of each line as texts, or the reason for its rejection."""
     path = folder / "in.jsonl"
     path.write_bytes(b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines) + b"\n")
-    reader = JsonReader(RowTypes((Column("a", "string"), Column("b", "string"))))
+    reader = JsonReader(RowTypes((Column("a", STRING), Column("b", STRING))))
     found: dict[int, Any] = {}
     for part in reader(TextPart(str(path), "in.jsonl", 0, None)):
         found |= dict(zip(part.lines, part.records.to_pylist(), strict=True))
@@ -159,8 +160,8 @@ def tables(draw: st.DrawFn) -> tuple[JsonReader, bytes]:
     rows = draw(row_types(TYPES, (TimeUnit.EPOCH_MS,)))
     is_odd = draw(st.sampled_from((False, False, True)))
     fields = []
-    for column in [*rows.columns, Column("z", "string")]:
-        nice = ('"+I"', '"delete"') if column.name == "op" else NICE.get(column.type, ("1", "-7", "0"))
+    for column in [*rows.columns, Column("z", STRING)]:
+        nice = ('"+I"', '"delete"') if column.name == "op" else NICE.get(str(column.type), ("1", "-7", "0"))
         values = st.sampled_from(nice) | st.sampled_from(ODD) if is_odd else st.sampled_from(nice)
         fields.append(values.map(lambda value, name=column.name: f'"{name}": {value}'))
     lines = st.tuples(*fields).map(lambda found: "{" + ", ".join(found) + "}")
@@ -173,7 +174,7 @@ def tables(draw: st.DrawFn) -> tuple[JsonReader, bytes]:
     return JsonReader(rows), draw(file_of(draw(st.lists(lines, max_size=8)), pieces))
 
 
-ONE: Final = JsonReader(RowTypes((Column("c0", "bigint"),)))
+ONE: Final = JsonReader(RowTypes((Column("c0", BIGINT),)))
 
 
 @example((ONE, b'{"c0": 1}{"c0": 2}\n{"z": [{}\n{}]}\n'))
@@ -205,5 +206,5 @@ def test_a_file_reads_the_same_however_it_is_cut(
     made: tuple[JsonReader | EnvelopeReader, bytes] | bytes, part_size: int, block_size: int
 ) -> None:
     if isinstance(made, bytes):
-        made = EnvelopeReader(RowTypes((Column("id", "bigint"),)), DebeziumJson.changes_of), made
+        made = EnvelopeReader(RowTypes((Column("id", BIGINT),)), DebeziumJson.changes_of), made
     assert_the_same_however_cut(json_scan, *made, part_size, block_size)

@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import SourceError
 from engine.model.schema import Column
+from engine.model.types import STRING
 from engine.reading.documents import json_scan
 from engine.reading.documents.json_scan import JsonReader
 from engine.reading.files import csv_scan, text_files
@@ -19,7 +20,7 @@ from engine.reading.files.text_files import TOO_LONG, TextPart, blocks_of, parts
 from engine.reading.typed.typed_rows import RowTypes
 from engine.sources import jsonl
 
-COLUMNS = RowTypes((Column("c", "string"),))
+COLUMNS = RowTypes((Column("c", STRING),))
 LIMIT = 64
 LONG = b"x" * 100
 

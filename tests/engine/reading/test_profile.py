@@ -54,7 +54,7 @@ def test_almost_all_values_say_what_a_column_is_and_the_others_are_named(tmp_pat
     rows = [f"{'x' if at == 7 else at},{'' if at < 2 else 'a'},{at}.5" for at in range(100)]
     (tmp_path / "in.csv").write_text("\n".join(["n,a,a", *rows]), encoding="utf-8")
     columns, times = Csv(path="in.csv").profile("n", tmp_path)
-    assert [(column.name, column.type, column.proposed) for column in columns] == [
+    assert [(column.name, str(column.type), str(column.proposed)) for column in columns] == [
         ("n", "string", "bigint"),
         ("a", "string", "string"),
         ("a_2", "double", "double"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.model.types import STRING
 from engine.script import script_of, sql_of
 from engine.script.flink_expressions import Translation
 from engine.spark.analyzer import SparkAnalyzer
@@ -42,6 +43,10 @@ def written(script: str) -> str:
         ("SELECT CAST(u AS STRING) AS x FROM (SELECT DISTINCT CAST(t3 AS TIMESTAMP(6)) AS u FROM t)", 6),
         ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.123456')) AS v (u)", 6),
         ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00')) AS v (u)", 0),
+        ("SELECT CAST(ROW(t6, k) AS STRING) AS x FROM t", 6),
+        ("SELECT CAST(ARRAY[t0] AS STRING) AS x FROM t", 0),
+        ("SELECT CAST(ARRAY[t3, t6] AS STRING) AS x FROM t", 6),
+        ("SELECT CAST(MAP[k, td] AS STRING) AS x FROM t", 6),
     ],
 )
 def test_a_moment_as_text_has_the_digits_of_its_type(query: str, digits: int) -> None:
@@ -98,4 +103,4 @@ def test_a_time_zone_that_no_text_is_read_past_is_refused() -> None:
     ],
 )
 def test_a_written_cast_names_a_type_that_flink_has(spark: str, flink: str) -> None:
-    assert Translation(lambda _: "string").flink(spark) == flink
+    assert Translation(lambda _: STRING).flink(spark) == flink

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.model.pipeline import Pipeline
+from engine.model.types import BIGINT, BOOLEAN, Type
 from engine.running import finished
 from engine.script import reading
 from engine.sql import SqlRejected
@@ -380,8 +381,8 @@ def test_nodes_are_called_as_their_views_and_a_view_that_nobody_reads_is_named(s
 
 def test_each_of_many_nested_views_is_read_once_and_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     class Typed:
-        def type_of(self, expression: str, schema: object, node: str, field: str) -> str:
-            return "boolean" if ">" in expression else "bigint"
+        def type_of(self, expression: str, schema: object, node: str, field: str) -> Type:
+            return BOOLEAN if ">" in expression else BIGINT
 
     counts = "SELECT k, COUNT(*) AS c{at} FROM v{below} WHERE c{below} > {at} GROUP BY k"
     views = [f"CREATE VIEW v{at} AS {counts.format(below=at - 1, at=at)};" for at in range(1, 40)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import KIND, ORDINAL, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.source import Source
-from engine.model.schema import quote
+from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,6 +11,7 @@ from typing import Any
 from engine.expressions import Expression
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
+from engine.model.types import BIGINT, BOOLEAN, STRING, Array, Type
 from engine.sql import Table, pipeline_of, table_of
 from tests.engine.planning import rows
 
@@ -18,16 +19,16 @@ from tests.engine.planning import rows
 class GuessedTypes:
     """An analyzer without Spark: types of columns; else BOOLEAN for conditions, text for JSON, BIGINT or an array."""
 
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
         column = Expression.parse(null_like[1] if null_like else expression).plain_column(schema)
         if column is not None:
             return column.type
         if expression.startswith("array("):
-            return "array<bigint>"
+            return Array(BIGINT)
         if "to_json(" in expression:
-            return "string"
-        return "boolean" if field.endswith(("condition", "filter")) else "bigint"
+            return STRING
+        return BOOLEAN if field.endswith(("condition", "filter")) else BIGINT
 
 
 def _table(name: str, source: tuple[str, dict[str, Any]], *proctime: str) -> Table:

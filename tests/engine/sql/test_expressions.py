@@ -13,7 +13,9 @@ import pytest
 
 from engine.errors import StudioError
 from engine.model.pipeline import Node
-from engine.model.schema import Schema, flink_type, type_from
+from engine.model.schema import Schema
+from engine.model.type_texts import spark_type, type_from
+from engine.model.types import STRING, Type
 from engine.sql import pipeline_of, table_of
 from tests.analyzing import analyzer_of
 
@@ -85,7 +87,7 @@ def test_expressions_have_the_types_and_values_that_flink_gives_them(spark: Spar
 
 def _bare(type_: str) -> str:
     """A type without the precision that our types do not have."""
-    return flink_type(type_).replace("TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ").replace("TIMESTAMP(3)", "TIMESTAMP")
+    return spark_type(type_).flink.replace("TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ").replace("TIMESTAMP(3)", "TIMESTAMP")
 
 
 def _text(value: Any, type_: str) -> str:
@@ -124,9 +126,9 @@ REFUSED = [
 
 
 class _ColumnTypes:
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         found = [column.type for column in schema if expression == f"`{column.name}`"]
-        return found[0] if found else "string"
+        return found[0] if found else STRING
 
 
 @pytest.mark.parametrize(("sql", "sentence"), REFUSED)

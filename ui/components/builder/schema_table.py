@@ -15,7 +15,7 @@ def schema_table(derived: Derived) -> None:
     in_keys = {name for key in derived.upsert_keys for name in key}
     rows = "".join(
         f'<tr><td style="{_CELL}">{escape(column.name)}</td><td style="{_CELL}">'
-        f'<code style="font-size:.82rem">{escape(column.flink_type)}</code></td><td style="{_CELL}">'
+        f'<code style="font-size:.82rem">{escape(column.type.flink)}</code></td><td style="{_CELL}">'
         f"{muted(', '.join(_roles(column.name in in_keys, column.time is not None)))}</td></tr>"
         for column in derived.schema
     )

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema
+from engine.model.types import quote
 from ui.components.registering import registered
 from ui.forms.functions import KEYWORDS, SIGNATURES
 
@@ -33,7 +34,7 @@ def completion(fields: Mapping[str, Schema | None], *, key: str) -> None:
 
 
 def _columns(schema: Schema | None) -> list[dict[str, str]]:
-    return [{"name": column.name, "insert": _written(column.name), "note": column.type} for column in schema or ()]
+    return [{"name": column.name, "insert": _written(column.name), "note": str(column.type)} for column in schema or ()]
 
 
 def _written(name: str) -> str:

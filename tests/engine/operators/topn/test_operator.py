@@ -13,6 +13,8 @@ from engine.contract.step import Keyed
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.type_texts import spark_type
+from engine.model.types import BIGINT, STRING, TIMESTAMP
 from engine.operators.topn import TopN
 from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.key_order import bit_set_bucket
@@ -25,10 +27,10 @@ from tests.engine.planning import NoAnalyzer
 
 SCHEMA = Schema(
     (
-        Column("g", "string"),
-        Column("w", "string"),
-        Column("c", "bigint", nullable=False),
-        Column("t", "timestamp", time=TimeUnit.TIMESTAMP),
+        Column("g", STRING),
+        Column("w", STRING),
+        Column("c", BIGINT, nullable=False),
+        Column("t", TIMESTAMP, time=TimeUnit.TIMESTAMP),
     )
 )
 APPEND = Derived(SCHEMA)
@@ -68,7 +70,7 @@ def stepped(operator: TopN, given: Derived, update: UpdateKind) -> tuple[Keyed, 
 def test_the_rank_is_a_bigint_at_the_end_and_nothing_is_event_time_any_more() -> None:
     derived = derive(top(with_rank=True))
     assert derived.schema.names == ("g", "w", "c", "t", "rank")
-    assert derived.schema.column("rank") == Column("rank", "bigint", nullable=False)
+    assert derived.schema.column("rank") == Column("rank", BIGINT, nullable=False)
     assert derived.schema.event_time is None
     assert derived.modify == ALL_CHANGES
 
@@ -134,7 +136,7 @@ def test_ranks_of_an_insert_only_input_only_get_better_so_a_second_top_n_is_fast
 def test_of_two_keys_the_one_is_taken_that_a_hash_set_of_bit_sets_has_first() -> None:
     assert [bit_set_bucket(places) for places in ([0], [1], [2], [0, 1], [70])] == [3, 0, 6, 1, 2]
     ranks = Derived(
-        Schema((Column("k", "string"), Column("rn", "bigint"))),
+        Schema((Column("k", STRING), Column("rn", BIGINT))),
         ALL_CHANGES,
         frozenset({frozenset({"rn"})}),
         constant(("rn",), ("k",)),
@@ -171,7 +173,7 @@ def test_a_rank_whose_name_is_taken_is_refused() -> None:
 
 
 def test_columns_without_an_order_are_refused() -> None:
-    lists = Derived(Schema((Column("g", "string"), Column("c", "array<int>"))))
+    lists = Derived(Schema((Column("g", STRING), Column("c", spark_type("array<int>")))))
     with pytest.raises(PipelineError, match=r"order_by: c is of type array<int>, which has no order"):
         derive(top(), lists)
 
