@@ -169,7 +169,7 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     before = time.monotonic()
     with pytest.raises(EngineStarting):
         gate.type_of("a + '1'", SCHEMA, "n", "f")
-    assert gate.type_of("a + 1", SCHEMA, "n", "f") == "bigint"
+    assert gate.type_of("a + 1", SCHEMA, "n", "f") == BIGINT
     assert time.monotonic() - before < 1
     assert gate.status is GateStatus.STARTING
     started.set()
@@ -273,6 +273,6 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
 def test_once_spark_is_there_expressions_are_checked(spark: object) -> None:
     gate = EngineGate("local[2]")
     assert gate.spark() is spark
-    assert gate.type_of("a + 1", SCHEMA, "n", "f") == "bigint"
+    assert gate.type_of("a + 1", SCHEMA, "n", "f") == BIGINT
     with pytest.raises(ExpressionError, match="b"):
         gate.type_of("b + 1", SCHEMA, "n", "f")
