@@ -74,7 +74,7 @@ def test_nothing_of_the_bar_lies_over_anything_and_the_open_run_and_edge_go_alon
         parts, overlaps = page.evaluate(OVERLAPS)
         assert parts >= 10
         assert overlaps == [], f"at {width} pixels"
-    for place in ("Runs", "Query", "Inspect"):
+    for place in ("Runs", "Query store", "Inspect"):
         page.get_by_role("link", name=place, exact=True).click()
         wait_until_settled(page)
         expect(page).to_have_url(re.compile("run=1&edge=inner&event=3"))
