@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper as _Cached
+from functools import cache
 from operator import eq
 from threading import Lock
 from types import CodeType, FunctionType, ModuleType
@@ -77,15 +79,13 @@ class _Code:
     sendable: set[str] = field(default_factory=set)
 
     def packed(self, task: Callable[..., Any]) -> tuple[bytes, bytes]:
-        from pyspark.cloudpickle import dumps
-
         self._look()
         made_of, used = self._named(task)
         part = tuple(sorted(used))
         code = self.parts.pop(part, None)
         if code is None:
             with submodules_listed():
-                code = dumps({name: used[name] for name in part})  # type: ignore[no-untyped-call]
+                code = _by_value({name: used[name] for name in part})
         # The most recently used one is evicted last.
         self.parts[part] = code
         if len(self.parts) > _KEPT:
@@ -94,25 +94,21 @@ class _Code:
 
     def check(self, task: Callable[..., Any]) -> None:
         """Pickle the task, and of the studio's code only what no task has used before."""
-        from pyspark.cloudpickle import dumps
-
         if len(sys.modules) != self.count:
             self._look()
         _, used = self._named(task)
         new = {name: value for name, value in used.items() if name not in self.sendable}
         if new:
             with submodules_listed():
-                dumps(new)  # type: ignore[no-untyped-call]
+                _by_value(new)
             self.sendable.update(new)
 
     def _named(self, task: Callable[..., Any]) -> tuple[bytes, dict[str, Any]]:
         """The task, pickled with names in place of the studio's code, and that code by name."""
-        from pyspark.cloudpickle import Pickler
-
         names = self.names
         used: dict[str, Any] = {}
 
-        class Named(Pickler):
+        class Named(_pickler()):  # type: ignore[misc]
             def persistent_id(self, value: Any) -> str | None:
                 name = names.get(id(value))
                 if name is not None:
@@ -120,7 +116,7 @@ class _Code:
                 return name
 
         made_of = io.BytesIO()
-        Named(made_of).dump(task)  # type: ignore[no-untyped-call]
+        Named(made_of).dump(task)
         return made_of.getvalue(), used
 
     def _look(self) -> None:
@@ -138,6 +134,35 @@ class _Code:
         self.now = [one for module in self.modules.values() for one in _namespaces(module)]
         self.seen = [one.copy() for one in self.now]
         self.names = {id(value): name for module in self.modules.values() for name, value in _named(module)}
+
+
+@cache
+def _pickler() -> Any:
+    """Cloudpickle's, which pickles functions with a cache by their names, for all that travels by value."""
+    from pyspark.cloudpickle import Pickler
+    from pyspark.cloudpickle.cloudpickle import list_registry_pickle_by_value
+
+    class ByValue(Pickler):
+        def reducer_override(self, value: Any) -> Any:
+            if isinstance(value, _Cached):
+                root = value.__module__.partition(".")[0]
+                if root in list_registry_pickle_by_value():  # type: ignore[no-untyped-call]
+                    return _with_cache, (value.__wrapped__, value.cache_parameters())
+            return super().reducer_override(value)  # type: ignore[no-untyped-call]
+
+    return ByValue
+
+
+def _with_cache(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    from functools import lru_cache
+
+    return lru_cache(**parameters)(function)
+
+
+def _by_value(value: Any) -> bytes:
+    file = io.BytesIO()
+    _pickler()(file).dump(value)
+    return file.getvalue()
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from engine.expressions.parsing import tree_of
 from engine.model import types
 from engine.model.row import Row
 from engine.model.schema import Schema
+from engine.model.type_texts import spark_type
 
 Function = Callable[[Row], Any]
 
@@ -263,9 +264,6 @@ class _Compiler:
         return _Part(_both(operator.add if isinstance(node, exp.Add) else operator.sub, time, by), "timestamp")
 
     def _cast(self, node: exp.Cast) -> _Part:
-        # Not above: the functions of this module travel to workers by value, and one with a cache only by its name.
-        from engine.model.type_texts import spark_type
-
         to = spark_type(node.to.sql(dialect="spark").lower())
         if isinstance(node.this, exp.Literal) and node.this.is_string and to.is_time:
             return _moment(node.this.this, to)

@@ -19,6 +19,7 @@ from engine.contract.sending import check_sendable, packed, sent, submodules_lis
 from engine.model.changelog import APPEND, RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
+from engine.model.type_texts import spark_type
 from engine.model.types import STRING
 from engine.runtime.arrivals import units
 from engine.sql.functions import intervals
@@ -52,6 +53,20 @@ def positions(*names: str) -> Callable[[Iterator[Any]], Iterator[str]]:
             yield f"{value}:{ordinal(at).hex()}:{schema.names[at]}:{RowKind(at).name}:{APPEND}"
 
     return called
+
+
+def elsewhere(task: Callable[..., Iterator[str]], folder: Path) -> tuple[str, bytes]:
+    """What a process that cannot import our code makes of `ab` with a task, and its errors."""
+    from pyspark.cloudpickle import dumps
+
+    received = subprocess.run(
+        [sys.executable, "-P", "-c", RECEIVER],
+        input=dumps(sent(task)),  # type: ignore[no-untyped-call]
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    return received.stdout.decode().strip(), received.stderr
 
 
 def test_code_is_pickled_once_for_all_tasks_that_use_it() -> None:
@@ -106,17 +121,17 @@ def test_another_thread_may_import_while_code_is_pickled(monkeypatch: pytest.Mon
 
 
 def test_a_process_that_cannot_import_our_code_has_all_of_it(tmp_path: Path) -> None:
-    from pyspark.cloudpickle import dumps
-
-    received = subprocess.run(
-        [sys.executable, "-P", "-c", RECEIVER],
-        input=dumps(sent(positions("x", "y"))),  # type: ignore[no-untyped-call]
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
     expected = " ".join(positions("x", "y")(iter("ab")))
-    assert (received.stdout.decode().strip(), received.stderr) == (expected, b"")
+    assert elsewhere(positions("x", "y"), tmp_path) == (expected, b"")
+
+
+def test_a_function_with_a_cache_is_sent_as_any_other(tmp_path: Path) -> None:
+    """Cloudpickle alone sends its name. This one calls itself."""
+
+    def typed(given: Iterator[Any]) -> Iterator[str]:
+        yield from (str(spark_type(f"array<{name}>")) for name in given)
+
+    assert elsewhere(typed, tmp_path) == ("array<a> array<b>", b"")
 
 
 def test_submodules_are_found_as_cloudpickle_finds_them() -> None:
