@@ -33,7 +33,7 @@ def set_clock(seed: int) -> None:
     chance, real, offset = random.Random(seed), time.time, [0.0]
     time.time = lambda: real() + offset[0]
     # gRPC's own code adds its timeouts to this clock, and its library, which has the machine's, reads them.
-    grpc._channel.time = SimpleNamespace(time=real, sleep=time.sleep)
+    grpc._channel.time = SimpleNamespace(**{**vars(time), "time": real})
 
     def turn() -> None:
         for number in range(1 << 30):
