@@ -20,6 +20,7 @@ from engine.model.types import (
     DOUBLE,
     FLOAT,
     INTEGERS,
+    MOST_DIGITS,
     STRING,
     TIMESTAMP,
     VOID,
@@ -32,7 +33,6 @@ from engine.model.types import (
     Type,
 )
 
-_MOST_DIGITS: Final = 38
 _LEAST_SCALE: Final = 6
 _NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, FLOAT, DOUBLE)
 _DIGITS: Final = dict(zip(INTEGERS, (3, 5, 10, 20), strict=True))
@@ -118,15 +118,15 @@ def _wider(one: Type, other: Type) -> Type:
 
 
 def _whole_digits_first(precision: int, scale: int) -> Decimal:
-    over = max(0, precision - _MOST_DIGITS)
+    over = max(0, precision - MOST_DIGITS)
     return Decimal(precision - over, max(0, scale - over))
 
 
 def _adjusted(precision: int, scale: int) -> Decimal:
     """The type of a result with these digits; if they are too many, the ones after the point give way down to six."""
-    if precision <= _MOST_DIGITS:
+    if precision <= MOST_DIGITS:
         return Decimal(precision, scale)
-    return Decimal(_MOST_DIGITS, max(_MOST_DIGITS - (precision - scale), min(scale, _LEAST_SCALE)))
+    return Decimal(MOST_DIGITS, max(MOST_DIGITS - (precision - scale), min(scale, _LEAST_SCALE)))
 
 
 def arithmetic(sign: str, one: Type, other: Type) -> Type | None:

@@ -22,6 +22,7 @@ from engine.model.types import (
     FLOAT,
     INT,
     INTEGERS,
+    MOST_DIGITS,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -102,12 +103,12 @@ def number_type(text: str) -> Type:
     if "." in text:
         whole, _, fraction = text.partition(".")
         digits = len((whole + fraction).lstrip("0"))
-        require(max(digits, len(fraction), 1) <= 38)
+        require(max(digits, len(fraction), 1) <= MOST_DIGITS)
         return Decimal(max(digits, len(fraction), 1), len(fraction))
     require(text.isdigit())
     written = text.lstrip("0") or "0"
     # Before it is read: Python reads no number of thousands of digits.
-    require(len(written) <= 38)
+    require(len(written) <= MOST_DIGITS)
     value = int(written)
     if value < 1 << 63:
         return INT if value < 1 << 31 else BIGINT
@@ -135,9 +136,9 @@ def rounded(type_: Type, places: int) -> Type:
     if not isinstance(type_, Decimal):
         return type_
     if places < 0:
-        return Decimal(min(max(type_.whole_digits + 1, -places + 1), 38), 0)
+        return Decimal(min(max(type_.whole_digits + 1, -places + 1), MOST_DIGITS), 0)
     scale = min(type_.scale, places)
-    return Decimal(min(type_.whole_digits + 1 + scale, 38), scale)
+    return Decimal(min(type_.whole_digits + 1 + scale, MOST_DIGITS), scale)
 
 
 def as_rounded(type_: Type) -> Type:
@@ -149,7 +150,7 @@ def as_rounded(type_: Type) -> Type:
 def whole_number(type_: Type) -> Type:
     """FLOOR and CEIL."""
     if isinstance(type_, Decimal):
-        return type_ if type_.scale == 0 else Decimal(min(type_.whole_digits + 1, 38), 0)
+        return type_ if type_.scale == 0 else Decimal(min(type_.whole_digits + 1, MOST_DIGITS), 0)
     require(type_.is_number)
     return BIGINT
 
@@ -222,7 +223,7 @@ def declared_type(node: exp.DataType) -> Type:
     if kind is exp.DType.DECIMAL:
         digits = [int(part.name) for part in parts]
         precision, scale = [*digits, *(10, 0)[len(digits) :]]
-        require(1 <= precision <= 38 and 0 <= scale <= precision)
+        require(1 <= precision <= MOST_DIGITS and 0 <= scale <= precision)
         return Decimal(precision, scale)
     if kind is exp.DType.ARRAY and len(parts) == 1:
         return Array(declared_type(parts[0]))

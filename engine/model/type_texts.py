@@ -9,6 +9,7 @@ from typing import Final
 
 from engine.errors import unknown_name
 from engine.model.types import (
+    AVAILABLE,
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -17,6 +18,8 @@ from engine.model.types import (
     FLOAT,
     INT,
     MICROSECONDS,
+    MOST_DIGITS,
+    NESTED,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -60,9 +63,7 @@ _NAMES: Final[dict[str, Type]] = {
     "datetime": TIMESTAMP_NTZ,
 }
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_MOST_DIGITS: Final = 38
 _PRECISION: Final = re.compile(r"timestamp\w*\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
-_WITH_PARTS: Final = ("array<..>", "map<..>", "row<..>")
 _ROW: Final = re.compile(
     r"\s*(?:row|struct)\s*(?:<(.*)>|\((.*)\))(?:\s+not)?(?:\s+null)?\s*", re.IGNORECASE | re.DOTALL
 )
@@ -116,7 +117,7 @@ def type_from(text: str) -> Type:
             if digits is not None and isinstance(plain, Timestamp):
                 return Timestamp(int(digits[1]), plain.is_zoned)
             return plain
-    message = unknown_name("type", text, (*_SIMPLE, "decimal(p,s)", *_WITH_PARTS))
+    message = unknown_name("type", text, AVAILABLE)
     raise ValueError(message)
 
 
@@ -139,7 +140,7 @@ def _decimal(precision: str, scale: str) -> Decimal | None:
     if re.fullmatch(r"\d{1,2},\d{1,2}", f"{precision},{scale}", re.ASCII) is None:
         return None
     made = Decimal(int(precision), int(scale))
-    return made if 1 <= made.precision <= _MOST_DIGITS and made.scale <= made.precision else None
+    return made if 1 <= made.precision <= MOST_DIGITS and made.scale <= made.precision else None
 
 
 def _nested(kind: str, text: str, read: Callable[[str], Type]) -> Type:
@@ -147,7 +148,7 @@ def _nested(kind: str, text: str, read: Callable[[str], Type]) -> Type:
     if kind == "array":
         return Array(read(text))
     if kind != "map":
-        message = unknown_name("type", kind, _WITH_PARTS)
+        message = unknown_name("type", kind, NESTED)
         raise ValueError(message)
     parts = tuple(parts_of(text))
     if len(parts) != 2:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MILLISECONDS: Final = 3
 MICROSECONDS: Final = 6
 """The most digits of a second that a value has here, and those of a TIMESTAMP that declares none."""
+MOST_DIGITS: Final = 38
+"""The most digits of a DECIMAL."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Type:
         """Why no column can have this type, without a full stop; None if one can."""
         if not self.has(lambda part: isinstance(part, Plain) and part.name not in _ARROW):
             return None
-        return f"the type {self} is not supported. Available: {', '.join((*_ARROW, *_WITH_PARTS))}"
+        return f"the type {self} is not supported. Available: {', '.join(AVAILABLE)}"
 
     @property
     def arrow(self) -> pa.DataType:
@@ -299,7 +301,9 @@ _ARROW: Final = {
     "date": "date32",
     "binary": "binary",
 }
-_WITH_PARTS: Final = ("timestamp", "timestamp_ntz", "decimal(p,s)", "array<..>", "map<..>", "row<..>")
+NESTED: Final = ("array<..>", "map<..>", "row<..>")
+AVAILABLE: Final = (*_ARROW, "timestamp", "timestamp_ntz", "decimal(p,s)", *NESTED)
+"""The types that a column can have, in words."""
 
 
 def quote(name: str) -> str:

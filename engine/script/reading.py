@@ -129,8 +129,8 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
     used = _used([insert.query for insert in parts.inserts], names) | needed_by(parts)
-    unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in names.views]
-    unused = [sentence for view, sentence in zip(names.views, unused, strict=True) if view not in used]
+    left_out = [view for view in names.views if view not in used]
+    unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out]
     warnings = [*parts.warnings, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
     pipeline = with_unread(pipeline, parts)
     return Script(

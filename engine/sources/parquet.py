@@ -31,6 +31,7 @@ from engine.model.types import (
     DOUBLE,
     FLOAT,
     INT,
+    MOST_DIGITS,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FILE_BITS: Final = 40
-_MOST_DIGITS: Final = 38
 
 
 class Parquet(RowFile):
@@ -253,7 +253,7 @@ def _type_of(type_: pa.DataType, name: str, file: InputFile, node: str) -> Type:
         return plain[str(type_)]
     if t.is_dictionary(type_):
         return _type_of(type_.value_type, name, file, node)
-    if t.is_decimal(type_) and type_.precision <= _MOST_DIGITS:
+    if t.is_decimal(type_) and type_.precision <= MOST_DIGITS:
         return Decimal(type_.precision, type_.scale)
     if t.is_timestamp(type_) and type_.unit != "ns":
         return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
@@ -266,7 +266,7 @@ def _type_of(type_: pa.DataType, name: str, file: InputFile, node: str) -> Type:
         return Array(_type_of(type_.value_type, name, file, node))
     if t.is_struct(type_):
         return STRING
-    other = f"a decimal of at most {_MOST_DIGITS} digits" if t.is_decimal(type_) else "microseconds"
+    other = f"a decimal of at most {MOST_DIGITS} digits" if t.is_decimal(type_) else "microseconds"
     message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as {other} or text."
     raise SourceError(message, node, "path")
 

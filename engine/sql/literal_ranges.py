@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.expressions.comparisons import MIRRORED
+from engine.model.types import MOST_DIGITS
 from engine.sql.algebra import Expr
 
 SEARCH: Final = "SEARCH"
@@ -30,7 +31,6 @@ _WHOLE_BITS: Final = {
 }
 """By type, the bits of the whole numbers that it holds exactly."""
 _DECIMAL: Final = (10, 0)
-_MOST_PRECISION: Final = 38
 _DATE: Final = r"\d{4}-\d{2}-\d{2}"
 _MOMENT: Final = re.compile(rf"{_DATE} \d{{2}}:\d{{2}}:\d{{2}}(\.\d{{1,6}})?")
 _TIMES: Final = {
@@ -141,7 +141,7 @@ def _is_kept(number: Fraction, to: exp.DataType) -> bool:
     if to.this is not exp.DType.DECIMAL:
         return False
     precision, scale = [*(int(each.name) for each in to.expressions[:2]), *_DECIMAL[len(to.expressions) :]]
-    if scale > precision or precision > _MOST_PRECISION:
+    if scale > precision or precision > MOST_DIGITS:
         return False
     shifted: Fraction = number * 10**scale
     return shifted.denominator == 1 and abs(shifted) < 10**precision

@@ -19,6 +19,9 @@ from engine.reading.apart import Foreign, process_for, told
 from engine.reading.apart.frames import framed, receive, send
 from engine.scratch import scratch
 
+# Beyond the time that the object takes: a busy machine may not run its process for a while.
+_ANSWER_S: Final = 30.0
+
 
 class Talking:
     """The base of such an object. Arguments and answers of its methods are picklable; errors are StudioErrors."""
@@ -61,7 +64,3 @@ class Apart:
             raise SourceError(self._ended, self._about.node) from error
         self.close()
         raise SourceError(self._ended, self._about.node)
-
-
-# Beyond the time that the object takes: a busy machine may not run its process for a while.
-_ANSWER_S: Final = 30.0

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from engine.model.types import STRING, Decimal, Type
-
-_DIGITS: Final = 38
+from engine.model.types import MOST_DIGITS, STRING, Decimal, Type
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,6 @@ class ServerTypes:
 
     def type_of(self, written: str) -> Type:
         """The type here."""
-        if (match := self.decimal.fullmatch(written)) and int(match[1]) <= _DIGITS:
+        if (match := self.decimal.fullmatch(written)) and int(match[1]) <= MOST_DIGITS:
             return Decimal(int(match[1]), int(match[2]))
         return self.known.get(written) or self.known.get(self.ignored.sub("", written), STRING)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Final
 
-from engine.model.types import DOUBLE, FLOAT, FLOATS, INTEGER_DIGITS, INTEGERS, Decimal, Type, with_digits_of_both
-
-_MOST_DIGITS: Final = 38
+from engine.model.types import (
+    DOUBLE,
+    FLOAT,
+    FLOATS,
+    INTEGER_DIGITS,
+    INTEGERS,
+    MOST_DIGITS,
+    Decimal,
+    Type,
+    with_digits_of_both,
+)
 
 
 def common_type(types: Iterable[Type]) -> Type | None:
@@ -29,5 +36,5 @@ def _decimal(types: set[Type]) -> Type:
     """Digits enough for all; of too many, those behind the point are given up."""
     sizes = [type_ if isinstance(type_, Decimal) else Decimal(INTEGER_DIGITS[type_], 0) for type_ in types]
     whole = max(size.whole_digits for size in sizes)
-    scale = min(max(size.scale for size in sizes), _MOST_DIGITS - whole)
+    scale = min(max(size.scale for size in sizes), MOST_DIGITS - whole)
     return Decimal(whole + scale, scale)
