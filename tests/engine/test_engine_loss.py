@@ -95,7 +95,9 @@ def test_a_word_in_another_error_is_none(theirs: Any, error: Exception) -> None:
 def test_a_server_of_our_own_that_is_alive_is_not_lost_at_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     ours: Any = object()
     alive: Any = SimpleNamespace(is_alive=lambda: True, ends_within=lambda _: False)
-    monkeypatch.setitem(session._connections, "ours", session._Connection(Engine("ours", "local[2]"), ours, alive))
+    connection = session._Connection(Engine("ours", "local[2]"), ours, alive)
+    # The only one: what a connection of another test is told would count as well.
+    monkeypatch.setattr(session, "_connections", {"ours": connection})
     assert loss_of(ours, with_status(grpc.StatusCode.DEADLINE_EXCEEDED)) is None
     said = "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.DEADLINE_EXCEEDED\n\tdetails"
     late = SparkConnectGrpcException(said, grpc_status_code=grpc.StatusCode.DEADLINE_EXCEEDED)
