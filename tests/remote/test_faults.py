@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql.connect.proto import GetStatusResponse
 
 import engine.spark.probing
@@ -112,6 +114,15 @@ def test_a_server_of_the_users_is_gone_and_comes_back_before_a_run_and_in_it(soo
         get_spark("theirs")
 
 
+def reconnected(session: Any) -> None:
+    """Wait until gRPC has tried again: it pauses between attempts for longer than `soon` lets a call be repeated."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(PySparkException):
+            session.conf.get("spark.sql.session.timeZone")
+            return
+
+
 @pytest.fixture
 def network(far: Far) -> Iterator[CutNetwork]:
     """What is between us and the engine `behind`, which has a workspace."""
@@ -153,6 +164,7 @@ def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_fo
     assert sentence.startswith("the connection to the engine behind at ")
     assert time.monotonic() - began < 120
     network.mend()
+    reconnected(session)
     # It is the same session: what it had been doing was ended first.
     assert "+U" in words_on("behind", tmp_path / "next")
     assert get_spark("behind") is session
