@@ -53,10 +53,20 @@ def altered(statement: Statement, parts: Parts) -> bool:
 
 def require_unused(name: str, statement: Statement, parts: Parts) -> None:
     """Raise SqlRejected if an earlier query, which reads the tables at the end, would see another table of a name."""
+    _leave_out_results(name, statement, parts)
     queries = [insert.query for insert in parts.inserts]
     if any(table.name == name for query in queries for table in query.find_all(exp.Table)):
         message = f"an earlier statement reads {name!r}, which this one replaces. Give this one another name."
         raise SqlRejected(message, place=statement.place)
+
+
+def _leave_out_results(name: str, statement: Statement, parts: Parts) -> None:
+    """Leave out the SELECTs of a table that is replaced: a later SELECT is what the script shows."""
+    for insert in [one for one in parts.inserts if one.target is None]:
+        if any(table.name == name for table in insert.query.find_all(exp.Table)):
+            parts.inserts.remove(insert)
+            line, by = insert.statement.place[0], statement.place[0]
+            parts.warnings.append(f"line {line}: this SELECT is left out, as line {by} replaces {name}.")
 
 
 def _alter_view(name: str, statement: Statement, cursor: Cursor, parts: Parts) -> None:

@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
-from engine.errors import StudioError, unknown_name
+from engine.errors import SourceMissing, StudioError, unknown_name
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
@@ -32,9 +32,9 @@ from engine.model.schema import Column, Schema
 from engine.model.types import INTEGERS
 from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
-from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
+from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
 from engine.script.jdbc_tables import CONNECTOR as JDBC
@@ -42,6 +42,7 @@ from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
 from engine.script.known_options import require_known_options
 from engine.script.postgres_tables import CONNECTOR, changes
+from engine.script.recorded_clock import START_MS
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
@@ -136,9 +137,12 @@ def source_table(
         warnings.append(f"{ddl.name}: {why} {INSTEAD}")
         ddl = replace(ddl, metadata=())
     elif ddl.connector == "datagen":
-        operator, parameters = "datagen", _datagen(ddl, warnings)
+        operator, parameters = "datagen", generated(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)
+        if _is_elsewhere(operator, parameters, node_id, folder):
+            warnings.append(f"{ddl.name}: there is no file {parameters['path']} on this machine. {INSTEAD}")
+            operator, parameters, ddl = "rows", _rows(ddl, []), replace(ddl, metadata=())
     elif ddl.connector == JDBC:
         operator, parameters = jdbc_table(ddl, warnings)
         if "path" in parameters:
@@ -177,6 +181,8 @@ def source_table(
             raise ddl.rejected(message)
     elif operator == "generator":
         parameters["event_time"] = None
+    if ddl.start_ms not in (None, START_MS):
+        parameters["start_ms"] = ddl.start_ms
     if ddl.primary_key and operator not in ("datagen", FAKER):
         parameters["primary_key"] = ddl.primary_key
     node = Node(id=node_id, operator=operator, parameters=parameters)
@@ -186,7 +192,8 @@ def source_table(
         *(column.name for column in metadata),
         *(column.name for column in ddl.computed),
     ]
-    names = sorted(names, key=ddl.order.index)
+    # A clock that only other columns are computed of is not among the table's columns.
+    names = sorted((name for name in names if name in ddl.order), key=ddl.order.index)
     return SourceTable(node, tuple(name for name in names if name not in proctime), proctime, tuple(warnings))
 
 
@@ -294,6 +301,21 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
 
 
+def _is_elsewhere(operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> bool:
+    """Whether a script names a file of another machine: a whole path, and there is nothing."""
+    if not Path(parameters["path"]).is_absolute():
+        return False
+    try:
+        source = configured(Node(id=node_id, operator=operator, parameters=parameters))
+        assert isinstance(source, Source)
+        source.derive(node_id, folder)
+    except SourceMissing:
+        return True
+    except StudioError:
+        pass
+    return False
+
+
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
     """The declared types that differ from the types inferred from the file."""
     declared = {column.name: column.type.declared for column in ddl.columns}
@@ -306,44 +328,6 @@ def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: st
         inferred = {}
     types = {name: type_ for name, type_ in declared.items() if inferred.get(name) != type_}
     return {"types": types} if types else {}
-
-
-def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
-    options = dict(ddl.options)
-    options.pop("connector", None)
-    rows = options.pop("number-of-rows", None)
-    if rows is None:
-        warnings.append(
-            f"{ddl.name}: datagen without 'number-of-rows' never ends; a run that is not live makes {SAMPLE} rows."
-        )
-    columns = []
-    for column in ddl.columns:
-        made: dict[str, Any] = {"name": column.name, "type": column.type.declared}
-        for option, name, read in (
-            ("kind", "kind", str),
-            ("start", "min", float),
-            ("end", "max", float),
-            ("min", "min", float),
-            ("max", "max", float),
-            ("length", "length", int),
-            ("null-rate", "null_rate", float),
-        ):
-            text = options.pop(f"fields.{column.name}.{option}", None)
-            if text is not None:
-                made[name] = _number(ddl, option, text, read)
-        columns.append(made)
-    rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
-    warnings += ddl.ignored(options)
-    count = None if rows is None else _number(ddl, "number-of-rows", rows, int)
-    return {"columns": columns, "rows": count, "rate": rate}
-
-
-def _number(ddl: TableDdl, option: str, text: str, read: Callable[[str], Any]) -> Any:
-    try:
-        return read(text)
-    except ValueError as error:
-        message = f"the option {option!r} is a number, not {text!r}."
-        raise ddl.rejected(message) from error
 
 
 def proctimes(ddl: TableDdl) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from engine.script.passwords import named_password
 from engine.script.tables import TableDdl
 
 CONNECTOR: Final = "jdbc"
@@ -36,6 +37,7 @@ def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]
         operator, parameters = match[1], {"path": match[2], "table": table}
     else:
         operator, parameters = _SERVERS[match[1]], _served(ddl, place, options)
+        parameters["password"] = named_password(ddl, str(parameters["password"]), warnings)
         parameters |= _table(operator, table)
         if place[4]:
             warnings.append(f"{ddl.name}: the parameters of the URL are ignored: {place[4]}.")

@@ -49,7 +49,7 @@ class Jobs:
     def _made(self, insert: Insert) -> str:
         assert self.names is not None, "views are known before jobs are made"
         unused = list(self.names.unused)
-        relation, emitted = self.emitter.read(insert.query, self.names)
+        relation, emitted = self.emitter.read(self.parts.told(insert.query), self.names)
         self.names.unused[:] = unused
         below = exactly(self.emitter, emitted, relation.columns, insert.query)
         if insert.target is None:

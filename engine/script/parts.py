@@ -7,13 +7,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.errors import unknown_name
+from engine.errors import StudioError, unknown_name
 from engine.script.failures import Failure, at_statement, unread
+from engine.script.node_ids import node_id_of
 from engine.script.python_functions import FunctionDdl
+from engine.script.recorded_clock import (
+    OPTION,
+    START_MS,
+    asks_for_clock,
+    in_words,
+    instant,
+    proctimes_of,
+    told,
+    with_clock,
+)
 from engine.script.statements import Statement
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import NoClock, SqlRejected
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,8 @@ class Parts:
     """The parts of a script, in the order of its statements. filled: the views that are CREATE TABLE ... AS SELECT.
 
     dropped: names that may be created again. statements: all of them, to find the one of a place. failures: those that
-    could not be read.
+    could not be read. clock_ms: what the recorded clock tells. is_clock_read: whether PROCTIME() in a query has a
+    value. explained: the queries of EXPLAIN.
     """
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
@@ -47,6 +59,9 @@ class Parts:
     dropped: set[str] = field(default_factory=set)
     statements: list[Statement] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    clock_ms: int = START_MS
+    is_clock_read: bool = False
+    explained: list[Insert] = field(default_factory=list)
 
     def reading(self, statement: Statement) -> AbstractContextManager[None]:
         """Read a statement, or a part of one. Raises CannotBeRead."""
@@ -55,6 +70,32 @@ class Parts:
     def whole(self, part: Statement) -> Statement:
         """The statement of which one is a part: its end is the same."""
         return next((each for each in self.statements if each.end == part.end), part)
+
+    def give_clock(self, error: StudioError) -> bool:
+        """Give values to the processing times that a query reads. False if they have them, or this is another error."""
+        if not isinstance(error, NoClock):
+            return False
+        without = [name for name, table in self.tables.items() if proctimes_of(table)]
+        wanted = [name for name in without if not error.table or node_id_of(name) == error.table]
+        for name in wanted:
+            self.set_clock(name, for_windows=error.for_windows)
+        if not wanted and not self.is_clock_read:
+            self.is_clock_read = True
+            return True
+        return bool(wanted)
+
+    def told(self, query: Expr) -> Expr:
+        """A query with what the recorded clock tells."""
+        if not asks_for_clock(query, proctime=self.is_clock_read):
+            return query
+        note = f"CURRENT_TIMESTAMP and the like are {in_words(self.clock_ms)}; SET '{OPTION}' takes another time."
+        self.warnings.append(note)
+        return told(query, instant(self.clock_ms), proctime=self.is_clock_read)
+
+    def set_clock(self, name: str, *, for_windows: bool) -> None:
+        """Give values to the processing times of a table, and to CURRENT_TIMESTAMP in its computed columns."""
+        has_rows = name in self.rows or name in self.targets
+        self.tables[name] = with_clock(self.tables[name], self.clock_ms, has_rows=has_rows, for_windows=for_windows)
 
     def leave_out(self, failure: Failure) -> None:
         """Go on without a statement."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from engine.script.passwords import named_password
 from engine.script.tables import TableDdl
 
 CONNECTOR: Final = "postgres-cdc"
@@ -35,7 +36,9 @@ def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         message = f"{ddl.metadata[0].name}: the metadata of {CONNECTOR} is not supported. Leave the column out."
         raise ddl.rejected(message)
     parameters: dict[str, Any] = {field: options.pop(option) for option, field in _TEXTS.items() if option in options}
-    parameters["columns"] = ddl.column_parameters
+    if "password" in parameters:
+        parameters["password"] = named_password(ddl, parameters["password"], warnings)
+    parameters = {"slot": "flink", **parameters, "columns": ddl.column_parameters}
     if (port := options.pop("port", None)) is not None:
         if not port.isdecimal():
             message = f"the option 'port' is a number, not {port!r}."

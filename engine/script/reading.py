@@ -20,6 +20,7 @@ from engine.contract.operator import Analyzer
 from engine.errors import shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.registry import operators, sources
+from engine.script.asked import plan_in_words
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.failures import CannotBeRead, Failure
@@ -75,7 +76,8 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
         try:
             return _script_of(parts, analyzer, folder, name)
         except CannotBeRead as error:
-            parts.leave_out(error.failure)
+            if not parts.give_clock(error.failure.error):
+                parts.leave_out(error.failure)
 
 
 def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Script:
@@ -94,9 +96,13 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         for view, statement in parts.views.items():
             with parts.reading(statement):
                 if not tables.add_changelog(view, statement):
-                    names = names.with_view(view, _view(statement))
+                    names = names.with_view(view, parts.told(_view(statement)))
     jobs_.names = names
     jobs = tuple(jobs_.sink(insert) for insert in parts.inserts)
+    answers = [
+        f"line {insert.statement.place[0]}: EXPLAIN: {plan_in_words(insert, parts, names, emitter)}"
+        for insert in parts.explained
+    ]
     if parts.failures:
         open_tables(parts, tables, emitter)
     nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
@@ -131,7 +137,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
     used = _used([insert.query for insert in parts.inserts], names) | needed_by(parts)
     left_out = [view for view in names.views if view not in used]
     unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out]
-    warnings = [*parts.warnings, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
+    warnings = [*parts.warnings, *answers, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
     pipeline = with_unread(pipeline, parts)
     return Script(
         pipeline,

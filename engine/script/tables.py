@@ -62,7 +62,7 @@ class Watermark:
 class TableDdl:
     """A table as a script declares it. columns: the physical ones, which are read or written.
 
-    order: the names of all its columns.
+    order: the names of all its columns. start_ms: when the clock of its generator starts.
     """
 
     name: str
@@ -75,6 +75,7 @@ class TableDdl:
     warnings: tuple[str, ...] = ()
     metadata: tuple[Metadata, ...] = ()
     order: tuple[str, ...] = ()
+    start_ms: int | None = None
 
     @property
     def written(self) -> tuple[Column, ...]:

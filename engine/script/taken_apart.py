@@ -12,10 +12,12 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import has_effect
 from engine.model.types import quote
 from engine.script.altered import altered, require_unused
+from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.like import with_base
 from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
+from engine.script.recorded_clock import OPTION, asks_for_clock, clock_ms
 from engine.script.statements import (
     Cursor,
     Statement,
@@ -64,7 +66,12 @@ def taken_apart(text: str) -> Parts:
                 _take(replace(statement, directives=directives(statement.comment)), parts)
         except CannotBeRead as error:
             parts.failures.append(error.failure)
+    for name, table in parts.tables.items():
+        if any(asks_for_clock(column.value) for column in table.computed):
+            parts.set_clock(name, for_windows=False)
     is_whole = all(failure.defines for failure in parts.failures)
+    if not parts.inserts:
+        parts.inserts = parts.explained[-1:]
     if not parts.inserts and is_whole and "pipeline" not in parts.directives:
         _show(parts)
     return parts
@@ -125,6 +132,8 @@ def _statement(statement: Statement, parts: Parts) -> None:
     if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
         return
     word = statement.tokens[0].text.upper()
+    if _exists(statement, parts):
+        return
     if statement.creates("TABLE") and (query := _as_select(statement)) is not None:
         name = Cursor(statement).created("TABLE")
         _new_name(name, statement, parts)
@@ -153,6 +162,10 @@ def _statement(statement: Statement, parts: Parts) -> None:
         parts.inserts.append(Insert(None, (), parsed(statement.tokens, statement.text), statement))
     elif word == "SET":
         _set(statement, parts)
+    elif word == "EXPLAIN" and (asked := explained(statement)) is not None:
+        parts.explained.append(asked)
+    elif (answer := answered(statement, parts)) is not None:
+        parts.warnings.append(f"line {statement.place[0]}: {word}: {answer}")
     elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
         parts.warnings.append(f"line {statement.place[0]}: {word} has no effect here and is ignored.")
     else:
@@ -163,16 +176,29 @@ def _statement(statement: Statement, parts: Parts) -> None:
         raise SqlRejected(message, place=statement.place)
 
 
+def _exists(statement: Statement, parts: Parts) -> bool:
+    """Whether it is CREATE ... IF NOT EXISTS of a table or view that the script has."""
+    for kind in ("TABLE", "VIEW"):
+        if statement.creates(kind, "IF", "NOT", "EXISTS"):
+            name = Cursor(statement).created(kind)
+            return name in (*parts.tables, *parts.views) and name not in parts.dropped
+    return False
+
+
 def _new_name(name: str, statement: Statement, parts: Parts) -> None:
-    if statement.begins("CREATE", "OR", "REPLACE") or name in parts.dropped:
+    is_known = name in parts.tables or name in parts.views
+    is_replaced = statement.begins("CREATE", "OR", "REPLACE") or name in parts.dropped
+    if is_known and not is_replaced:
+        line = statement.place[0]
+        parts.warnings.append(
+            f"line {line}: Flink would refuse this: there is already a table or view {name!r}, which this one replaces."
+        )
+    if is_known or is_replaced:
         require_unused(name, statement, parts)
         parts.dropped.discard(name)
         for known in (parts.tables, parts.views, parts.rows):
             known.pop(name, None)
         parts.order = [each for each in parts.order if each != name]
-    if name in parts.tables or name in parts.views:
-        message = f"there is already a table or view {name!r}. Give this one another name."
-        raise SqlRejected(message, place=statement.place)
     parts.order.append(name)
 
 
@@ -225,6 +251,9 @@ def _set(statement: Statement, parts: Parts) -> None:
         message = "SET takes a name and a value: SET 'table.exec.mini-batch.enabled' = 'true'."
         raise SqlRejected(message, place=statement.place)
     name, value = match[1] or match[2], (match[3] if match[3] is not None else match[4]).replace("''", "'")
+    if name == OPTION:
+        parts.clock_ms = clock_ms(value)
+        return
     try:
         is_ours = bool(emit_options({name: value})) or has_effect(name, value)
     except PipelineError as error:

@@ -30,7 +30,7 @@ from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.parsing import tokens_of, trees_of
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import NoClock, SqlRejected
 
 __all__ = ["SqlRejected", "Table", "exactly", "pipeline_of", "table_of"]
 
@@ -93,7 +93,7 @@ def exactly(emitter: Emitter, emitted: Emitted, columns: Sequence[str], at: Expr
     arrival = [column for column in columns if column in emitted.arrival]
     if arrival:
         message = f"the processing time {arrival[0]!r} has no value to output. Name the other columns in SELECT."
-        raise SqlRejected(message, at)
+        raise NoClock(message, at)
     actual = [emitted.names[column] for column in columns]
     if actual == list(columns) and emitter.schema(emitted).names == tuple(columns):
         return emitted.node

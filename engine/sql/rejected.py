@@ -17,6 +17,18 @@ class SqlRejected(StudioError):
         super().__init__(f"{where}{sentence}")
 
 
+class NoClock(SqlRejected):
+    """A processing time is read, or windows are over it, and it has no values.
+
+    table: the node of its table, if that is known. for_windows: whether windows are over it.
+    """
+
+    def __init__(self, sentence: str, at: exp.Expr | None, table: str = "", *, for_windows: bool = False) -> None:
+        super().__init__(sentence, at)
+        self.table = table
+        self.for_windows = for_windows
+
+
 def place_of(at: exp.Expr | None) -> tuple[int, int]:
     """Line and column of an expression's first token with a known place; (0, 0) if there is none."""
     if at is None:

@@ -26,6 +26,7 @@ from engine.sql.algebra import (
     ref,
     renamed,
 )
+from engine.sql.clauses.lateral import decorrelated, is_hidden
 from engine.sql.clauses.match_recognize import matched
 from engine.sql.clauses.row_columns import fields_in
 from engine.sql.clauses.table_functions import table_function
@@ -166,6 +167,9 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         )
         raise SqlRejected(message, join)
     kind = _KINDS[side, word]
+    if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
+        both = _join(left, decorrelated(join, left), names, read)
+        return replace(both, visible=tuple(one for one in both.visible if not is_hidden(one.name)))
     if isinstance(join.this, exp.Lateral):
         join = _without_lateral(join)
     if isinstance(join.this, exp.Unnest):

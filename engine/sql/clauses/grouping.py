@@ -27,7 +27,7 @@ from engine.sql.scope import Scope
 
 _SYNONYMS: Final = {"STDDEV": "STDDEV_SAMP", "VARIANCE": "VAR_SAMP"}
 _AGGREGATE: Final = "aggregate"
-_BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}
+_BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
 
 Item = tuple[str | None, Expr]
 

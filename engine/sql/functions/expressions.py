@@ -25,11 +25,12 @@ from engine.sql.functions.moments import cut_off, extracted, formatted, from_epo
 from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
 from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
+from engine.sql.functions.random_values import RANDOM, random
 from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
 from engine.sql.functions.time_zones import converted
 from engine.sql.functions.type_names import type_name
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import NoClock, SqlRejected
 
 _BINARY: Final[dict[type[Expr], str]] = {
     exp.EQ: "=",
@@ -149,7 +150,7 @@ class Writer:
                 f"{column.name!r} is a processing time, which stands for the order of arrival and has no value. "
                 "It can order a ROW_NUMBER; leave it out elsewhere."
             )
-            raise SqlRejected(message, column)
+            raise NoClock(message, column)
         return quote(self.names[column.name])
 
     def _compared(self, node: Expr) -> str:
@@ -245,6 +246,8 @@ class Writer:
             return type_name(self, call)
         if name == "ROW":
             return row(self, call.expressions, call)
+        if name in RANDOM:
+            return random(self, call)
         if (json := json_function(self, call)) is not None:
             return json
         scalar = SCALARS.get(name)

@@ -5,6 +5,7 @@ NULL."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -141,14 +142,35 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
 
 def formatted(arguments: list[str], call: exp.Anonymous) -> str:
     """DATE_FORMAT. Raises SqlRejected for a letter that Spark's patterns do not have."""
-    letters = set("".join(call.expressions[1].name.split("'")[::2])) & set("YwWuecABnNp")
-    if letters and isinstance(call.expressions[1], exp.Literal):
+    if not isinstance(call.expressions[1], exp.Literal):
+        return f"DATE_FORMAT({', '.join(arguments)})"
+    pattern = call.expressions[1].name
+    letters = set("".join(pattern.split("'")[::2]))
+    if unknown := letters & set("WuecABnNp"):
         message = (
-            f"the letter {min(letters)} in the pattern of DATE_FORMAT is not supported. Write yyyy for the year, and "
+            f"the letter {min(unknown)} in the pattern of DATE_FORMAT is not supported. Write yyyy for the year, and "
             "EXTRACT(WEEK FROM t) for the week."
         )
         raise SqlRejected(message, call)
+    if letters & set("Yw"):
+        return _with_week_year(arguments[0], pattern)
     return f"DATE_FORMAT({', '.join(arguments)})"
+
+
+def _with_week_year(value: str, pattern: str) -> str:
+    """DATE_FORMAT with Y and w, the year of a week and its number: of its Saturday, as Flink's begin on Sunday."""
+    saturday = f"({value} + make_dt_interval(7 - dayofweek({value})))"
+    week = f"CAST(CAST(ceil(dayofyear({saturday}) / 7) AS INT) AS STRING)"
+    written: list[str] = []
+    for part in filter(None, re.split(r"('(?:[^']|'')*'|Y+|w+)", pattern)):
+        match part[0]:
+            case "Y":
+                written.append(f"DATE_FORMAT({saturday}, {text(part.lower())})")
+            case "w":
+                written.append(f"lpad({week}, greatest({len(part)}, length({week})), '0')")
+            case _:
+                written.append(f"DATE_FORMAT({value}, {text(part)})")
+    return f"concat({', '.join(written)})"
 
 
 def parsed(name: str, arguments: list[str], call: exp.Anonymous) -> str:

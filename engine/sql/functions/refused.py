@@ -11,10 +11,6 @@ _CLOCK: Final = (
     "tells the time of the machine, so that the same input would not give the same changelog. Use a column that holds "
     "the time, such as an event time."
 )
-_RANDOM: Final = (
-    "gives another value each time, so that the same input would not give the same changelog. Use a column that holds "
-    "the value, or compute it of the record: MD5(CAST(id AS STRING))."
-)
 _BITMAP: Final = (
     "works on bitmaps, which no column here holds. Collect the numbers by ARRAY_AGG(DISTINCT v), or count them by "
     "COUNT(DISTINCT v)."
@@ -30,7 +26,6 @@ _MODEL: Final = (
 )
 _WHY: Final = {
     _CLOCK: "NOW CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP CURRENT_ROW_TIMESTAMP",
-    _RANDOM: "UUID RAND RAND_INTEGER",
     _BITMAP: "BITMAP_AND BITMAP_ANDNOT BITMAP_AND_AGG BITMAP_AND_CARDINALITY_AGG BITMAP_BUILD BITMAP_BUILD_AGG "
     "BITMAP_BUILD_CARDINALITY_AGG BITMAP_CARDINALITY BITMAP_FROM_BYTES BITMAP_OR BITMAP_OR_AGG "
     "BITMAP_OR_CARDINALITY_AGG BITMAP_TO_ARRAY BITMAP_TO_BYTES BITMAP_TO_STRING BITMAP_XOR BITMAP_XOR_AGG "

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engine.model.schema import Schema
 from engine.model.types import Type
 from engine.sql.algebra import Expr
 
 
 class ExpressionWriter(Protocol):
     """Writes expressions over one input as Spark SQL."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the input."""
 
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""

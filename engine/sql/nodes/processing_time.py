@@ -14,7 +14,7 @@ from engine.contract.source import Source
 from engine.model.free_names import free_name
 from engine.registry import configured
 from engine.sql.algebra import Expr, Filter, Over, Relation, Scan, Select, Windowed, plain, ref
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import NoClock, SqlRejected
 
 
 def over_arrival_times(windowed: Windowed) -> Windowed:
@@ -83,7 +83,7 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
                 "column with these times: name it as the event time, and switch on Processing time; in a script, "
                 f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
             )
-            raise SqlRejected(message, at)
+            raise NoClock(message, at, name, for_windows=True)
         case Filter():
             below, column = _with_time(relation.input, time, at)
             return replace(relation, input=below), column

@@ -125,8 +125,6 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
             "'scan.startup.mode' is 'yesterday'. Available: earliest-offset",
         ),
         (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
-        (CHANGES.replace("${env:PASSWORD}", "hunter2"), "password: it would be kept and exported"),
-        (CHANGES.replace("'slot.name' = 'studio',", ""), "slot: '' is no name of a replication slot"),
         (CHANGES.replace("'upsert'", "'some'"), "'changelog-mode' is 'some'. Available: all, upsert."),
         (
             CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op_ts'"),
@@ -143,3 +141,12 @@ def test_a_table_that_cannot_be_read_is_a_sentence(text: str, sentence: str, spa
         read(text, spark)
     assert sentence in str(error.value)
     assert "hunter2" not in str(error.value)
+
+
+def test_a_password_is_not_kept_and_a_slot_has_the_name_of_flink_cdc(spark: SparkSession) -> None:
+    text = CHANGES.replace("${env:PASSWORD}", "hunter2").replace("'slot.name' = 'studio',", "")
+    script = read(text, spark)
+    users = script.pipeline.node("users").parameters
+    assert (users["password"], users["slot"]) == ("${env:USERS_PASSWORD}", "flink")
+    assert "hunter2" not in script.pipeline.to_json()
+    assert any("environment variable USERS_PASSWORD" in note for note in script.warnings)

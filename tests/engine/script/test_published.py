@@ -102,6 +102,43 @@ def test_a_slip_is_named_where_it_is(spark: SparkSession, script: str, sentence:
     assert sentence in refusals(script, spark)
 
 
+def test_a_table_that_is_created_twice_is_replaced_with_a_note(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');\n"
+    other = table.replace("c INT", "d INT")
+    script = read(f"{table}SELECT c FROM t;\n{other}CREATE TABLE IF NOT EXISTS t (e INT);\nSELECT d FROM t;", spark)
+    assert script.pipeline.nodes[0].parameters["columns"] == [{"name": "d", "type": "int"}]
+    assert [note for note in script.warnings if note.startswith("line")] == [
+        "line 3: Flink would refuse this: there is already a table or view 't', which this one replaces.",
+        "line 2: this SELECT is left out, as line 3 replaces t.",
+    ]
+
+
+def test_questions_about_tables_and_plans_are_answered(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (c INT, d AS c * 2) WITH ('connector' = 'iceberg');\n"
+    questions = "SHOW TABLES;\nDESCRIBE t;\nSHOW CREATE TABLE t;\nEXPLAIN SELECT c, COUNT(*) AS n FROM t GROUP BY c;\n"
+    script = read(f"{table}{questions}SELECT c FROM t;", spark)
+    assert [note for note in script.warnings if note.startswith("line")] == [
+        "line 2: SHOW: t",
+        "line 3: DESCRIBE: t: c INT, d computed",
+        f"line 4: SHOW: {table.rstrip()[:-1]}",
+        "line 5: EXPLAIN: t: Rows [I], scan; aggregate: Aggregate [I,UB,UA], without retraction",
+    ]
+    assert len(script.jobs) == 1
+
+
+def test_a_password_and_a_file_of_another_machine_do_not_stop_a_script(spark: SparkSession) -> None:
+    server = "'connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db', 'table-name' = 't', 'username' = 'u', 'password' = 'p'"
+    file = "'connector' = 'filesystem', 'path' = '/not/here.csv', 'format' = 'csv'"
+    script = read(
+        f"CREATE TABLE t (k INT) WITH ({server});\nCREATE TABLE f (k INT) WITH ({file});\n"
+        "SELECT k FROM t UNION ALL SELECT k FROM f;",
+        spark,
+    )
+    assert script.pipeline.node("t").parameters["password"] == "${env:T_PASSWORD}"
+    assert script.pipeline.node("f").parameters["rows"] == []
+    assert "'p'" not in script.pipeline.to_json()
+
+
 def test_a_missing_semicolon_is_put_in_with_a_note(spark: SparkSession) -> None:
     script = read("CREATE TABLE t (c INT)\nINSERT INTO t VALUES (1);\nSELECT\n  c\nFROM t", spark)
     assert [node.operator for node in script.pipeline.nodes] == ["rows", "sink"]

@@ -36,6 +36,8 @@ READ = {
     "JSON_VALUE": "SELECT JSON_VALUE(k, '$.a') AS x FROM t",
     "OVERLAY": "SELECT OVERLAY(k PLACING 'x' FROM 1) AS x FROM t",
     "POSITION": "SELECT POSITION('x' IN k) AS x FROM t",
+    "RAND": "SELECT RAND(7) AS x FROM t",
+    "RAND_INTEGER": "SELECT RAND_INTEGER(10) AS x FROM t",
     "RANK": "SELECT k FROM (SELECT k, RANK() OVER (ORDER BY v) AS n FROM t) WHERE n <= 2",
     "ROW": "SELECT ROW(k, v) AS x FROM t",
     "ROW_NUMBER": "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY v) AS n FROM t) WHERE n <= 2",
@@ -45,6 +47,7 @@ READ = {
     "TIMESTAMPDIFF": "SELECT TIMESTAMPDIFF(DAY, rt, rt) AS x FROM t",
     "TRIM": "SELECT TRIM(BOTH 'x' FROM k) AS x FROM t",
     "TRY_CAST": "SELECT TRY_CAST(k AS INT) AS x FROM t",
+    "UUID": "SELECT UUID() AS x FROM t",
     "VARIANCE": "SELECT VARIANCE(v) AS x FROM t",
 }
 # Flink 2.3 rejects these in streaming, and so does the studio.

@@ -44,8 +44,8 @@ REFUSED = [
         "line 1, column 13: a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ(`v`, 3).",
     ),
     (
-        "SELECT DATE_FORMAT(rt, 'YYYY-ww') AS x FROM t",
-        "line 1, column 8: the letter Y in the pattern of DATE_FORMAT is not supported. Write yyyy for the year",
+        "SELECT DATE_FORMAT(rt, 'YYYY-e') AS x FROM t",
+        "line 1, column 8: the letter e in the pattern of DATE_FORMAT is not supported. Write yyyy for the year",
     ),
     ("SELECT k FROM t QUALIFY v > 1", "QUALIFY needs a window function, such as ROW_NUMBER() OVER (...) = 1."),
     ("SELECT * FROM t", "the processing time 'pt' has no value to output."),

@@ -1,0 +1,131 @@
+"""The recorded clock of a script: PROCTIME(), CURRENT_TIMESTAMP and the like as values that a run can repeat.
+
+A table's rows have the time at which its generator makes them, at which their messages were written, or their event
+time. Where nothing tells when rows arrived, the clock stands still at what the script says:
+
+    SET 'studio.clock' = '2024-01-01 00:00:00';
+
+A processing time stays the order of arrival, without a value, where no query needs one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlglot import exp
+
+from engine.model.free_names import free_name
+from engine.model.schema import Column
+from engine.model.types import TIMESTAMP
+from engine.script.tables import Metadata, TableDdl, Watermark
+from engine.sql.algebra import Expr
+from engine.sql.dialect import Flink
+from engine.sql.nodes.processing_time import is_proctime
+from engine.sql.rejected import SqlRejected
+
+OPTION: Final = "studio.clock"
+START_MS: Final = 1_704_067_200_000
+"""2024-01-01, as that of the generators."""
+_INSTANT: Final = ("CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP")
+_LOCAL: Final = {"LOCALTIMESTAMP": "TIMESTAMP(3)", "CURRENT_DATE": "DATE"}
+_NAMES: Final = (*_INSTANT, *_LOCAL)
+_GENERATORS: Final = ("datagen", "faker")
+_TOPICS: Final = ("kafka", "upsert-kafka")
+_LATE_BY_MS: Final = 1
+
+
+def clock_ms(text: str) -> int:
+    """The time that a script sets its clock to, in epoch ms. Raises SqlRejected."""
+    try:
+        told = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        message = f"{OPTION!r} is a time such as '2024-01-31 12:00:00', not {text!r}."
+        raise SqlRejected(message) from error
+    told = told.replace(tzinfo=UTC) if told.tzinfo is None else told
+    return int(told.timestamp() * 1000)
+
+
+def asks_for_clock(tree: Expr, *, proctime: bool = False) -> bool:
+    """Whether an expression or a query reads the clock. proctime: also by PROCTIME()."""
+    return any(_reads(node, proctime) for node in tree.walk())
+
+
+def told(tree: Expr, now: Expr, *, proctime: bool = False) -> Expr:
+    """The tree with the readings of the clock in place of its functions. now: a TIMESTAMP_LTZ(3)."""
+
+    def swap(node: Expr) -> Expr:
+        if not _reads(node, proctime):
+            return node
+        name = node.name.upper()
+        if name == "UNIX_TIMESTAMP":
+            return exp.Anonymous(this=name, expressions=[_cast(now, "STRING")])
+        return _cast(now, _LOCAL[name]) if name in _LOCAL else now.copy()
+
+    return tree.copy().transform(swap, copy=False)
+
+
+def instant(ms: int) -> Expr:
+    """A moment as an expression."""
+    return exp.Anonymous(this="TO_TIMESTAMP_LTZ", expressions=[exp.Literal.number(ms), exp.Literal.number(3)])
+
+
+def in_words(ms: int) -> str:
+    """A moment as a text."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def proctimes_of(table: TableDdl) -> list[str]:
+    """The columns that are PROCTIME()."""
+    return [column.name for column in table.computed if is_proctime(column.value)]
+
+
+def with_clock(table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool) -> TableDdl:
+    """The table with values of its processing times, and of CURRENT_TIMESTAMP in its computed columns.
+
+    ms: where nothing tells the time of a row. has_rows: its rows are those of the script. for_windows: the processing
+    time takes the place of an event time, even of a declared one.
+    """
+    times = proctimes_of(table)
+    name = times[0] if times else free_name("clock", table.order)
+    mark, now = table.watermark, instant(ms)
+    if not has_rows and table.connector in _GENERATORS:
+        why = "at which its generator makes them"
+        table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
+        if table.connector == "faker":
+            made = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
+            table = replace(table, options={**table.options, **made})
+        now = exp.column(name, quoted=True)
+    elif not has_rows and table.connector in _TOPICS:
+        why = "of their messages"
+        table = replace(table, metadata=(*table.metadata, Metadata(name, TIMESTAMP, "timestamp", True)))
+        now = exp.column(name, quoted=True)
+    elif mark is not None and mark.column in [column.name for column in table.columns]:
+        why = f"in their event time {mark.column}"
+        now = _cast(exp.column(mark.column, quoted=True), "TIMESTAMP_LTZ(3)")
+    else:
+        why = f"{in_words(ms)}, as nothing tells when they arrived; SET '{OPTION}' takes another time"
+    is_column = isinstance(now, exp.Column)
+    computed = [
+        replace(column, value=now if column.name in times else told(column.value, now))
+        for column in table.computed
+        if not (is_column and column.name == name)
+    ]
+    if times and (mark is None or for_windows):
+        table = replace(table, watermark=Watermark(name, _LATE_BY_MS if mark is None else mark.delay_ms))
+    note = f"{table.name}: the clock of its rows is the time {why}."
+    return replace(table, computed=tuple(computed), warnings=(*table.warnings, note))
+
+
+def _reads(node: Expr, proctime: bool) -> bool:
+    if isinstance(node, exp.Column):
+        return not node.table and not node.this.args.get("quoted") and node.name.upper() in _NAMES
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = node.name.upper()
+    return name in _NAMES or (name in ("UNIX_TIMESTAMP", "PROCTIME")[: 2 if proctime else 1] and not node.expressions)
+
+
+def _cast(value: Expr, type_: str) -> Expr:
+    return exp.cast(value.copy(), exp.DataType.build(type_, dialect=Flink))

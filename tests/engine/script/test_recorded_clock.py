@@ -1,0 +1,79 @@
+"""PROCTIME(), CURRENT_TIMESTAMP, RAND and UUID have values that a run repeats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.engine.script.scripts import read, refusals
+from tests.golden.trace import run_locally
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from engine.script import Script
+
+ROWS = "CREATE TABLE t (k STRING, p AS PROCTIME()) WITH ('connector' = 'kafka'); INSERT INTO t VALUES ('a'), ('b'); "
+TOPIC = (
+    "CREATE TABLE t (k STRING, p AS PROCTIME()) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json', "
+    "'properties.bootstrap.servers' = 'h:9092', 'scan.startup.mode' = 'earliest-offset'); "
+)
+MADE = (
+    "CREATE TABLE t (k INT, p AS PROCTIME(){more}) WITH ('connector' = '{by}', 'number-of-rows' = '3', "
+    "'rows-per-second' = '1'{options}); "
+)
+FAKER = ", 'fields.k.expression' = '1'"
+CLOCK = "SET 'studio.clock' = '2025-03-01 12:00:00'; "
+
+
+def result(text: str, spark: SparkSession) -> list[tuple[Any, ...]]:
+    script: Script = read(text, spark)
+    return [tuple(map(str, record.row)) for record in run_locally(script.pipeline, spark, Path()).records["result"]]
+
+
+@pytest.mark.parametrize("by", ["datagen", "faker"])
+def test_the_rows_of_a_generator_have_the_time_at_which_it_makes_them(by: str, spark: SparkSession) -> None:
+    made = MADE.format(by=by, more=", c AS CURRENT_TIMESTAMP", options=FAKER if by == "faker" else "")
+    seconds = [row[0][:19] + row[1][10:19] for row in result(f"{CLOCK}{made}SELECT p, c FROM t;", spark)]
+    assert seconds == [f"2025-03-01 12:00:0{at} 12:00:0{at}" for at in range(3)]
+
+
+def test_windows_of_processing_time_are_over_that_clock(spark: SparkSession) -> None:
+    window = "TUMBLE(p, INTERVAL '2' SECOND)"
+    query = f"SELECT {window.replace('(', '_START(', 1)} AS s, COUNT(*) AS n FROM t GROUP BY {window};"
+    made = MADE.format(by="datagen", more="", options="")
+    found = [(begin[11:19], count) for begin, count in result(made + query, spark)]
+    assert found == [("00:00:00", "2"), ("00:00:02", "1")]
+
+
+def test_where_nothing_tells_when_rows_arrived_the_clock_stands_still(spark: SparkSession) -> None:
+    rows = result(f"{CLOCK}{ROWS}SELECT *, CURRENT_DATE AS d, UNIX_TIMESTAMP() AS s FROM t WHERE p <= NOW();", spark)
+    assert rows == [(k, "2025-03-01 12:00:00+00:00", "2025-03-01", "1740830400") for k in "ab"]
+
+
+def test_messages_have_the_time_at_which_they_were_written(spark: SparkSession) -> None:
+    [topic, *_] = read(f"{TOPIC}SELECT * FROM t;", spark).pipeline.nodes
+    assert topic.parameters["metadata"] == [{"name": "p", "of": "timestamp"}]
+
+
+def test_a_processing_time_that_is_only_an_order_gets_no_values(spark: SparkSession) -> None:
+    query = "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p) AS n FROM t) WHERE n = 1;"
+    assert "computed" not in read(ROWS + query, spark).pipeline.nodes[0].parameters
+
+
+def test_random_values_are_those_of_the_record(spark: SparkSession) -> None:
+    query = "SELECT RAND() AS a, RAND() AS b, RAND(7) AS c, RAND_INTEGER(10) AS i, UUID() AS u FROM t;"
+    rows = result(ROWS + query, spark)
+    assert rows == result(ROWS + query, spark)
+    for a, b, c, i, u in rows:
+        assert len({a, b, c}) == 3
+        assert all(0 <= float(each) < 1 for each in (a, b, c))
+        assert 0 <= int(i) < 10
+        assert [len(part) for part in u.split("-")] == [8, 4, 4, 4, 12]
+    assert rows[0] != rows[1]
+
+
+def test_a_clock_that_is_no_time_is_refused(spark: SparkSession) -> None:
+    assert "'studio.clock' is a time such as" in refusals(f"SET 'studio.clock' = 'noon'; {ROWS}SELECT k FROM t;", spark)
