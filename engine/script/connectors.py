@@ -29,7 +29,7 @@ from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
-from engine.model.types import INTEGERS
+from engine.model.types import INTEGERS, STRING
 from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.recorded import is_recording
@@ -177,6 +177,12 @@ def source_table(
             message = (
                 f"the event time {column.name} is a number. Compute a timestamp of it: {column.name}_time AS "
                 f"TO_TIMESTAMP_LTZ({column.name}, 3), and WATERMARK FOR that."
+            )
+            raise ddl.rejected(message)
+        if column is not None and column.type == STRING:
+            message = (
+                f"the event time {column.name} is a text. Compute a timestamp of it: {column.name}_time AS "
+                f"TO_TIMESTAMP({column.name}), and WATERMARK FOR that."
             )
             raise ddl.rejected(message)
     elif operator == "generator":

@@ -19,6 +19,7 @@ from engine.sql import exactly
 from engine.sql.algebra import Table
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.functions.digits import cut
+from engine.sql.functions.mixed_types import mixed
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
@@ -138,6 +139,14 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
         )
         raise SqlRejected(message, insert.query)
     given = dict(zip(wanted, schema, strict=True))
+    for one in ddl.written:
+        if one.name in given and mixed(given[one.name].type, one.type):
+            column, takes = given[one.name], one.type.flink
+            message = (
+                f"{ddl.name}.{one.name} is {takes}, but the query gives {column.name} as {column.type.flink}, "
+                f"which Flink does not convert by itself. Write CAST({column.name} AS {takes})."
+            )
+            raise SqlRejected(message, insert.query)
     items = [
         (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {one.type.sql})")
         for one in ddl.written

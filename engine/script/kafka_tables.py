@@ -54,7 +54,14 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         ]
     _formats(ddl, options, parameters, is_upsert=is_upsert)
     if not is_upsert:
-        mode = options.pop("scan.startup.mode", "group-offsets")
+        mode = options.pop("scan.startup.mode", "")
+        if not mode:
+            mode = "group-offsets" if "properties.group.id" in properties else "earliest-offset"
+            if mode == "earliest-offset":
+                warnings.append(
+                    f"{ddl.name}: it is read from its earliest offset, as neither 'scan.startup.mode' nor "
+                    "'properties.group.id' says where to begin."
+                )
         parameters |= _place(ddl, options, "start", "startup", mode, _STARTS)
     mode = options.pop("scan.bounded.mode", "unbounded")
     if not is_upsert:

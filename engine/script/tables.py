@@ -23,6 +23,11 @@ _BARE_MOMENT: Final = re.compile(
     r"^(timestamp(?:_ltz)?)( with local time zone| with time zone| without time zone|)$", re.IGNORECASE
 )
 """A moment without its precision, which is then the most. (For documents, a bare TIMESTAMP is an instant.)"""
+_TYPES: Final = (
+    "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIMESTAMP(p), "
+    "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, ROW<..>"
+)
+_STATEMENTS: Final = ("SELECT", "WITH", "INSERT", "CREATE", "SET", "DROP", "ALTER", "EXECUTE", "EXPLAIN", "SHOW")
 _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT", "FIRST", "AFTER")
 
 NOT_READ: Final = ("print", "blackhole", "collect", "values")
@@ -160,7 +165,11 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         list(cursor.listed())
     options = options_of(cursor) if cursor.skip("WITH") else {}
     if not cursor.is_done and not cursor.sees("LIKE"):
-        message = f"{name}: {cursor.here.text!r} is not supported after WITH (...). Declare the table without it."
+        word = cursor.here.text
+        if word.upper() in _STATEMENTS:
+            message = f"{name}: a semicolon is missing before {word}."
+        else:
+            message = f"{name}: {word!r} is not supported after WITH (...). Declare the table without it."
         raise cursor.rejected(message)
     table = TableDdl(
         name,
@@ -241,7 +250,8 @@ def _type(cursor: Cursor) -> tuple[Token, ...]:
     start, depth = cursor.at, 0
     while not cursor.is_done:
         text = cursor.here.text
-        if depth == 0 and (text in (",", ")") or text.upper() in _AFTER_TYPE):
+        is_end = text in (",", ")") or text.upper() in _AFTER_TYPE or cursor.sees("WITH", "(")
+        if depth == 0 and is_end:
             break
         depth += text.count("(") + text.count("<") - text.count(")") - text.count(">")
         cursor.at += 1
@@ -253,10 +263,27 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
         message = f"the column {name} has no type. Write, for example, {name} BIGINT."
         raise cursor.rejected(message)
     try:
-        return Column(name, type_from(_BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, cursor.text))))
+        return Column(name, _type_of(tokens, cursor.text))
     except ValueError as error:
         message = f"{name}: {error}."
+        if str(error).startswith("unknown type"):
+            message = f"{name}: {_slip(tokens, cursor.text)}."
         raise cursor.rejected(message, tokens[0]) from error
+
+
+def _type_of(tokens: Sequence[Token], text: str) -> Type:
+    return type_from(_BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, text)))
+
+
+def _slip(tokens: Sequence[Token], text: str) -> str:
+    """What is wrong with a type: another column follows without a comma, or there is none of its name."""
+    for count in range(len(tokens) - 1, 0, -1):
+        try:
+            _type_of(tokens[:count], text)
+        except ValueError:
+            continue
+        return f"a comma is missing between {raw(tokens[:count], text)} and {tokens[count].text}"
+    return f"unknown type {raw(tokens, text)!r}. Available: {_TYPES}"
 
 
 def options_of(cursor: Cursor) -> dict[str, str]:
@@ -265,6 +292,9 @@ def options_of(cursor: Cursor) -> dict[str, str]:
     cursor.expect("(")
     while not cursor.sees(")"):
         name = cursor.take().text
+        if name.startswith('"'):
+            message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
+            raise cursor.rejected(message, cursor.tokens[cursor.at - 1])
         cursor.expect("=")
         options[name] = cursor.take().text
         if not cursor.skip(","):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final
 
 from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
 from engine.model.options import has_effect
-from engine.model.types import quote
+from engine.model.types import DOUBLE, STRING, quote
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
@@ -28,10 +30,12 @@ from engine.script.statements import (
     statements,
     without_prompts,
 )
-from engine.script.tables import NOT_READ, create_table
+from engine.script.tables import NOT_READ, TableDdl, create_table
+from engine.sql.algebra import Expr
 from engine.sql.clauses.constants import values_of
 from engine.sql.dialect import Flink
 from engine.sql.emit_options import emit_options
+from engine.sql.functions.mixed_types import mixed
 from engine.sql.rejected import SqlRejected
 
 _OF_ALL: Final = ("pipeline", "description", "arrival")
@@ -49,6 +53,10 @@ _SET: Final = re.compile(
 _OPTIONS: Final = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
 _OPTION: Final = re.compile(r"'((?:[^']|'')*)'\s*=\s*'((?:[^']|'')*)'")
 _QUERY: Final = ("SELECT", "WITH", "(")
+_STATEMENTS: Final = tuple(
+    f"{word} {what}" for word in ("CREATE", "DROP", "ALTER") for what in ("TABLE", "VIEW", "FUNCTION")
+) + ("INSERT INTO", "CREATE TEMPORARY", "EXECUTE STATEMENT", "BEGIN STATEMENT")
+_FIRST_WORDS: Final = tuple("SELECT INSERT CREATE DROP ALTER SET EXPLAIN DESCRIBE SHOW WITH USE".split())  # noqa: SIM905
 _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
 
 
@@ -169,11 +177,21 @@ def _statement(statement: Statement, parts: Parts) -> None:
     elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
         parts.warnings.append(f"line {statement.place[0]}: {word} has no effect here and is ignored.")
     else:
-        message = (
-            f"{raw(statement.tokens[:2], statement.text)} is not supported. A script consists of CREATE TABLE, "
-            "CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO and SELECT."
-        )
-        raise SqlRejected(message, place=statement.place)
+        raise _unsupported(statement)
+
+
+def _unsupported(statement: Statement) -> SqlRejected:
+    """The error about a statement that a script here does not have, or whose first words have a slip."""
+    begin = raw(statement.tokens[:2], statement.text)
+    words = " ".join(token.text for token in statement.tokens[:2]).upper()
+    near = get_close_matches(words, _STATEMENTS, 1, 0.8) or get_close_matches(words.split()[0], _FIRST_WORDS, 1, 0.8)
+    if near and near[0] != words.split()[0]:
+        return SqlRejected(f"{begin} is no statement. Did you mean {near[0]}?", place=statement.place)
+    message = (
+        f"{begin} is not supported. A script consists of CREATE TABLE, CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO "
+        "and SELECT."
+    )
+    return SqlRejected(message, place=statement.place)
 
 
 def _exists(statement: Statement, parts: Parts) -> bool:
@@ -215,7 +233,8 @@ def _insert(statement: Statement, parts: Parts) -> None:
     if isinstance(query, exp.Values):
         table = parts.target(target, statement)
         wanted = table.targets(columns, statement.place)
-        rows = []
+        # A table whose rows are refused still has no other rows than those of the script.
+        rows = parts.rows.setdefault(target, [])
         for row in query.expressions:
             values = values_of(row)
             if len(values) != len(wanted):
@@ -223,11 +242,24 @@ def _insert(statement: Statement, parts: Parts) -> None:
                     f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
                 )
                 raise SqlRejected(message, row)
+            _check_kinds(row, wanted, table)
             by_name = dict(zip(wanted, values, strict=True))
             rows.append([by_name.get(column.name) for column in table.written])
-        parts.rows.setdefault(target, []).extend(rows)
         return
     parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def _check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
+    """Raise SqlRejected for a text where a number or a truth value belongs, and the other way."""
+    types = {column.name: column.type for column in table.written}
+    for name, item in zip(wanted, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
+        if isinstance(item, exp.Literal) and mixed(STRING if item.is_string else DOUBLE, types[name]):
+            what, right = ("a text", "another value") if item.is_string else ("a number", f"'{item.name}'")
+            if item.is_string and types[name].is_number and item.name.lstrip("+-").replace(".", "", 1).isdecimal():
+                right = item.name
+            given = item.sql(dialect=Flink)
+            message = f"{table.name}.{name} is {types[name].flink}, but {given} is {what}. Write {right}."
+            raise SqlRejected(message, item)
 
 
 def _without_conflict(statement: Statement) -> Statement:

@@ -98,6 +98,8 @@ class Flink(AsWritten):
             **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"},
             match_grammar.NAME: TokenType.MATCH_RECOGNIZE,
         }
+        # A table's options are hints after its name.
+        TOKENS_PRECEDING_HINT: ClassVar = {*tokens.Tokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
 
     class Parser(AsWritten.Parser):
         """Table functions and JSON functions have their own syntax; ROW<...> is a type."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
@@ -16,6 +16,7 @@ from engine.model.whole_texts import half_at
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
+from engine.sql.syntax_errors import in_words
 
 _LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
 _NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
@@ -63,16 +64,17 @@ def _place(text: str, at: int) -> tuple[int, int]:
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
     """The statements of a text's tokens. Raises SqlRejected with the place of the first syntax error."""
     try:
-        trees = Flink().parser().parse(list(tokens), text)
+        trees = Flink().parser().parse([token for token in tokens if token.token_type is not TokenType.HINT], text)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         highlight = str(first.get("highlight") or " ")
         description = str(first.get("description", error)).rstrip(".")
         column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
-        if highlight.startswith('"'):
+        if highlight.startswith('"') or str(first.get("start_context", "")).endswith('"'):
             message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
             raise SqlRejected(message, place=_first_double_quote(text)) from error
-        message = f"this is not Flink SQL: {description} (at {highlight!r})."
+        is_last = bool(tokens) and tokens[-1].text.endswith(highlight) and not first.get("end_context", "").strip(" ;")
+        message = f"this is not Flink SQL: {in_words(description, highlight, is_last=is_last)}."
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
     return [tree.transform(_settled, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
 

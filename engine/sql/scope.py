@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Relation, ref
-from engine.sql.functions.refused import REFUSED, WITHOUT_PARENTHESES
+from engine.sql.functions.refused import ELSEWHERE, REFUSED, WITHOUT_PARENTHESES
 from engine.sql.rejected import SqlRejected
 
 
@@ -105,12 +105,21 @@ class Scope:
 
     def unknown(self, column: exp.Column) -> SqlRejected:
         """The error for an unknown column, with the known columns."""
+        call = column.parent
+        if isinstance(call, exp.Anonymous) and call.name.upper() in ELSEWHERE:
+            return SqlRejected(ELSEWHERE[call.name.upper()], call)
         if not column.table and column.name.upper() in WITHOUT_PARENTHESES:
             return SqlRejected(REFUSED[column.name.upper()], column)
         known = dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
         name = f"{column.table}.{column.name}" if column.table else column.name
         if not known:
             return self._unknown_table(column.table, column)
+        if column.name.lower() in ("window_start", "window_end", "window_time"):
+            return SqlRejected(
+                f"the column {column.name!r} is made by a window table function. Write FROM TABLE(TUMBLE(TABLE t, "
+                "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) in place of FROM t.",
+                column,
+            )
         return SqlRejected(f"{unknown_name('column', name, known)}.", column)
 
     def _unknown_table(self, name: str, at: Expr) -> SqlRejected:

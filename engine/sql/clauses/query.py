@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from engine.errors import unknown_name
+from engine.errors import shortened, unknown_name
 from engine.model.free_names import free_name
 from engine.sql.algebra import Expr, Named, Relation, plain, ref
 from engine.sql.clauses.from_clause import from_clause, values
@@ -22,6 +22,7 @@ from engine.sql.clauses.row_number import numbered
 from engine.sql.clauses.scalar_queries import Scalars
 from engine.sql.clauses.set_operations import set_operation
 from engine.sql.clauses.subqueries import where
+from engine.sql.dialect import Flink
 from engine.sql.functions.json_aggregates import with_json_aggregates
 from engine.sql.names import Names
 from engine.sql.pruned import pruned
@@ -72,7 +73,7 @@ def _read(query: Expr, names: Names) -> Relation:
         case exp.Values():
             return values(query)
         case _:
-            message = f"{query.key.upper()} is not a query. Write SELECT ..., or a set operation of SELECTs."
+            message = f"{shortened(query.sql(dialect=Flink), 40)} is not a query. Write SELECT ..., or VALUES (...)."
             raise SqlRejected(message, query)
 
 
@@ -98,6 +99,9 @@ def _select(query: exp.Select, names: Names) -> Relation:
         if query.args.get(clause):
             message = f"{name} is not supported. Use sub-queries, joins and window functions."
             raise SqlRejected(message, query)
+    if not query.expressions:
+        message = "SELECT names no columns. Write SELECT * for all of them."
+        raise SqlRejected(message, query.args.get("from_") or query)
     query = with_json_aggregates(query)
     scalars = Scalars(names, read, [])
     scope = from_clause(query, names, read)

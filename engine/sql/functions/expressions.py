@@ -21,7 +21,7 @@ from engine.sql.functions.casts import cast
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.json_functions import collected, is_json, json_function
 from engine.sql.functions.mixed_types import refuse_mixed
-from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, shifted
+from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
 from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
 from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
@@ -260,6 +260,7 @@ class Writer:
             message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
             raise SqlRejected(message, call)
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
+        require_pattern(call)
         if name in _UNITED:
             arguments = arguments[:1] + united(self, arguments[1:]) if name == "IF" else united(self, arguments)
         match name:

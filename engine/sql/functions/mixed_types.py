@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.types import STRING
+from engine.model.types import BINARY, BOOLEAN, DATE, STRING, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -18,6 +18,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
+_FAMILIES: Final[dict[Type, str]] = {STRING: "text", BOOLEAN: "truth value", BINARY: "bytes", DATE: "time"}
 _COMPARED: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
@@ -36,6 +37,23 @@ def refuse_mixed(writer: ExpressionWriter, node: Expr) -> None:
         why = f"a text has no arithmetic. Write CAST({text} AS INT), or another number."
     message = f"{number} is a number and {text} a text: {why}"
     raise SqlRejected(message, node)
+
+
+def mixed(given: Type, wanted: Type) -> bool:
+    """Whether INSERT does not convert between two types: a text and a number, say. False if one is another kind.
+
+    Source: Flink LogicalTypeCasts.supportsImplicitCast.
+    """
+    kinds = {_family(given), _family(wanted)}
+    return len(kinds) == 2 and "" not in kinds
+
+
+def _family(type_: Type) -> str:
+    if isinstance(type_, Timestamp):
+        return "time"
+    if type_.is_number:
+        return "number"
+    return _FAMILIES.get(type_, "")
 
 
 def _kind(writer: ExpressionWriter, side: Expr) -> str:

@@ -75,6 +75,16 @@ UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SE
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 
+_WITH_PATTERN: Final = ("DATE_FORMAT", "TO_TIMESTAMP", "TO_DATE", "UNIX_TIMESTAMP", "FROM_UNIXTIME")
+_LETTERS: Final = {
+    **dict.fromkeys("GMLEQqzOY", 4),
+    **dict.fromkeys("dhHkKmsVw", 2),
+    **dict.fromkeys("ZXx", 5),
+    **dict.fromkeys("aF", 1),
+    **{"y": 6, "D": 3, "S": 9},
+}
+"""By letter of DateTimeFormatter, how often it stands at most; of those that Spark has, too."""
+
 
 def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
     """EXTRACT(unit FROM x). Raises SqlRejected for an unknown unit."""
@@ -140,20 +150,36 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
     return f"{functions[precision]}({value})"
 
 
-def formatted(arguments: list[str], call: exp.Anonymous) -> str:
-    """DATE_FORMAT. Raises SqlRejected for a letter that Spark's patterns do not have."""
-    if not isinstance(call.expressions[1], exp.Literal):
-        return f"DATE_FORMAT({', '.join(arguments)})"
-    pattern = call.expressions[1].name
-    letters = set("".join(pattern.split("'")[::2]))
-    if unknown := letters & set("WuecABnNp"):
-        message = (
-            f"the letter {min(unknown)} in the pattern of DATE_FORMAT is not supported. Write yyyy for the year, and "
-            "EXTRACT(WEEK FROM t) for the week."
-        )
+def require_pattern(call: exp.Anonymous) -> None:
+    """Raise SqlRejected for a pattern that is none of DateTimeFormatter's, or has a letter that is not supported."""
+    name = call.name.upper()
+    if name not in _WITH_PATTERN or len(call.expressions) < 2 or not isinstance(call.expressions[1], exp.Literal):
+        return
+    known = (
+        _LETTERS if name == "DATE_FORMAT" else {each: most for each, most in _LETTERS.items() if each not in "YwEFq"}
+    )
+    for run in re.finditer(r"([A-Za-z])\1*", " ".join(call.expressions[1].name.split("'")[::2])):
+        if run[1] in "YwWuecABnNpEFq" and run[1] not in known:
+            message = (
+                f"the letter {run[1]} in the pattern of {name} is not supported. Write yyyy for the year, and "
+                "EXTRACT(WEEK FROM t) for the week."
+            )
+        elif run[1] not in known:
+            message = f"{run[1]!r} is no letter of a pattern of times. A text in a pattern has quotes: 'yyyy''T''HH'."
+        elif len(run[0]) > known[run[1]]:
+            message = (
+                f"{run[0]} in the pattern of {name} is too long: {run[1]} stands there at most {known[run[1]]} times."
+            )
+        else:
+            continue
         raise SqlRejected(message, call)
-    if letters & set("Yw"):
-        return _with_week_year(arguments[0], pattern)
+
+
+def formatted(arguments: list[str], call: exp.Anonymous) -> str:
+    """DATE_FORMAT."""
+    pattern = call.expressions[1]
+    if isinstance(pattern, exp.Literal) and set("".join(pattern.name.split("'")[::2])) & set("Yw"):
+        return _with_week_year(arguments[0], pattern.name)
     return f"DATE_FORMAT({', '.join(arguments)})"
 
 

@@ -57,6 +57,25 @@ UNIX_TIMESTAMP: Final = f"UNIX_TIMESTAMP() {_CLOCK}"
 """The sentence for UNIX_TIMESTAMP, which is refused only without an argument."""
 
 
+_INSTEAD: Final = {
+    "DATE_TRUNC": "FLOOR(ts TO MINUTE)",
+    "TRUNC": "FLOOR(ts TO DAY) for times, TRUNCATE(x, 2) for numbers",
+    "TIME_BUCKET": "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
+    "DATEDIFF": "TIMESTAMPDIFF(DAY, a, b)",
+    "DATE_ADD": "ts + INTERVAL '1' DAY",
+    "DATE_SUB": "ts - INTERVAL '1' DAY",
+    "GETDATE": "CURRENT_TIMESTAMP",
+    "LEN": "CHAR_LENGTH(s)",
+    "NVL": "COALESCE(a, b)",
+    "ISNULL": "a IS NULL, or COALESCE(a, b)",
+    "STRING_AGG": "LISTAGG(s, ',')",
+    "GROUP_CONCAT": "LISTAGG(s, ',')",
+    "TO_CHAR": "DATE_FORMAT(ts, 'yyyy-MM-dd')",
+}
+ELSEWHERE: Final = {name: f"{name} is no function of Flink's. Write {right}." for name, right in _INSTEAD.items()}
+"""By name of a function of other databases, a sentence with what Flink has."""
+
+
 def no_function(kind: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a missing function: the reason if it is refused, else the known names."""
-    return REFUSED.get(name) or f"{unknown_name(kind, name, known)}."
+    return REFUSED.get(name) or ELSEWHERE.get(name.upper()) or f"{unknown_name(kind, name, known)}."

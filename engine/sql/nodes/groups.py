@@ -149,7 +149,9 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
     if schema.column(name).time is None:
         times = ", ".join(column.name for column in schema if column.time is not None)
         message = f"{windowed.time!r} is not an event time" + (
-            f"; {times} is one." if times else ", and its input has none."
+            f"; {times} is one."
+            if times
+            else f". Add WATERMARK FOR {windowed.time} AS {windowed.time} - INTERVAL '5' SECOND to its CREATE TABLE."
         )
         raise SqlRejected(message, windowed.at)
     return only_event_time(emitter, emitted, windowed.time, windowed.at)

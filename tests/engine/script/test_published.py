@@ -92,6 +92,53 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
                 ("csv.field.delimiter", "csv.field-delimiter"),
             )
         ),
+        ("SELECT 1 +", "line 1, column 10: this is not Flink SQL: something is missing after '+'."),
+        ("SELECT (1", "a closing parenthesis is missing after '1'."),
+        ("SELECT CASE WHEN TRUE THEN 1", "END is missing after CASE (after '1')."),
+        ("SELECT 1 AS a b FROM t", "line 1, column 15: this is not Flink SQL: 'b' does not belong here."),
+        ('SELECT 1 AS "a b"', "line 1, column 13: names take backticks, texts single quotes"),
+        ('CREATE TABLE t (c INT) WITH ("connector" = "print")', "names take backticks, texts single quotes"),
+        ("CREATE TABLE t (c STRING d INT)", "line 1, column 19: c: a comma is missing between STRING and d."),
+        ("CREATE TABLE t (c STRNG)", "c: unknown type 'STRNG'. Available: STRING, BOOLEAN, TINYINT,"),
+        ("CREATE TABLE t (c INT) WITH ('connector' = 'print') SELECT 1", "t: a semicolon is missing before SELECT."),
+        ("CREATE TABEL t (c INT)", "CREATE TABEL is no statement. Did you mean CREATE TABLE?"),
+        ("SELEC 1", "SELEC 1 is no statement. Did you mean SELECT?"),
+        ("INSERT INTO t (c) VALUE (1)", "VALUE(1) is not a query. Write SELECT ..., or VALUES (...)."),
+        *(
+            (
+                f"CREATE TABLE t (c INT, s STRING, ts TIMESTAMP(3)); INSERT INTO t VALUES (1, 'x', NULL); {rest}",
+                sentence,
+            )
+            for rest, sentence in (
+                ("SELECT FROM t", "SELECT names no columns. Write SELECT * for all of them."),
+                ("SELECT DATE_TRUNC('minute', ts) AS m FROM t", "Write FLOOR(ts TO MINUTE)."),
+                ("SELECT DATE_TRUNC(MINUTE, ts) AS m FROM t", "DATE_TRUNC is no function of Flink's."),
+                (
+                    "SELECT COUNT(*) AS n FROM t GROUP BY window_start",
+                    "Write FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts),",
+                ),
+                (
+                    "SELECT COUNT(*) AS n FROM t GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)",
+                    "'ts' is not an event time. Add WATERMARK FOR ts AS ts - INTERVAL '5' SECOND to its CREATE TABLE.",
+                ),
+                ("INSERT INTO t VALUES ('1', 'x', NULL)", "t.c is INT, but '1' is a text. Write 1."),
+                ("INSERT INTO t VALUES (1, 2, NULL)", "t.s is STRING, but 2 is a number. Write '2'."),
+                (
+                    "CREATE TABLE o (c INT) WITH ('connector' = 'print'); INSERT INTO o SELECT s FROM t",
+                    "o.c is INT, but the query gives s as STRING, which Flink does not convert by itself. Write CAST(s",
+                ),
+                ("SELECT DATE_FORMAT(ts, 'foo') AS x FROM t", "'f' is no letter of a pattern of times."),
+                ("SELECT TO_TIMESTAMP(s, 'yyyy-MM-ddd') AS x FROM t", "ddd in the pattern of TO_TIMESTAMP is too long"),
+            )
+        ),
+        (
+            "CREATE TABLE t(c INT) WITH ('connector' = 'datagen'); SELECT * FROM t /*+ OPTIONS('number-of-row'='5') */",
+            "the connector 'datagen' has no option 'number-of-row'. Did you mean 'number-of-rows'?",
+        ),
+        (
+            "CREATE TABLE t (ts STRING, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); SELECT * FROM t",
+            "the event time ts is a text. Compute a timestamp of it: ts_time AS TO_TIMESTAMP(ts), and WATERMARK FOR",
+        ),
         (
             "CREATE TABLE t (c INT) WITH ('connector' = 'print', 'foo.bar' = 'x'); INSERT INTO t SELECT 1;",
             "t: the connector 'print' has no option 'foo.bar'. Remove it.",
@@ -100,6 +147,22 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
 )
 def test_a_slip_is_named_where_it_is(spark: SparkSession, script: str, sentence: str) -> None:
     assert sentence in refusals(script, spark)
+
+
+def test_the_options_of_a_hint_are_those_of_the_table_before_it(spark: SparkSession) -> None:
+    script = read(
+        "CREATE TABLE t (c INT) WITH ('connector' = 'datagen', 'number-of-rows' = '2');\n"
+        "SELECT c FROM t /*+ OPTIONS('number-of-rows' = '5') */ AS x WHERE c > 0;",
+        spark,
+    )
+    assert script.pipeline.node("t").parameters["rows"] == 5
+
+
+def test_a_topic_is_read_from_its_start_where_nothing_says_where_to_begin(spark: SparkSession) -> None:
+    options = "'connector' = 'kafka', 'topic' = 't', 'format' = 'json', 'properties.bootstrap.servers' = 'h:9092'"
+    script = read(f"CREATE TABLE t (c INT) WITH ({options}); SELECT c FROM t;", spark)
+    assert script.pipeline.node("t").parameters["start"] == "earliest-offset"
+    assert any("it is read from its earliest offset" in note for note in script.warnings)
 
 
 def test_a_table_that_is_created_twice_is_replaced_with_a_note(spark: SparkSession) -> None:

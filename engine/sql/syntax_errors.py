@@ -1,0 +1,32 @@
+"""Syntax errors in words: what sqlglot's descriptions say, without its classes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_REQUIRED: Final = re.compile(r"Required keyword: ")
+_EXPECTING: Final = re.compile(r"Expecting (.+)")
+_EXPECTED: Final = re.compile(r"Expected (.+) after (.+)")
+_NOT_HERE: Final = re.compile(r"Invalid expression|Unexpected token|Failed to parse", re.IGNORECASE)
+_CALLED: Final = {"TYPE": "a type", ")": "a closing parenthesis", "(": "an opening parenthesis"}
+
+
+def in_words(description: str, near: str, *, is_last: bool) -> str:
+    """A description of sqlglot's as a part of a sentence. near: the token; is_last: the text ends with it."""
+    where = f"{'after' if is_last else 'before'} {near!r}"
+    if _REQUIRED.match(description):
+        return f"something is missing {where}"
+    if (expected := _EXPECTED.match(description)) is not None:
+        return f"{_called(expected[1])} is missing after {expected[2]} ({where})"
+    if (expecting := _EXPECTING.match(description)) is not None:
+        return f"{_called(expecting[1])} is missing {where}"
+    if _NOT_HERE.search(description):
+        return f"the text ends {where}, where more is needed" if is_last else f"{near!r} does not belong here"
+    if "<class" in description or "sqlglot" in description:
+        return f"the text near {near!r} is not understood"
+    return f"{description} (at {near!r})"
+
+
+def _called(what: str) -> str:
+    return _CALLED.get(what, what)
