@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import ColumnOrNone, parameter
-from engine.contract.source import Endless, PrimaryKey, Source, SourceFrames
+from engine.contract.source import Endless, PrimaryKey, Source
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
@@ -23,13 +23,11 @@ from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
-from engine.reading.typed import spark_casts as texts
 from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import DataFrame
+    pass
 
 
 SampleRows = Annotated[
@@ -222,19 +220,6 @@ class RowFile(FileSource):
         rest = [column for column in columns if column is not kind]
         check_names([column.name for column in rest], node, "kind_column")
         return derive_source(self, node, rest, self.primary_key, changelog=True)
-
-    def typed(
-        self, rows: DataFrame, schema: Schema, fields: Mapping[str, texts.Field], broken: SparkColumn
-    ) -> SourceFrames:
-        """Records with types and kinds, and rejected rows. fields: by column, including the kind."""
-        from pyspark.sql import functions as F
-
-        payload = [fields[name] for name in schema.names]
-        if self.kind_column is None:
-            return texts.frames(rows, schema, payload, broken)
-        kind = texts.kind_of(fields[self.kind_column].text)
-        reason = F.coalesce(broken, texts.without_kind(self.kind_column, kind))
-        return texts.frames(rows, schema, payload, reason, kind.value)
 
     def table_sql(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:
         """The source in Flink SQL; with a kind column, a table of plain rows and a view that reads it as a changelog.

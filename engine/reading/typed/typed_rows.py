@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -45,34 +45,38 @@ class RowTypes:
 
     def judged(self, texts: Sequence[pa.Array]) -> tuple[dict[str, pa.Array], dict[int, str]]:
         """The columns in their types, and the rejection reasons by row index. texts: by column."""
-        reasons: dict[int, str] = {}
+        pairs = zip(self.columns, texts, strict=True)
+        return self.checked([(cast_texts(held, column.type), held) for column, held in pairs], {})
+
+    def checked(
+        self, held: Sequence[tuple[pa.Array, pa.Array]], reasons: dict[int, str]
+    ) -> tuple[dict[str, pa.Array], dict[int, str]]:
+        """The columns, and the rejection reasons. held: by column, the values in its type, and before they had it.
+
+        reasons: known ones, which count before those of the columns.
+        """
+        reasons = dict(reasons)
         typed_columns: dict[str, pa.Array] = {}
-        for column, held in sorted(
-            zip(self.columns, texts, strict=True), key=lambda pair: pair[0].name != self.kind_column
+        for column, (values, before) in sorted(
+            zip(self.columns, held, strict=True), key=lambda pair: pair[0].name != self.kind_column
         ):
             if column.name == self.kind_column:
-                typed_columns[KIND] = values = kinds_of(held)
-                for at in _places(pc.is_null(values)):
-                    reasons.setdefault(at, unknown_kind(column.name, held[at].as_py()))
+                typed_columns[KIND] = kinds = kinds_of(before)
+                for at in _places(pc.is_null(kinds)):
+                    reasons.setdefault(at, unknown_kind(column.name, before[at].as_py()))
                 continue
-            typed_columns[column.name] = values = cast_texts(held, column.type)
-            if all_fit(values, held, column):
+            typed_columns[column.name] = values
+            if all_fit(values, before, column):
                 continue
-            for at in _places(_misfits(values, held, column)):
-                reasons.setdefault(at, _misfit(column, held[at].as_py(), values[at].is_valid))
+            for at in _places(_misfits(values, before, column)):
+                if at not in reasons:
+                    reasons[at] = _misfit(column, before[at].as_py(), values[at].is_valid)
         return typed_columns, reasons
 
     def misfits(self, columns: Mapping[str, pa.Array]) -> dict[int, str]:
         """The rejection reasons by row index, for columns already in their types."""
-        reasons: dict[int, str] = {}
-        for column in self.columns:
-            values = columns[column.name]
-            if column.time is None or all_fit(values, values, column):
-                continue
-            for at in _places(_misfits(values, values, column)):
-                value = values[at].as_py()
-                reasons.setdefault(at, _misfit(column, None if value is None else str(value), fits=True))
-        return reasons
+        values = [columns[column.name] for column in self.columns]
+        return self.checked(list(zip(values, values, strict=True)), {})[1]
 
 
 def all_fit(values: pa.Array, texts: pa.Array, column: Column) -> bool:
@@ -110,8 +114,8 @@ def _places(mask: pa.Array) -> list[int]:
     return places
 
 
-def _misfit(column: Column, text: str | None, fits: bool) -> str:
-    if text is None:
+def _misfit(column: Column, value: Any, fits: bool) -> str:
+    if value is None:
         return f"column {column.name!r}: the event time is null"
     what = OUT_OF_RANGE if fits else f"is not {with_article(column.type)}"
-    return f'column {column.name!r}: "{text[:_VALUE_CHARS]}" {what}'
+    return f'column {column.name!r}: "{str(value)[:_VALUE_CHARS]}" {what}'

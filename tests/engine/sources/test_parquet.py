@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.contract.source import Source
 from engine.errors import SourceError
 from engine.reading.files import parquet_scan
 from engine.sources.parquet import Parquet
@@ -110,34 +109,99 @@ EVERY_TYPE = {
 
 
 @pytest.mark.parametrize("row_group_size", [1, 4, 100])
-def test_workers_read_what_spark_reads(
+def test_row_groups_are_read_apart(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_group_size: int
 ) -> None:
     monkeypatch.setattr(parquet_scan, "PART_BYTES", 1)
     write(tmp_path, EVERY_TYPE, "a.parquet", row_group_size=row_group_size)
     write(tmp_path, {**EVERY_TYPE, "more": pa.array([1] * 6)}, "b.parquet", row_group_size=row_group_size)
     source = Parquet(path=".", event_time="t")
-    scan = source.scan("n", tmp_path)
-    assert scan is not None
-    assert len(scan.parts) == 2 * -(-6 // row_group_size)
+    assert len(source.scan("n", tmp_path).parts) == 2 * -(-6 // row_group_size)
     records, rejected = read(spark, source, tmp_path)
     assert (len(records), len(rejected)) == (8, 4)
-    monkeypatch.setattr(Parquet, "read", Source.read)
-    assert read(spark, source, tmp_path) == (records, rejected)
+    names = list(EVERY_TYPE)
+    frame = spark.read.parquet(str(tmp_path / "a.parquet")).where(f"t <> {1 << 61}").select(names)
+    texts = [tuple(row) for row in frame.selectExpr(*(f"CAST({name} AS STRING)" for name in names)).collect()]
+    assert sorted(records) == sorted(2 * texts)
+
+
+def rows(source: Parquet, folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The records, and the rejected rows: the row, the reason."""
+    scan = source.scan("n", folder)
+    reads = [part for each in scan.parts for part in scan.read(each)]
+    records = [record for part in reads for record in part.records.to_pylist(maps_as_pydicts="strict")]
+    return records, [f"{each.raw} {each.reason}" for part in reads for each in part.rejected]
+
+
+BIG = 1 << 40
+NOT_A = "column 'v': \"{}\" is not {}"
+INSTANT = datetime(2024, 5, 1, 10, 0, 0, 500_000, UTC)
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("values", "declared", "read_as", "refused"),
     [
-        Parquet(path="in.parquet", types={"n": "STRING"}),
-        Parquet(path="in.parquet", kind_column="k"),
-        Parquet(path="nested.parquet"),
+        (pa.array([1.7, -2.5, 1e10, None]), "INT", [1, -2, None], [("1.0E10", "an INT")]),
+        (pa.array([float("nan"), float("inf")]), "BIGINT", [], [("NaN", "a BIGINT"), ("Infinity", "a BIGINT")]),
+        (pa.array([1.5, 99.95]), "DECIMAL(3, 1)", [Decimal("1.5")], [("99.95", "a DECIMAL(3, 1)")]),
+        (pa.array([300, 5], pa.int64()), "TINYINT", [5], [("300", "a TINYINT")]),
+        (pa.array([Decimal("1.55"), Decimal("-2.45")]), "INT", [1, -2], []),
+        (pa.array([Decimal("1.55"), Decimal("-2.45")]), "DECIMAL(3, 1)", [Decimal("1.6"), Decimal("-2.5")], []),
+        (pa.array([1.5, BIG]), "FLOAT", [1.5, float(BIG)], []),
+        (pa.array([1.1], pa.float32()), "DOUBLE", [1.100000023841858], []),
+        (pa.array([1.1, 1e-5, 3e8, 2.0], pa.float32()), "STRING", ["1.1", "1.0E-5", "3.0E8", "2.0"], []),
+        (pa.array([0.001, 1e7, 1234567.5, -0.0]), "STRING", ["0.001", "1.0E7", "1234567.5", "-0.0"], []),
+        (pa.array([INSTANT], pa.timestamp("us", "Europe/Berlin")), "STRING", ["2024-05-01 10:00:00.5"], []),
+        (pa.array([INSTANT.replace(microsecond=0)], pa.timestamp("s")), "STRING", ["2024-05-01 10:00:00"], []),
+        (pa.array([INSTANT], pa.timestamp("us")), "TIMESTAMP_LTZ(3)", [INSTANT], []),
+        (pa.array([19_000, None], pa.date32()), "STRING", ["2022-01-08", None], []),
+        (pa.array([True, False]), "STRING", ["true", "false"], []),
+        (pa.array(["yes", "x"]).dictionary_encode(), "BOOLEAN", [True], [("x", "a BOOLEAN")]),
+        (pa.array([5]), "TIMESTAMP(3)", [datetime.fromtimestamp(0.005, UTC).replace(tzinfo=None)], []),
+        (pa.array([[1, None], None]), "STRING", ["[1,null]", None], []),
+        (pa.array([[1, 300]]), "ARRAY<TINYINT>", [], [("[1,300]", "an ARRAY<TINYINT>")]),
+        (pa.array([[{"x": 1, "y": None}]]), None, [['{"x":1}']], []),
+        (pa.array([[("k", None)]], pa.map_(pa.string(), pa.int32())), None, [{"k": None}], []),
+        (pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32())), "MAP<STRING, BIGINT>", [{"k": 1}], []),
+        (pa.array([{"x": 1, "s": "a"}, {"x": None, "s": ""}]), "ROW<`x` INT>", [{"x": 1}, {"x": None}], []),
+        (
+            pa.array([{"t": INSTANT, "d": Decimal("1.50"), "f": float("nan"), "b": b"a", "e": {"z": None}}]),
+            None,
+            ['{"t":"2024-05-01T10:00:00.500Z","d":1.50,"f":"NaN","b":"YQ==","e":{}}'],
+            [],
+        ),
     ],
 )
-def test_what_is_more_than_plain_columns_is_left_to_spark(tmp_path: Path, source: Parquet) -> None:
-    write(tmp_path, {"n": [1], "k": ["+I"]})
-    write(tmp_path, {"n": [[1]]}, "nested.parquet")
-    assert source.scan("n", tmp_path) is None
+def test_values_are_read_in_a_declared_type(
+    tmp_path: Path, values: pa.Array, declared: str | None, read_as: list[Any], refused: list[tuple[str, str]]
+) -> None:
+    """The answers are those of Spark's reader, which read them before, but for lists of structs, which it rejected."""
+    write(tmp_path, {"v": values})
+    source = Parquet(path="in.parquet", types={} if declared is None else {"v": declared})
+    records, rejected = rows(source, tmp_path)
+    assert [record["v"] for record in records] == read_as
+    assert [each.split(" ", 1)[1] for each in rejected] == [NOT_A.format(*each) for each in refused]
+
+
+def test_rows_have_the_kinds_of_a_column(tmp_path: Path) -> None:
+    write(tmp_path, {"n": [[1], [2], None, None], "k": ["+I", "delete", "x", None]})
+    records, rejected = rows(Parquet(path="in.parquet", kind_column="k"), tmp_path)
+    assert [(record["__kind"], record["n"]) for record in records] == [(0, [1]), (3, [2])]
+    assert [each.split(";")[0] for each in rejected] == [
+        '{"k":"x"} column \'k\': "x" is not a row kind',
+        "{} column 'k': the row kind is missing",
+    ]
+
+
+def test_times_beyond_the_calendar_are_rejected(tmp_path: Path) -> None:
+    far = pa.array([1 << 62, 0], pa.timestamp("us"))
+    write(tmp_path, {"t": far, "k": [1, 2]})
+    for source in (Parquet(path="in.parquet"), Parquet(path="in.parquet", event_time="t")):
+        records, [rejected] = rows(source, tmp_path)
+        assert [record["k"] for record in records] == [2]
+        assert rejected == (
+            f'{{"t":{1 << 62},"k":1}} column \'t\': the time is before the year 1 or after the year 9999'
+        )
 
 
 @pytest.mark.parametrize(
