@@ -12,7 +12,7 @@ from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
 from engine.model.options import has_effect
-from engine.model.types import DOUBLE, STRING, quote
+from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
@@ -20,6 +20,7 @@ from engine.script.like import with_base
 from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
 from engine.script.recorded_clock import OPTION, asks_for_clock, clock_ms
+from engine.script.refused_by_flink import notes
 from engine.script.statements import (
     Cursor,
     Statement,
@@ -62,13 +63,10 @@ _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE A
 
 def taken_apart(text: str) -> Parts:
     """The parts of a script, by kind of statement; those that cannot be read are among them as failures."""
-    parts = Parts()
+    parts = Parts(warnings=notes(text))
     text, parts.failures = tokenizable(without_prompts(text))
     parts.statements = [_bare(statement) for statement in statements(text)]
     for statement in parts.statements:
-        if statement.lacks_semicolon:
-            line = statement.tokens[-1].line
-            parts.warnings.append(f"Flink would refuse this: a semicolon is missing at the end of line {line}.")
         try:
             with parts.reading(statement):
                 _take(replace(statement, directives=directives(statement.comment)), parts)
@@ -250,16 +248,23 @@ def _insert(statement: Statement, parts: Parts) -> None:
 
 
 def _check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
-    """Raise SqlRejected for a text where a number or a truth value belongs, and the other way."""
+    """Raise SqlRejected for a text where a number or a truth value belongs, and the other way; texts may be times."""
     types = {column.name: column.type for column in table.written}
     for name, item in zip(wanted, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
-        if isinstance(item, exp.Literal) and mixed(STRING if item.is_string else DOUBLE, types[name]):
-            what, right = ("a text", "another value") if item.is_string else ("a number", f"'{item.name}'")
-            if item.is_string and types[name].is_number and item.name.lstrip("+-").replace(".", "", 1).isdecimal():
-                right = item.name
-            given = item.sql(dialect=Flink)
-            message = f"{table.name}.{name} is {types[name].flink}, but {given} is {what}. Write {right}."
-            raise SqlRejected(message, item)
+        if not isinstance(item, exp.Literal) or not mixed(STRING if item.is_string else DOUBLE, types[name]):
+            continue
+        is_time = not mixed(DATE, types[name])
+        if item.is_string and is_time:
+            continue
+        if item.is_string:
+            is_number = types[name].is_number and item.name.lstrip("+-").replace(".", "", 1).isdecimal()
+            what, right = "a text", item.name if is_number else "another value"
+        else:
+            right = f"TO_TIMESTAMP_LTZ({item.name}, 3)" if is_time else f"'{item.name}'"
+            what = "a number"
+        given = item.sql(dialect=Flink)
+        message = f"{table.name}.{name} is {types[name].flink}, but {given} is {what}. Write {right}."
+        raise SqlRejected(message, item)
 
 
 def _without_conflict(statement: Statement) -> Statement:

@@ -205,7 +205,7 @@ def test_a_password_and_a_file_of_another_machine_do_not_stop_a_script(spark: Sp
 def test_a_missing_semicolon_is_put_in_with_a_note(spark: SparkSession) -> None:
     script = read("CREATE TABLE t (c INT)\nINSERT INTO t VALUES (1);\nSELECT\n  c\nFROM t", spark)
     assert [node.operator for node in script.pipeline.nodes] == ["rows", "sink"]
-    assert script.warnings == ("Flink would refuse this: a semicolon is missing at the end of line 1.",)
+    assert script.warnings == ("line 1: Flink would refuse this: a semicolon is missing at the end of the statement.",)
 
 
 def test_a_statement_that_leads_to_another_needs_no_semicolon(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ CREATE TABLE clicks (
   'fields.ip.expression' = '#{regexify ''10\.0\.0\.[1-3]''}');
 
 CREATE VIEW by_group AS
-SELECT ip, TUMBLE_START(clicked, INTERVAL '10' SECOND) AS begins, TUMBLE_PROCTIME(clicked, INTERVAL '10' SECOND) AS at,
+SELECT ip, TUMBLE_START(clicked, INTERVAL '10' SECOND) AS begins, TUMBLE_PROCTIME(clicked, INTERVAL '10' SECOND) AS closes,
   COUNT(*) AS n
 FROM clicks GROUP BY ip, TUMBLE(clicked, INTERVAL '10' SECOND);
 

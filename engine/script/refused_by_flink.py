@@ -1,0 +1,236 @@
+"""What a script has that is read here and that Flink would refuse, and the script as Flink wants it.
+
+    SELECT v.value, FROM v WHERE v.a == 1 LIMIT 5, 10   ->   SELECT v.`value` FROM v WHERE v.a = 1 LIMIT 10 OFFSET 5
+
+The rules look at tokens: only the slips change, not the rest of a text. Source: answers of Flink 2.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from sqlglot import TokenType
+from sqlglot.tokenizer_core import Token
+
+from engine.model.types import DATE, Timestamp, Type
+from engine.script.reserved import RESERVED
+from engine.script.statements import Cursor, Statement, statements, without_prompts
+from engine.script.tables import create_table
+from engine.sql.rejected import SqlRejected
+
+_OPERATORS: Final = {"==": "=", "!=": "<>"}
+_INTERVAL: Final = re.compile(r"\s*(\d+)\s*(second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_OF_A_TABLE: Final = ("WATERMARK", "CONSTRAINT", "PRIMARY", "UNIQUE")
+_CASTS: Final = ("CAST", "TRY_CAST")
+_WITH_UNIT: Final = ("EXTRACT", "TIMESTAMPDIFF", "TIMESTAMPADD")
+_AFTER_ALIAS: Final = frozenset(
+    (",", ")", "FROM", "WHERE", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "GROUP BY", "ORDER BY")
+)
+_NOT_AFTER_A_NAME: Final = (TokenType.L_PAREN, TokenType.STRING)
+_BEFORE_A_UNIT: Final = ("TO", "AS", "INTERVAL")
+_TWO_NUMBERS: Final = [TokenType.NUMBER, TokenType.COMMA, TokenType.NUMBER]
+_NO_NAMES: Final = ("TRUE", "FALSE", "NULL", "END", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A part of a script that Flink would refuse. instead: what takes the place of its characters, [start, end)."""
+
+    line: int
+    why: str
+    start: int
+    end: int
+    instead: str
+
+    @property
+    def sentence(self) -> str:
+        """The note about it."""
+        return f"line {self.line}: Flink would refuse this: {self.why}."
+
+
+@lru_cache(64)
+def slips(script: str) -> tuple[Slip, ...]:
+    """The slips of a script in their order; none if it cannot be split into statements."""
+    try:
+        parts = statements(without_prompts(script))
+    except SqlRejected:
+        return ()
+    declared = _declared(parts)
+    named = _reserved_names(parts)
+    found: list[Slip] = []
+    for statement in parts:
+        for rule in (_operators, _commas, _limits, _intervals):
+            found += rule(statement.tokens)
+        found += _names(statement, named)
+        found += _rows(statement, declared)
+        if statement.lacks_semicolon:
+            last, end = statement.tokens[-1], statement.tokens[-1].end + 1
+            found.append(Slip(last.line, "a semicolon is missing at the end of the statement", end, end, ";"))
+    return tuple(sorted(found, key=lambda slip: slip.start))
+
+
+def notes(script: str) -> list[str]:
+    """A sentence for each kind of slip, with the line of its first one."""
+    by_reason = {slip.why: slip.sentence for slip in reversed(slips(script))}
+    return [by_reason.pop(slip.why) for slip in slips(script) if slip.why in by_reason]
+
+
+def as_flink_wants(script: str) -> str:
+    """The script without its slips; all else stays as it is written."""
+    for slip in reversed(slips(script)):
+        script = script[: slip.start] + slip.instead + script[slip.end :]
+    return script
+
+
+def _slip(tokens: Sequence[Token], why: str, instead: str) -> Slip:
+    return Slip(tokens[0].line, why, tokens[0].start, tokens[-1].end + 1, instead)
+
+
+def _operators(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for token in tokens:
+        if token.text in _OPERATORS and token.token_type is not TokenType.STRING:
+            right = _OPERATORS[token.text]
+            yield _slip([token], f"{token.text} is written {right}", right)
+
+
+def _commas(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.COMMA and (_word(after) == "FROM" or after.token_type is TokenType.R_PAREN):
+            yield _slip([token], f"there is a comma too many before {after.text}", "")
+
+
+def _limits(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for at, token in enumerate(tokens):
+        rest = tokens[at + 1 : at + 4]
+        if _word(token) == "LIMIT" and [each.token_type for each in rest] == _TWO_NUMBERS:
+            first, _, count = (each.text for each in rest)
+            right = f"{count} OFFSET {first}"
+            yield _slip(rest, f"LIMIT {first}, {count} is written LIMIT {right}", right)
+
+
+def _intervals(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for before, token in pairwise(tokens):
+        if _word(before) == "INTERVAL" and token.token_type is TokenType.STRING:
+            match = _INTERVAL.fullmatch(token.text)
+            if match is not None:
+                right = f"'{match[1]}' {match[2].upper()}"
+                yield _slip([token], f"INTERVAL '{token.text}' is written INTERVAL {right}", right)
+
+
+def _names(statement: Statement, named: frozenset[str]) -> Iterator[Slip]:
+    """Reserved words as names without backticks."""
+    tokens = statement.tokens
+    is_table = statement.creates("TABLE")
+    columns = set(_column_places(tokens)) if is_table else set()
+    callers: list[str] = []
+    for at, token in enumerate(tokens):
+        before = _word(tokens[at - 1]) if at else ""
+        if token.token_type is TokenType.L_PAREN:
+            callers.append(before)
+        elif token.token_type is TokenType.R_PAREN and callers:
+            callers.pop()
+        word = _word(token)
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if word not in RESERVED or word in _NO_NAMES or (after is not None and after.token_type in _NOT_AFTER_A_NAME):
+            continue
+        is_typed = before == "AS" and bool(callers) and callers[-1] in _CASTS
+        ends = after is None or _word(after) in _AFTER_ALIAS
+        is_alias = before == "AS" and ends and not is_typed and not is_table
+        is_unit = before == "(" and callers[-1:] and callers[-1] in _WITH_UNIT
+        # In CREATE TABLE, other places are of types.
+        can_be = (before in ("FOR", "AS") or len(callers) > 1) if is_table else before not in _BEFORE_A_UNIT
+        is_used = token.text in named and can_be and not is_unit and not is_typed and not _is_amount(tokens[at - 1])
+        if at in columns or before == "." or is_alias or is_used:
+            why = f"{token.text} is a reserved word, which takes backticks as a name"
+            yield _slip([token], why, f"`{token.text}`")
+
+
+def _is_amount(token: Token) -> bool:
+    return token.token_type in (TokenType.STRING, TokenType.NUMBER)
+
+
+def _reserved_names(parts: Sequence[Statement]) -> frozenset[str]:
+    """The reserved words that a script has as names of columns."""
+    return frozenset(
+        statement.tokens[at].text
+        for statement in parts
+        if statement.creates("TABLE")
+        for at in _column_places(statement.tokens)
+    )
+
+
+def _column_places(tokens: Sequence[Token]) -> Iterator[int]:
+    """The places of the columns of CREATE TABLE that are called by reserved words."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        word = _word(token)
+        if depth == 0 and word in ("WITH", "AS", "LIKE"):
+            return
+        if depth == 1 and _word(tokens[at - 1]) in ("(", ",") and word in RESERVED and word not in _OF_A_TABLE:
+            yield at
+        depth += (token.text in "(<") - (token.text in ")>")
+
+
+def _declared(parts: Sequence[Statement]) -> dict[str, Mapping[str, Type]]:
+    """By table, the types of the columns that an INSERT fills."""
+    found: dict[str, Mapping[str, Type]] = {}
+    for statement in parts:
+        if statement.creates("TABLE"):
+            try:
+                table, _ = create_table(statement)
+            except SqlRejected:
+                continue
+            found[table.name] = {column.name: column.type for column in table.written}
+    return found
+
+
+def _rows(statement: Statement, declared: Mapping[str, Mapping[str, Type]]) -> Iterator[Slip]:
+    """NULL and texts in the rows of INSERT INTO ... VALUES, which take the type of their column only here."""
+    cursor = Cursor(statement)
+    try:
+        if not cursor.skip("INSERT", "INTO"):
+            return
+        types = declared.get(cursor.name(), {})
+        names = list(cursor.listed()) if cursor.sees("(") else list(types)
+    except SqlRejected:
+        return
+    if not cursor.skip("VALUES"):
+        return
+    depth = place = 0
+    tokens = statement.tokens
+    for at in range(cursor.at, len(tokens)):
+        token = tokens[at]
+        if depth == 1 and token.token_type is TokenType.COMMA:
+            place += 1
+        around = tokens[at - 1 : at + 2 : 2]
+        is_alone = depth == 1 and all(_word(each) in ("(", ",", ")") for each in around)
+        if is_alone and place < len(names) and (type_ := types.get(names[place])) is not None:
+            yield from _item(token, type_)
+        opens = token.token_type is TokenType.L_PAREN
+        if depth == 0 and opens:
+            place = 0
+        depth += opens - (token.token_type is TokenType.R_PAREN)
+
+
+def _item(token: Token, type_: Type) -> Iterator[Slip]:
+    if token.token_type is TokenType.NULL:
+        yield _slip([token], "a bare NULL in VALUES has no type", f"CAST(NULL AS {type_.flink})")
+    elif token.token_type is TokenType.STRING:
+        is_moment = isinstance(type_, Timestamp) and _MOMENT.fullmatch(token.text)
+        word = "TIMESTAMP" if is_moment else "DATE" if type_ == DATE and _DAY.fullmatch(token.text) else ""
+        if word:
+            yield _slip([token], f"a text is no {word}", f"{word} '{token.text}'")
+
+
+def _word(token: Token | None) -> str:
+    """A token in capitals; empty for a quoted name, for a text and for the end."""
+    if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        return ""
+    return token.text.upper()

@@ -1,0 +1,89 @@
+"""What Flink 2.3 would refuse is read, with a note, and written as Flink wants it. Each pair was put to Flink 2.3."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.script.refused_by_flink import as_flink_wants, notes, slips
+from tests.engine.script.scripts import content, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLE = "CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), d DATE);\nINSERT INTO t VALUES ('a', 1, {ts}, {d});\n"
+WHOLE = TABLE.format(ts="TIMESTAMP '2024-01-01 10:00:00'", d="DATE '2024-01-01'")
+NAMES = (
+    "CREATE TABLE t (a INT, {value} STRING, {time} TIMESTAMP(3), WATERMARK FOR {time} AS {time}, PRIMARY KEY ({value}) "
+    "NOT ENFORCED);\nINSERT INTO t (a, {value}, {time}) VALUES (1, 'x', TIMESTAMP '2024-01-01 10:00:00');\n"
+    "SELECT x.{value}, {time}, CAST(a AS STRING) AS {date}, EXTRACT(YEAR FROM {time}) AS {year} FROM t AS x;"
+)
+WORDS = {"value": "value", "time": "timestamp", "date": "date", "year": "year"}
+PAIRS = [
+    ("SELECT k, v, FROM t;", "SELECT k, v FROM t;", "there is a comma too many before FROM"),
+    ("SELECT k FROM t WHERE v == 1;", "SELECT k FROM t WHERE v = 1;", "== is written ="),
+    ("SELECT k FROM t WHERE v != 1;", "SELECT k FROM t WHERE v <> 1;", "!= is written <>"),
+    ("SELECT k FROM t LIMIT 5, 10;", "SELECT k FROM t LIMIT 10 OFFSET 5;", "LIMIT 5, 10 is written LIMIT 10 OFFSET 5"),
+    (
+        "SELECT ts + INTERVAL '5 second' AS x FROM t;",
+        "SELECT ts + INTERVAL '5' SECOND AS x FROM t;",
+        "INTERVAL '5 second' is written INTERVAL '5' SECOND",
+    ),
+    (
+        "SELECT k AS user FROM t;",
+        "SELECT k AS `user` FROM t;",
+        "user is a reserved word, which takes backticks as a name",
+    ),
+    (
+        "INSERT INTO t VALUES (NULL, 2, NULL, '2024-01-01'), ('b', 3, '2024-01-01 10:00:00.5', NULL); SELECT k FROM t;",
+        "INSERT INTO t VALUES (CAST(NULL AS STRING), 2, CAST(NULL AS TIMESTAMP(3)), DATE '2024-01-01'), "
+        "('b', 3, TIMESTAMP '2024-01-01 10:00:00.5', CAST(NULL AS DATE)); SELECT k FROM t;",
+        "a bare NULL in VALUES has no type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("refused", "wanted", "why"), PAIRS)
+def test_a_slip_is_read_noted_and_written_as_flink_wants_it(
+    refused: str, wanted: str, why: str, spark: SparkSession
+) -> None:
+    script = read(WHOLE + refused, spark)
+    assert f"line 3: Flink would refuse this: {why}." in script.warnings
+    assert as_flink_wants(WHOLE + refused) == WHOLE + wanted
+    assert content(read(WHOLE + wanted, spark).pipeline) == content(script.pipeline)
+    assert slips(WHOLE + wanted) == ()
+
+
+def test_reserved_words_that_name_columns_get_backticks_wherever_they_stand() -> None:
+    given = NAMES.format(**WORDS)
+    wanted = NAMES.format(**{place: f"`{word}`" for place, word in WORDS.items()})
+    assert as_flink_wants(given) == wanted
+
+
+def test_a_semicolon_is_put_after_a_statement_and_the_rest_stays_as_it_is() -> None:
+    text = "Flink SQL> CREATE TABLE t (c INT) -- one\nINSERT INTO t VALUES (1);  /* == */ SELECT 'a == b' FROM t"
+    assert as_flink_wants(text) == text.replace("(c INT)", "(c INT);")
+
+
+def test_a_kind_of_slip_is_told_once() -> None:
+    assert notes("SELECT 1 == 1;\nSELECT 1 == 2, 1 != 2;") == [
+        "line 1: Flink would refuse this: == is written =.",
+        "line 2: Flink would refuse this: != is written <>.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["SELECT 'open", "", "CREATE TABLE", "INSERT INTO", "INSERT INTO t (", "SELECT ("])
+def test_a_text_that_is_no_script_has_no_slips(text: str) -> None:
+    assert slips(text) == ()
+
+
+def test_a_quoted_column_after_a_word_of_the_grammar_is_no_slip() -> None:
+    assert notes("CREATE VIEW v AS SELECT `a`, CASE WHEN `b` THEN `c` END AS `end` FROM t AS x JOIN `u` ON TRUE;") == []
+
+
+def test_published_scripts_have_no_slips() -> None:
+    scripts = sorted((Path(__file__).parents[2] / "published" / "scripts").glob("*.sql"))
+    assert len(scripts) > 30
+    assert {path.stem: notes(path.read_text()) for path in scripts if notes(path.read_text())} == {}
