@@ -38,12 +38,14 @@ class Place(_Document):
 class Node(_Document):
     """One source, operator or sink: `operator` names it, `parameters` are its own model's fields.
 
-    Parameters are what JSON has (lists, no tuples, no NaN): a node is equal to itself after it was written and read.
+    description: for people; in a script, the comment above the node's statement. Parameters are what JSON has (lists,
+    no tuples, no NaN): a node is equal to itself after it was written and read.
     """
 
     id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
     operator: str
     parameters: dict[str, Any] = Field(default_factory=dict)
+    description: str = Field(default="", exclude_if=lambda description: not description)
     place: Place = Place()
 
     @field_validator("parameters", mode="before")
@@ -90,6 +92,8 @@ class Pipeline(_Document):
 
     identity: of an exported document, the pipeline whose runs it has; inside of a store, drafts, saved pipelines and
     runs have theirs beside their documents.
+    script: the Flink SQL as its author wrote it, if the document was opened from one. The nodes are what counts: where
+    they say something else, another script is written (`engine.script.kept_text`).
     """
 
     version: Literal[1] = VERSION
@@ -99,6 +103,7 @@ class Pipeline(_Document):
     edges: tuple[Edge, ...] = ()
     arrival: Arrival = Arrival()
     options: dict[str, str] = Field(default_factory=dict)
+    script: str = Field(default="", exclude_if=lambda script: not script)
     identity: str = Field(default="", max_length=LONGEST_IDENTITY, exclude_if=lambda identity: not identity)
 
     def node(self, node_id: str) -> Node:

@@ -3,6 +3,7 @@
 reading     a script as one pipeline: taken apart into statements, tables made sources by their connectors, inserts made
             jobs, equal parts shared; views for scripts of the studio
 writing     a pipeline as a script, a view per node
+kept_text   the script that a pipeline was opened from, as far as it is still true
 program     a pipeline as a PySpark program
 recognised  whether a text is a script
 """

@@ -74,7 +74,8 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
             message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
             raise SqlRejected(message, place=(text.count("\n") + 1, 1))
         try:
-            return _script_of(parts, analyzer, folder, name)
+            script = _script_of(parts, analyzer, folder, name)
+            return replace(script, pipeline=script.pipeline.model_copy(update={"script": text}))
         except CannotBeRead as error:
             if not parts.give_clock(error.failure.error):
                 parts.leave_out(error.failure)
@@ -124,6 +125,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
             )
             for edge in edges
         )
+    nodes = tuple(_described(nodes, jobs, parts))
     pipeline = Pipeline(
         name=str(parts.directives.get("pipeline", name)),
         description=str(parts.directives.get("description", "")),
@@ -145,6 +147,16 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         tuple(dict.fromkeys(map(shown, warnings))),
         tuple(sorted(parts.failures, key=lambda failure: failure.place)),
     )
+
+
+def _described(nodes: Sequence[Node], jobs: Sequence[str], parts: Parts) -> Iterator[Node]:
+    """The nodes with the comments above their statements. A sink has its table's, else that of its INSERT."""
+    told = {job: insert.statement.description for job, insert in zip(jobs, parts.inserts, strict=True)}
+    statements_ = {**{name: ddl.statement for name, ddl in parts.tables.items()}, **parts.views}
+    told |= {node_id_of(name): one.description for name, one in statements_.items() if one.description}
+    for node in nodes:
+        description = told.get(node.id, "")
+        yield node.model_copy(update={"description": description}) if description else node
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:

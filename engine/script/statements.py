@@ -38,6 +38,11 @@ _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 # What people copy along: a byte order mark, and the prompts of Flink's client.
 _NOT_SQL: Final = re.compile(r"^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )", re.IGNORECASE | re.MULTILINE)
 _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
+_REST: Final = re.compile(r"(?:[ \t]*(?:--[^\n]*)?\r?\n)?")
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*\r?\n")
+_GAP: Final = re.compile(r"\n[ \t]*\r?\n\s*$")
+_COMMENT: Final = re.compile(r"^(?:--|/\*+|\*/|\*(?!/))\s?|\s*\*/$")
+_OURS: Final = re.compile(r"--\s*studio[.:]")
 _LEAD_TO_ANOTHER: Final = ("BEGIN", "SET", "PLAN", "FOR", "EXECUTE", "EXPLAIN")
 
 
@@ -59,6 +64,15 @@ class Statement:
     def sql(self) -> str:
         """Its text, without a semicolon; without tokens, the text is its own."""
         return raw(self.tokens, self.text) or self.text
+
+    @property
+    def description(self) -> str:
+        """The comment directly above it, without those of the studio."""
+        if _GAP.search(self.comment):
+            return ""
+        block = _BLANK_LINE.split(self.comment.rstrip())[-1]
+        lines = [line.strip() for line in block.splitlines()]
+        return "\n".join(_COMMENT.sub("", line) for line in lines if not _OURS.match(line)).strip()
 
     @property
     def place(self) -> tuple[int, int]:
@@ -93,7 +107,9 @@ def statements(text: str) -> list[Statement]:
         if token.token_type is TokenType.SEMICOLON:
             if current:
                 all_statements.append(_statement(current, text, end))
-            current, end = [], token.end + 1
+            # What follows the semicolon in its line is about the statement before it.
+            rest = _REST.match(text, token.end + 1)
+            current, end = [], rest.end() if rest is not None else token.end + 1
             continue
         if current and _begins_another(current, token):
             all_statements.append(replace(_statement(current, text, end), lacks_semicolon=True))

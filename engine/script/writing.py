@@ -7,10 +7,11 @@ become a comment and a warning.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
@@ -25,6 +26,7 @@ from engine.reading.flink_table import literal
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
+from engine.script.kept_text import is_said
 from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
@@ -37,6 +39,8 @@ from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 
+_OUR_COMMENT: Final = "-- studio: "
+"""It is no description of a node."""
 _OWN: Final = {
     "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",
     "early_fire_every_ms": "early firing: Flink's windows fire once, at their end",
@@ -53,24 +57,40 @@ class Written:
     warnings: tuple[str, ...] = ()
 
 
+class Part(NamedTuple):
+    """The statements of a node, with the comments above them. node: '' for those of all nodes."""
+
+    node: str
+    text: str
+
+
 @dataclass
 class _Draft:
     emitter: Emitter
-    parts: list[str] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    inserts: list[str] = field(default_factory=list)
+    inserts: list[Part] = field(default_factory=list)
 
 
 def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
-    """The script of a pipeline. Raises the first StudioError of an invalid pipeline."""
+    """The script of a pipeline: the one that it was opened from, as far as nothing has changed, else a new one.
+
+    Raises the first StudioError of an invalid pipeline.
+    """
     plan(pipeline, analyzer, folder)
+    if pipeline.script and is_said(pipeline, pipeline.script, analyzer, folder):
+        return Written(pipeline.script)
     original_nodes, _ = derive(pipeline, analyzer, folder)
     whole = unfolded(pipeline.part(original_nodes), original_nodes)
     nodes, problems = derive(whole, analyzer, folder)
     if problems:
         raise problems[0]
     functions, statements, warnings = declarations(pipeline)
-    draft = _Draft(Emitter(analyzer, folder, MAKERS, dict(pipeline.options), functions), [*statements], [*warnings])
+    draft = _Draft(
+        Emitter(analyzer, folder, MAKERS, dict(pipeline.options), functions),
+        [Part("", each) for each in statements],
+        [*warnings],
+    )
     for node in _in_order(whole):
         role = lookup(node).role
         if role == "source":
@@ -81,11 +101,12 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
             _view(node, nodes[node.id], draft)
     for node in pipeline.nodes:
         if isinstance(unread := configured(node), Unread):
-            draft.parts.append(f"{unread.sql};")
+            draft.parts.append(Part("", f"{unread.sql};"))
             draft.warnings.append(f"{node.id} is written as it was read: {unread.reason}")
     if not draft.inserts:
         draft.warnings.append("the pipeline has no sink, so Flink would run nothing. Add a sink.")
-    text = "\n\n".join([_header(pipeline, draft), *draft.parts, *_insertion(draft.inserts)]) + "\n"
+    whole_texts = [_header(pipeline, draft), *(part.text for part in draft.parts), *_insertion(draft.inserts)]
+    text = "\n\n".join(whole_texts) + "\n"
     return Written(text, tuple(dict.fromkeys(draft.warnings)))
 
 
@@ -103,20 +124,18 @@ def _header(pipeline: Pipeline, draft: _Draft) -> str:
     if pipeline.arrival != Arrival():
         lines.append(f"-- studio.arrival: {_json(pipeline.arrival.model_dump(mode='json', exclude_defaults=True))}")
         draft.warnings.append("SQL cannot express how the sources interleave: Flink reads them as they arrive.")
-    lines.append(
-        "-- Every view is a node. Lines that begin with -- studio. are for Changelog Studio; Flink skips them."
-    )
-    if any("INSERT INTO" in part for part in draft.parts):
-        lines.append("-- Rows are inserted by the script itself: remove their folders before it runs again.")
+    lines.append("-- studio: Every view is a node. Such lines are for Changelog Studio; Flink skips them.")
+    if any("INSERT INTO" in part.text for part in draft.parts):
+        lines.append("-- studio: Rows are inserted by the script itself: remove their folders before it runs again.")
         lines.append("SET 'table.dml-sync' = 'true';")
     lines += [f"SET {literal(name)} = {literal(value)};" for name, value in pipeline.options.items()]
     return "\n".join(lines)
 
 
-def _insertion(inserts: Sequence[str]) -> list[str]:
+def _insertion(inserts: Sequence[Part]) -> list[str]:
     if len(inserts) < 2:
-        return [f"{one};" for one in inserts]
-    body = "\n\n".join(f"{one};" for one in inserts)
+        return [one.text for one in inserts]
+    body = "\n\n".join(one.text for one in inserts)
     return [f"EXECUTE STATEMENT SET\nBEGIN\n\n{body}\n\nEND;"]
 
 
@@ -133,8 +152,9 @@ def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
         back: Node | None = source_of(node.id, taken_apart(text), draft.emitter)
     except StudioError:
         back = None
-    draft.parts.append("\n".join([*_directives(node, back), text]))
     draft.warnings += [f"{node.id}: {line.removeprefix('-- ')}" for line in text.splitlines() if line.startswith("-- ")]
+    text = re.sub("^-- ", _OUR_COMMENT, text, flags=re.MULTILINE)
+    draft.parts.append(_part(node, *_directives(node, back), text))
     draft.emitter.source(node)
 
 
@@ -155,8 +175,7 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
         statement, back = statements[0], tried[0]
     comments = [*_own_additions(node, back), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
-    lines = [*(f"-- {comment}" for comment in comments), *_directives(node, back), statement]
-    draft.parts.append("\n".join(lines))
+    draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, back), statement))
     place_node(node, inputs, draft.emitter, None)
 
 
@@ -180,8 +199,14 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     names = ", ".join(identifier(column.name) for column in schema)
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
     back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))
-    draft.parts.append("\n".join([*(f"-- {comment}" for comment in comments), table]))
-    draft.inserts.append("\n".join([*_directives(node, back), insert]))
+    draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), table))
+    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, back), f"{insert};"])))
+
+
+def _part(node: Node, *lines: str) -> Part:
+    """The lines of a node's statements below its description."""
+    described = [f"-- {line}".rstrip() for line in node.description.splitlines()]
+    return Part(node.id, "\n".join([*described, *lines]))
 
 
 def _expressions(node: Node) -> list[str]:

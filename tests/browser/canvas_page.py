@@ -108,6 +108,11 @@ def box(page: Page, label: str) -> Locator:
     return page.get_by_role("textbox", name=label, exact=True)
 
 
+def held(page: Page, label: str) -> Locator:
+    """The text area below an editor, which holds its text."""
+    return page.locator(f"textarea[aria-label='{label}']")
+
+
 def note(page: Page) -> Locator:
     return page.get_by_role("alertdialog")
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import add, box, node, open_example, run, run_button, settled, type_into
+from tests.browser.canvas_page import add, box, held, node, open_example, run, run_button, settled, type_into
 
 STARTS_MS = 120_000
 
@@ -35,7 +35,7 @@ def test_a_function_is_written_allowed_and_run(page: Page) -> None:
     node(page, "count_words").click()
     expect(box(page, "Name of the node")).to_have_value("count_words")
     add(page, "Python function")
-    expect(box(page, "Code")).to_have_value(re.compile("def f"))
+    expect(held(page, "Code")).to_have_value(re.compile("def f"))
     write_code(page, "def mark(word):\n    return word.upper() + '!'\n")
     type_into(page, "Expression", "word")
     expect(page.get_by_text("is not allowed yet").first).to_be_visible(timeout=STARTS_MS)

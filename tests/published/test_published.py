@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from engine.model.changelog import SYMBOLS
+from engine.model.pipeline import Pipeline
 from engine.script import Script
-from tests.engine.script.scripts import read
+from tests.engine.script.scripts import exported, read
 from tests.golden.trace import run_locally
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ KINDS: Final = {"+I": 1, "+U": 1, "-U": -1, "-D": -1}
 
 
 def opened(name: str, spark: SparkSession) -> Script:
-    return read(SCRIPTS[name].read_text(encoding="utf-8"), spark, HERE)
+    """The script; what was opened and not changed is exported byte for byte."""
+    text = SCRIPTS[name].read_bytes().decode()
+    script = read(text, spark, HERE)
+    assert exported(Pipeline.from_json(script.pipeline.to_json()), spark, HERE).text == text
+    return script
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS.keys() - ANSWERS.keys()))

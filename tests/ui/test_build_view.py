@@ -120,10 +120,10 @@ def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_c
     app = open_draft(document, "latest")
     monkeypatch.setattr(analyzer, "type_of", breaks)
     typed = "CAST(word AS TIMESTAMP(3)) IS NULL"
-    labelled(app.text_input, "Condition").set_value(typed).run()
+    labelled(app.text_area, "Condition").set_value(typed).run()
     assert asked[-1] == "CAST(word AS TIMESTAMP_NTZ) IS NULL"
     assert not app.error
-    assert labelled(app.text_input, "Condition").value == typed
+    assert labelled(app.text_area, "Condition").value == typed
     assert "cannot be checked" in " ".join(each.value for each in (*app.markdown, *app.caption))
     assert kept(store).node("latest").parameters["condition"] == typed
 
@@ -198,7 +198,7 @@ def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:
     pipeline, _ = add_node(examples()["01-word-frequency"], "filter", "count_words", {"condition": "cnt > 1"})
     app = open_draft(pipeline, "filter")
     assert not labelled(app.button, "Run").disabled
-    labelled(app.text_input, "Condition").set_value("nobody > 1").run()
+    labelled(app.text_area, "Condition").set_value("nobody > 1").run()
     assert any("The columns are word, cnt" in text.value for text in app.markdown)
 
 

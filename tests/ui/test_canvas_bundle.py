@@ -1,4 +1,4 @@
-"""The committed bundle of the canvas is built from the committed sources."""
+"""The committed bundles of the canvas and of the editor are built from the committed sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "ui" / "canvas"
-BUNDLE = FOLDER / "changelog_studio_canvas" / "dist" / "canvas.js"
+DIST = FOLDER / "changelog_studio_canvas" / "dist"
+BUNDLES = ("canvas.js", "editor.js")
 
 
 def sources() -> list[Path]:
@@ -31,14 +32,15 @@ def digest_of_the_sources() -> str:
     return digest.hexdigest()[:12]
 
 
-def test_the_bundle_carries_the_digest_of_its_sources() -> None:
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_a_bundle_carries_the_digest_of_its_sources(bundle: str) -> None:
     built = "the bundle is older than its sources: run `npm ci && npm run build` in ui/canvas"
-    assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"'), built
+    assert f'"{digest_of_the_sources()}"' in (DIST / bundle).read_text().replace("`", '"'), built
 
 
 def test_both_manifests_and_the_installed_package_have_the_version_of_the_sources() -> None:
     wanted = f"1.0.0+s{digest_of_the_sources()}"
-    for file in (FOLDER / "pyproject.toml", BUNDLE.parents[1] / "pyproject.toml"):
+    for file in (FOLDER / "pyproject.toml", DIST.parent / "pyproject.toml"):
         assert tomllib.loads(file.read_text())["project"]["version"] == wanted
     assert importlib.metadata.version("changelog-studio-canvas") == wanted
 
@@ -62,7 +64,7 @@ def test_the_sources_pass_their_checks_and_building_them_again_gives_the_same_by
     """Needs npm; without it, only the digest of the sources is compared."""
     npm = shutil.which("npm")
     if npm is None:
-        assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"')
+        test_a_bundle_carries_the_digest_of_its_sources("editor.js")
         return
     copy, cases = tmp_path / "ui" / "canvas", tmp_path / "tests" / "ui" / "gestures.json"
     cases.parent.mkdir(parents=True)
@@ -71,4 +73,5 @@ def test_the_sources_pass_their_checks_and_building_them_again_gives_the_same_by
     for command in (["ci", "--no-audit", "--no-fund"], ["run", "check"], ["run", "build"]):
         made = subprocess.run([npm, *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300)
         assert made.returncode == 0, made.stdout + made.stderr
-    assert (copy / "changelog_studio_canvas" / "dist" / "canvas.js").read_bytes() == BUNDLE.read_bytes()
+    for bundle in BUNDLES:
+        assert (copy / "changelog_studio_canvas" / "dist" / bundle).read_bytes() == (DIST / bundle).read_bytes()

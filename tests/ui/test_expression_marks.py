@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import ExpressionError
+from engine.expressions.scalars import SCALARS
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING
 from engine.spark.analyzer import SparkAnalyzer
-from ui.forms.functions import SIGNATURES
+from ui.components.editor.words import in_expressions, signatures
 from ui.forms.marking import marked_html, wrong_word
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ def test_what_was_typed_is_escaped() -> None:
     assert "<b>" not in marked_html("<b> > 1", "unknown column '<b>'. Available: cnt.")
 
 
-def test_every_function_that_is_offered_is_spark_s(spark: SparkSession) -> None:
-    there = {row[0] for row in spark.sql("SHOW FUNCTIONS").collect()} | {"cast", "try_cast"}
-    assert not SIGNATURES.keys() - there
+def test_every_function_of_flink_is_offered_with_as_many_arguments_as_it_takes() -> None:
+    assert not SCALARS.keys() - signatures().keys()
+    for name, scalar in SCALARS.items():
+        arguments = [each for each in signatures()[name].removeprefix(f"{name}(")[:-1].split(", ") if each]
+        most = scalar.most if scalar.most is not None else len(arguments)
+        assert scalar.least <= len(arguments) <= most or "…" in arguments, name
+
+
+def test_an_expression_of_a_form_is_offered_only_what_it_may_call() -> None:
+    offered = in_expressions()
+    assert {"CHAR_LENGTH", "SPLIT_INDEX", "CAST", "FLOOR"} <= offered.keys()
+    assert not {"SUM", "INET_ATON"} & offered.keys()

@@ -24,7 +24,7 @@ class Imported(NamedTuple):
 
 def imported(content: bytes, name: str) -> Imported:
     """The pipeline of a file. Waits for Spark if the file is a script. Raises StudioError."""
-    text = content.decode("utf-8-sig", errors="replace")
+    text = content.decode("utf-8", errors="replace")
     path = Path(name)
     if path.suffix.lower() != ".sql":
         return Imported(Pipeline.from_json(text))

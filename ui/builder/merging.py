@@ -31,7 +31,7 @@ def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
     edges = [edge for edge in _edges(base, mine, theirs) if {edge.source, edge.target} <= names]
     rest = {
         field: getattr(theirs if getattr(mine, field) == getattr(base, field) else mine, field)
-        for field in ("name", "description", "arrival", "options")
+        for field in ("name", "description", "arrival", "options", "script")
     }
     return Merged(mine.model_copy(update={**rest, "nodes": tuple(nodes), "edges": tuple(edges)}), tuple(disputed))
 
@@ -57,5 +57,5 @@ def _nodes(pipeline: Pipeline) -> dict[str, Node]:
     return {node.id: node for node in pipeline.nodes}
 
 
-def _bare(node: Node | None) -> tuple[str, object] | None:
-    return None if node is None else (node.operator, node.parameters)
+def _bare(node: Node | None) -> tuple[str, object, str] | None:
+    return None if node is None else (node.operator, node.parameters, node.description)

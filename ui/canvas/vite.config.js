@@ -35,9 +35,9 @@ export default defineConfig({
     target: 'es2022',
     modulePreload: false,
     rollupOptions: {
-      input: 'src/main.jsx',
+      input: { canvas: 'src/main.jsx', editor: 'src/editor/main.js' },
       preserveEntrySignatures: 'strict',
-      output: { entryFileNames: 'canvas.js', format: 'es' },
+      output: { entryFileNames: '[name].js', format: 'es' },
     },
   },
 })

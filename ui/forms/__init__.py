@@ -8,7 +8,6 @@ durations       lengths of time, as text and in milliseconds
 items           lists of sub-models, as repeated rows
 code            a function in Python, and the consent to run it
 marking         an expression with the wrong word marked
-functions       the functions that the completion of expressions offers
 grid            rows of data typed in
 files           the path of a file: typed, uploaded, or made of pasted rows
 offered         choices that the source itself offers, such as the tables of a file

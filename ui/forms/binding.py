@@ -13,6 +13,7 @@ from engine.model.schema import Schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import ABSENT, set_parameter
 from ui.builder.server_consent import note_typed
+from ui.components.editor import Editing
 from ui.forms.complaints import Complaints, Path
 from ui.forms.spec import Field
 from ui.shell.pending import pending
@@ -23,7 +24,7 @@ class FormContext:
     """A node's form: the document that it edits, the columns of the inputs (None: not known yet), the errors.
 
     output: the node's own columns, once they are known. path: the place in the parameters that the fields are below.
-    expressions: by the keys of the widgets for expressions, the columns to complete.
+    editing: by the keys of the widgets for expressions and code, how they are edited.
     """
 
     drafting: Drafting
@@ -32,7 +33,7 @@ class FormContext:
     complaints: Complaints
     output: Schema | None = None
     path: Path = ()
-    expressions: dict[str, Schema | None] = field(default_factory=dict)
+    editing: dict[str, Editing] = field(default_factory=dict)
 
     def below(self, *parts: str | int) -> FormContext:
         """The same form, inside a list."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.python_functions import consent
 from ui.builder.editing import ABSENT
-from ui.components.code_area import code_area, line_numbers
+from ui.components.editor import Editing, code_area
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.shell.guard import guarded
@@ -23,7 +23,7 @@ def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name)
     form.bind(field, key, text, lambda typed: _taken(text, typed))
     code_area(field.title, text, height=_HEIGHT, key=key, **look)
-    line_numbers(key)
+    form.editing[key] = Editing("python")
     if text and not consent.is_allowed(text) and consent.can_allow():
         st.button(
             "Allow this code",

@@ -14,14 +14,14 @@ from engine.model.schema import Schema
 from engine.model.types import quote
 from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
-from ui.components.code_area import code_area, line_numbers
+from ui.components.editor import Editing, Wrong, code_area
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
 from ui.forms.durations import format_duration, parse_duration
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
-from ui.forms.marking import marked_html
+from ui.forms.marking import marked_html, wrong_word
 from ui.forms.offered import offered_field
 from ui.forms.shown_complaints import show_complaints
 from ui.forms.source_columns import source_columns
@@ -30,6 +30,8 @@ from ui.shell.guard import as_sentence
 
 _LIVE: Final = "300ms"
 _FEW: Final = 4
+# The least that Streamlit has, in pixels; the editor grows with its text.
+_LINE: Final = 68
 # Not None: for Streamlit, None means that no choice was made yet.
 _NOTHING: Final = ""
 _HINTS: Final = {
@@ -68,7 +70,8 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             items_field(field, form, draw_field)
         case _:
             _text(field, form, look)
-    for refused in form.complaints.refused((*form.path, field.name)):
+    # Elsewhere the editor underlines what is wrong.
+    for refused in () if field.kind is FieldKind.EXPRESSION else form.complaints.refused((*form.path, field.name)):
         st.html(marked_html(refused.expression, refused.reason))
     sentences = form.complaints.take((*form.path, field.name))
     show_complaints(sentences, is_to_do=form.value(field) in (None, "", [], {}))
@@ -83,12 +86,12 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name)
     empty = _empty(field)
     form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
-    if field.kind is FieldKind.EXPRESSION:
-        form.expressions[key] = form.scope(field.port)
     hint = _placeholder(field)
-    if field.kind is FieldKind.EXPRESSION and "\n" in text:
-        code_area(field.title, text, key=key, placeholder=hint, **look)
-        line_numbers(key)
+    if field.kind is FieldKind.EXPRESSION:
+        refused = form.complaints.refused((*form.path, field.name))
+        wrong = [Wrong(each.expression, *wrong_word(each.expression, each.reason), each.reason) for each in refused]
+        form.editing[key] = Editing("flink", line=True, tables={"": form.scope(field.port)}, wrong=wrong)
+        code_area(field.title, text, key=key, height=_LINE, placeholder=hint, **look)
     elif "\n" in text or len(text) > 200:
         st.text_area(field.title, text, key=key, placeholder=hint, **look)
     else:

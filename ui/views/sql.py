@@ -11,7 +11,7 @@ from engine.scratch import scratch
 from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
-from ui.components.code_area import code_area, line_numbers
+from ui.components.editor import Editing, Wrong, code_area, editors, wrong_at
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.open_run import opened_run
@@ -73,7 +73,7 @@ def _editor(run: Run) -> None:
     _saved()
     adopt(examples[0].sql)
     code_area(
-        "SQL",
+        "Query of the store",
         key=TEXT,
         height=190,
         label_visibility="collapsed",
@@ -144,16 +144,17 @@ def _show(run: Run) -> None:
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _editor(run)
-        text, line = last_query(), 0
+        text = last_query()
+        wrong: list[Wrong] = []
         if text is not None:
             try:
                 result = _answered(text, run.tables.schema)
             except QueryError as error:
-                line = error.line
-                st.error(f"{words.at_line(line)}{as_sentence(error)}", icon=":material/error:")
+                st.error(f"{words.at_line(error.line)}{as_sentence(error)}", icon=":material/error:")
+                wrong += wrong_at(text, error.line, 0, str(error))
             else:
                 _result(result, text, run.tables.schema)
-        line_numbers(TEXT, wrong=text or "", line=line, runs="sql-ask")
+        editors({TEXT: Editing("duckdb", wrong=wrong, runs="sql-ask")}, key="sql-editor")
     with right:
         schema_browser(run)
 

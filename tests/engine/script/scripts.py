@@ -36,15 +36,20 @@ def refusals(text: str, spark: SparkSession) -> str:
 
 
 def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
-    """The script of a pipeline."""
+    """The script of a pipeline, written anew."""
+    return exported(pipeline.model_copy(update={"script": ""}), spark, folder)
+
+
+def exported(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
+    """The script of a pipeline: the one that it was opened from, if that is still true."""
     return sql_of(pipeline, analyzer_of(spark), folder)
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:
-    """The content of a pipeline: all except the places of its nodes and the order of its edges."""
+    """The content of a pipeline: all except its script, the places of its nodes and the order of its edges."""
     nodes = [plain_node(node).model_dump(exclude={"place"}) for node in pipeline.nodes]
     edges = sorted((edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges)
-    rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges"})
+    rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges", "script"})
     return {**rest, "nodes": nodes, "edges": edges}
 
 

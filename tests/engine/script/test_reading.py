@@ -14,7 +14,7 @@ from engine.running import finished
 from engine.script import reading
 from engine.sql import SqlRejected
 from engine.sql.clauses import query
-from tests.engine.script.scripts import operators, read, refusals, written
+from tests.engine.script.scripts import content, operators, read, refusals, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -399,3 +399,25 @@ def test_each_of_many_nested_views_is_read_once_and_called_as_it_is(monkeypatch:
     script = reading.script_of(text, Typed(), Path())
     assert {f"v{at}" for at in range(1, 40)} <= {node.id for node in script.pipeline.nodes}
     assert reads == 40
+
+
+def test_the_comment_directly_above_a_statement_is_the_description_of_its_node(spark: SparkSession) -> None:
+    script = read(
+        "-- From a blog.\n\n"
+        "-- What people pay,\n-- in euros.\n"
+        "CREATE TABLE paid (who STRING, euros INT); -- not about the view\n"
+        "/* Who paid\n * how much */\n"
+        "CREATE VIEW totals AS SELECT who, SUM(euros) AS euros FROM paid GROUP BY who;\n"
+        "-- Far above.\n\n"
+        "CREATE TABLE shown (who STRING, euros INT) WITH ('connector' = 'print');\n"
+        "INSERT INTO paid VALUES ('ada', 1);\n"
+        "-- The report.\nINSERT INTO shown SELECT * FROM totals;",
+        spark,
+    )
+    assert {node.id: node.description for node in script.pipeline.nodes} == {
+        "paid": "What people pay,\nin euros.",
+        "totals": "Who paid\nhow much",
+        "shown": "The report.",
+    }
+    again = read(written(script.pipeline, spark).text, spark)
+    assert content(again.pipeline) == {**content(script.pipeline), "name": script.pipeline.name}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engine.contract.explanation import to_text
 from engine.errors import StudioError
 from engine.examples import examples
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Pipeline, Place
 from engine.planner import plan
 from engine.runtime.explain import explanation
 from engine.script import program_of
@@ -25,7 +25,7 @@ from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, cases_in
 from tests.conformance.covering import covering
 from tests.differential.random_jobs import random_job
-from tests.engine.script.scripts import content, read, written
+from tests.engine.script.scripts import content, exported, read, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +51,7 @@ def test_a_conformance_case_in_the_form_of_a_script_is_the_same_pipeline(path: P
     script = written(pipeline, spark)
     back = read(script.text, spark)
     assert content(back.pipeline) == content(pipeline)
+    assert exported(back.pipeline, spark).text == script.text
     if path in COVERING:
         # Equal except for equivalent forms, such as an omitted default or another name of a type.
         assert written(back.pipeline, spark).text == script.text
@@ -165,7 +166,7 @@ def test_what_flink_lacks_is_a_comment_and_a_warning(
     next(node for node in document["nodes"] if node["operator"] == "sink")["parameters"]["mode"] = "changelog"
     pipeline = Pipeline.model_validate(document)
     script = written(pipeline, spark)
-    assert f"-- Not in Flink: {sentence}." in script.text.splitlines()
+    assert f"-- studio: Not in Flink: {sentence}." in script.text.splitlines()
     assert f"windows: Not in Flink: {sentence}." in script.warnings
     assert content(read(script.text, spark).pipeline) == content(pipeline)
 
@@ -229,3 +230,21 @@ def test_a_source_with_a_spelling_of_spark_s_is_exported_as_flink_writes_it_or_k
         assert line in script.text
     assert script.warnings == ("seen: Flink may not support xxhash64(); rewrite it for Flink.",)
     assert content(read(script.text, spark).pipeline) == content(pipeline)
+
+
+def test_a_script_is_exported_as_it_was_until_its_pipeline_says_something_else(spark: SparkSession) -> None:
+    text = (
+        "\ufeff-- by ada\r\n\r\nCREATE TABLE t (a  INT) ; -- one\r\nINSERT INTO t VALUES (1),\r\n (2);\r\n"
+        "/* all */ SELECT a /* a */ FROM t WHERE a>1"
+    )
+    opened = read(text, spark).pipeline
+    moved = opened.model_copy(
+        update={"nodes": tuple(node.model_copy(update={"place": Place(x=9, y=9)}) for node in opened.nodes)}
+    )
+    assert exported(moved, spark).text == text
+    (filtering,) = (node for node in opened.nodes if node.operator == "filter")
+    other = filtering.with_parameters({"condition": "a > 5"})
+    changed = opened.model_copy(update={"nodes": tuple(other if node is filtering else node for node in opened.nodes)})
+    script = exported(changed, spark).text
+    assert "a > 5" in script
+    assert content(read(script, spark).pipeline)["nodes"] == content(changed)["nodes"]

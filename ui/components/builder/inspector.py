@@ -33,7 +33,7 @@ from ui.builder.editing import (
 )
 from ui.builder.problems import is_to_do
 from ui.components.builder.schema_table import schema_table
-from ui.components.completion import completion
+from ui.components.editor import editors
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field
@@ -93,8 +93,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         # About the whole node, such as an open input.
         left = [problem for problem in verdict.of(node.id) if not is_to_do(drafting.pipeline, problem)]
         show_complaints(complaints.rest(), is_to_do=not left)
-    if form.expressions:
-        completion(form.expressions, key=f"completion|{key}")
+    editors(form.editing, key=f"editors|{key}")
 
 
 def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:

@@ -16,8 +16,7 @@ from engine.script import Script, Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
-from ui.builder.sql_trouble import Trouble
-from ui.components.code_area import code_area, line_numbers
+from ui.components.editor import Editing, code_area, editors, wrong_at
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 from ui.shell.guard import as_sentence, guarded
@@ -25,6 +24,16 @@ from ui.shell.pending import pending
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """Why a text was rejected. line and column count from 1; 0: unknown."""
+
+    text: str
+    sentence: str
+    line: int = 0
+    column: int = 0
 
 
 @dataclass
@@ -36,7 +45,7 @@ class _Kept:
 
     document: str = ""
     written: Written | None = None
-    trouble: Trouble | None = None
+    trouble: _Trouble | None = None
     readable: Script | None = None
     warnings: tuple[str, ...] = ()
 
@@ -71,11 +80,11 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
         label_visibility="collapsed",
     )
     trouble = kept.trouble
-    line_numbers(key, wrong=trouble.text if trouble else "", line=trouble.line if trouble else 0)
+    tables = {name: known.schema for name, known in verdict.derived.items()}
+    wrong = list(wrong_at(trouble.text, trouble.line, trouble.column, trouble.sentence)) if trouble else []
+    editors({key: Editing("flink", tables=tables, wrong=wrong)}, key=f"editor|{key}")
     if trouble is not None:
         st.error(as_sentence(trouble.sentence), icon=":material/error:")
-        if trouble.line:
-            st.code(trouble.marked, language=None)
     if trouble is not None and kept.readable is not None:
         st.button(
             "Open what can be read",
@@ -111,18 +120,18 @@ def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     try:
         script = script_of(text, gate(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:
-        kept.trouble = Trouble(text, str(error), error.line, error.column)
+        kept.trouble = _Trouble(text, str(error), error.line, error.column)
         return
     except EngineStarting:
-        kept.trouble = Trouble(text, "Spark is still starting. Change the text again in a moment.")
+        kept.trouble = _Trouble(text, "Spark is still starting. Change the text again in a moment.")
         return
     except StudioError as error:
-        kept.trouble = Trouble(text, str(error))
+        kept.trouble = _Trouble(text, str(error))
         return
     is_whole = drafting.pipeline.nodes and all(node.operator != Unread.operator for node in drafting.pipeline.nodes)
     if script.failures and is_whole:
         first = script.failures[0]
-        kept.trouble, kept.readable = Trouble(text, first.sentence, *first.place), script
+        kept.trouble, kept.readable = _Trouble(text, first.sentence, *first.place), script
     else:
         _adopt(drafting, kept, script)
 
