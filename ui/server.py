@@ -19,6 +19,7 @@ from storage import default_path  # noqa: E402
 from ui.access import oidc, posted_rows  # noqa: E402
 from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 from ui.access.login import Door  # noqa: E402
+from ui.access.own_address import OwnAddress  # noqa: E402
 from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
 from ui.shell.overtaken import draw_the_open_page  # noqa: E402
 
@@ -68,5 +69,6 @@ app = App(
             changing=[oidc.log_out_path()],
         ),
         Middleware(Door, serving=serving()),
+        Middleware(OwnAddress, base=config.get_option("server.baseUrlPath")),
     ],
 )

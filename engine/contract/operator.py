@@ -109,6 +109,8 @@ class Operator(Parameters):
     operator: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    also_called: ClassVar[tuple[str, ...]] = ()
+    """Words of SQL and of other tools by which a search finds it."""
     group: ClassVar[str]
     ports: ClassVar[tuple[str, ...]] = ("in",)
     role: ClassVar[str] = "operator"

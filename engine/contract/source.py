@@ -105,6 +105,8 @@ class Source(Parameters):
     operator: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    also_called: ClassVar[tuple[str, ...]] = ()
+    """Words of SQL and of other tools by which a search finds it."""
     group: ClassVar[str] = "sources"
     ports: ClassVar[tuple[str, ...]] = ()
     role: ClassVar[str] = "source"

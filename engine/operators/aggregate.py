@@ -193,6 +193,17 @@ class GroupAggregate(WithFunctions):
     operator: ClassVar[str] = "aggregate"
     title: ClassVar[str] = "Aggregate"
     summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "group by",
+        "select distinct",
+        "count",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "reduce",
+        "fold",
+    )
     group: ClassVar[str] = "aggregates"
 
     group_by: GroupBy = parameter(description="The columns or expressions to group by; none: all rows are one group.")

@@ -116,6 +116,7 @@ class ChangelogNormalize(Operator):
     operator: ClassVar[str] = "changelog_normalize"
     title: ClassVar[str] = "Normalise changelog"
     summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops duplicates."
+    also_called: ClassVar[tuple[str, ...]] = ("upsert", "materialize")
     group: ClassVar[str] = "keyed"
 
     keys: Columns = parameter("Key columns", "The primary key: the columns that identify a row.", min_length=1)

@@ -49,6 +49,7 @@ class CurrentWatermark(Operator):
     operator: ClassVar[str] = "current_watermark"
     title: ClassVar[str] = "Current watermark"
     summary: ClassVar[str] = "Adds the watermark that each record finds, to tell late records from others."
+    also_called: ClassVar[tuple[str, ...]] = ("event time", "lateness")
     group: ClassVar[str] = "records"
 
     name: str = parameter("Name", "What the column is called.", default="watermark", min_length=1)

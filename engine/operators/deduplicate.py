@@ -91,6 +91,15 @@ class Deduplicate(RoutesLate):
     operator: ClassVar[str] = "deduplicate"
     title: ClassVar[str] = "Deduplicate"
     summary: ClassVar[str] = "Keeps one row per key: the first or the last, by event time or by arrival."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "dedupe",
+        "dedup",
+        "distinct",
+        "unique",
+        "first row",
+        "last row",
+        "row_number",
+    )
     group: ClassVar[str] = "keyed"
 
     keys: Columns = parameter(

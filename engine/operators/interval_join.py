@@ -50,6 +50,7 @@ class IntervalJoin(KeyedJoin, RoutesLate):
     operator: ClassVar[str] = "interval_join"
     title: ClassVar[str] = "Interval join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and event times close to each other."
+    also_called: ClassVar[tuple[str, ...]] = ("time-bounded", "between", "inner", "left", "right", "full")
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
 
     left_keys: LeftKeys = ()

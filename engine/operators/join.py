@@ -275,6 +275,20 @@ class Join(KeyedJoin):
     operator: ClassVar[str] = "join"
     title: ClassVar[str] = "Join"
     summary: ClassVar[str] = "Pairs rows of two inputs that have equal keys, and keeps the pairs up to date."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "inner",
+        "left",
+        "right",
+        "full",
+        "outer",
+        "semi",
+        "anti",
+        "cross",
+        "in",
+        "exists",
+        "enrich",
+        "merge",
+    )
 
     # Without keys it is a cross join.
     left_keys: LeftKeys = ()

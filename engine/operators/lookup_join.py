@@ -91,6 +91,7 @@ class LookupJoin(KeyedJoin):
     operator: ClassVar[str] = "lookup_join"
     title: ClassVar[str] = "Lookup join"
     summary: ClassVar[str] = "Joins each row with the rows that a table has when the row arrives."
+    also_called: ClassVar[tuple[str, ...]] = ("enrich", "dimension", "reference data", "for system_time", "proctime")
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT)
     tables: ClassVar[tuple[str, ...]] = ("right",)
 

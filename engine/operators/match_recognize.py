@@ -75,6 +75,7 @@ class MatchRecognize(RoutesLate):
     operator: ClassVar[str] = "match_recognize"
     title: ClassVar[str] = "Match pattern"
     summary: ClassVar[str] = "Finds sequences of rows that match a pattern, such as a price that falls and rises again."
+    also_called: ClassVar[tuple[str, ...]] = ("cep", "complex event processing", "sequence")
     group: ClassVar[str] = "patterns"
 
     partition_by: PartitionBy = parameter(

@@ -66,6 +66,15 @@ class OverAggregate(RoutesLate):
     operator: ClassVar[str] = "over_aggregate"
     title: ClassVar[str] = "Over aggregate"
     summary: ClassVar[str] = "Adds to each row sums and other aggregates over the rows before it."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "over",
+        "partition by",
+        "running total",
+        "moving average",
+        "lag",
+        "rows between",
+        "range between",
+    )
     group: ClassVar[str] = "aggregates"
 
     partition_by: PartitionBy = parameter(

@@ -35,6 +35,7 @@ class Project(Operator):
     operator: ClassVar[str] = "project"
     title: ClassVar[str] = "Project"
     summary: ClassVar[str] = "Chooses, renames and computes columns."
+    also_called: ClassVar[tuple[str, ...]] = ("select", "map", "rename", "compute", "columns", "cast", "drop columns")
     group: ClassVar[str] = "records"
 
     columns: tuple[ComputedColumn, ...] = parameter("Columns", "The columns of the output, in order.", min_length=1)

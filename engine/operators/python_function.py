@@ -37,6 +37,7 @@ class Python(Operator):
     operator: ClassVar[str] = "python_function"
     title: ClassVar[str] = "Python function"
     summary: ClassVar[str] = "Computes a column with a function (UDF) that you write in Python."
+    also_called: ClassVar[tuple[str, ...]] = ("udf", "map", "scalar function", "table function")
     group: ClassVar[str] = "records"
 
     code: str = parameter(

@@ -46,6 +46,7 @@ class Repeat(Operator):
     operator: ClassVar[str] = "repeat"
     title: ClassVar[str] = "Repeat rows"
     summary: ClassVar[str] = "Emits each record as often as one of its columns says (INTERSECT ALL, EXCEPT ALL)."
+    also_called: ClassVar[tuple[str, ...]] = ("multiply",)
     group: ClassVar[str] = "records"
 
     times_column: str = parameter(

@@ -48,6 +48,7 @@ class Sink(Operator):
     operator: ClassVar[str] = "sink"
     title: ClassVar[str] = "Sink"
     summary: ClassVar[str] = "The end of a pipeline: a changelog, a table updated by key, or rows that are only added."
+    also_called: ClassVar[tuple[str, ...]] = ("insert into", "output", "write", "target", "destination")
     group: ClassVar[str] = "sinks"
     role: ClassVar[str] = "sink"
 

@@ -59,6 +59,7 @@ class Sort(RoutesLate):
     operator: ClassVar[str] = "sort"
     title: ClassVar[str] = "Sort by time"
     summary: ClassVar[str] = "Emits rows in order of event time, each when the watermark reaches it."
+    also_called: ClassVar[tuple[str, ...]] = ("order by",)
     group: ClassVar[str] = "records"
 
     then_by: OrderColumns = parameter(

@@ -43,6 +43,7 @@ class TemporalJoin(KeyedJoin):
     summary: ClassVar[str] = (
         "Adds to each row of a stream the row of a versioned table that was valid at its event time."
     )
+    also_called: ClassVar[tuple[str, ...]] = ("enrich", "versioned", "as of", "asof", "for system_time")
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

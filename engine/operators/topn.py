@@ -63,6 +63,7 @@ class TopN(Operator):
     operator: ClassVar[str] = "topn"
     title: ClassVar[str] = "Top N"
     summary: ClassVar[str] = "Keeps the best rows of each partition, with or without their rank."
+    also_called: ClassVar[tuple[str, ...]] = ("rank", "row_number", "limit", "order by", "best", "top-n", "qualify")
     group: ClassVar[str] = "ranking"
 
     partition_by: PartitionBy = parameter(

@@ -32,6 +32,7 @@ class Union(Operator):
     operator: ClassVar[str] = "union"
     title: ClassVar[str] = "Union"
     summary: ClassVar[str] = "Combines the records of several inputs with the same columns into one stream (UNION ALL)."
+    also_called: ClassVar[tuple[str, ...]] = ("union all", "merge", "concat", "append")
     group: ClassVar[str] = "records"
     many_edges: ClassVar[bool] = True
 

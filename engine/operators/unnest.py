@@ -44,6 +44,7 @@ class Unnest(Operator):
     operator: ClassVar[str] = "unnest"
     title: ClassVar[str] = "Unnest"
     summary: ClassVar[str] = "Emits each record once for each element of an array or a map."
+    also_called: ClassVar[tuple[str, ...]] = ("flatten", "explode", "cross join unnest", "flatmap")
     group: ClassVar[str] = "records"
 
     collection: str = parameter(

@@ -78,6 +78,17 @@ class WindowAggregate(WithFunctions, GivenWindows):
     operator: ClassVar[str] = "window_aggregate"
     title: ClassVar[str] = "Window aggregate"
     summary: ClassVar[str] = "Counts, sums and other aggregates per group and event-time window."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "tumble",
+        "tumbling",
+        "hop",
+        "hopping",
+        "sliding",
+        "cumulate",
+        "session",
+        "group by",
+        "timewindow",
+    )
     group: ClassVar[str] = "aggregates"
 
     group_by: GroupBy = parameter(

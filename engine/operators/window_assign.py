@@ -45,6 +45,17 @@ class WindowAssign(MadeWindows):
     operator: ClassVar[str] = "window_assign"
     title: ClassVar[str] = "Windows"
     summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "tumble",
+        "tumbling",
+        "hop",
+        "hopping",
+        "sliding",
+        "cumulate",
+        "session",
+        "tvf",
+        "table function",
+    )
     group: ClassVar[str] = "records"
 
     partition_by: PartitionBy = parameter(

@@ -165,6 +165,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
     operator: ClassVar[str] = "window_join"
     title: ClassVar[str] = "Window join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and are in the same event-time window."
+    also_called: ClassVar[tuple[str, ...]] = ("tumble", "hop", "cumulate", "session", "semi", "anti")
 
     # () is valid and joins all rows of a window. It has to be explicit, so there is no default.
     left_keys: LeftKeys

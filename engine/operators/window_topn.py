@@ -123,6 +123,16 @@ class WindowTopN(GivenWindows):
     operator: ClassVar[str] = "window_topn"
     title: ClassVar[str] = "Window top N"
     summary: ClassVar[str] = "Keeps the best rows of each event-time window, once the window has closed."
+    also_called: ClassVar[tuple[str, ...]] = (
+        "rank",
+        "row_number",
+        "limit",
+        "dedupe",
+        "deduplicate",
+        "tumble",
+        "hop",
+        "cumulate",
+    )
     group: ClassVar[str] = "ranking"
 
     partition_by: PartitionBy = parameter(

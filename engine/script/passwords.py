@@ -1,19 +1,48 @@
-"""A password in a script is not kept: the node has the name of an environment variable instead."""
+"""A password in a script is not kept: nodes and kept texts have the name of an environment variable instead."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from engine.reading.servers.secrets import is_named
 from engine.script.tables import TableDdl
+
+_SECRET: Final = re.compile(
+    r"'([^'\n]*(?:password|passwd|secret|token|credential|access[._-]?key|api[._-]?key)[^'\n]*)'(\s*=\s*)'((?:[^']|'')*)'",
+    re.IGNORECASE,
+)
+# In an address, or in the settings of a login: user:password@host, password=..., password="...".
+_WITHIN: Final = re.compile(
+    r"(://[^\s/:@']+:|\b(?:password|passwd|secret|token)\s*=\s*\"?)(?!\$\{)[^\s@&;\"']+", re.IGNORECASE
+)
+_TABLE: Final = re.compile(r"\bCREATE\s+(?:\w+\s+){0,4}?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w`.$-]+)", re.IGNORECASE)
 
 
 def named_password(ddl: TableDdl, password: str, warnings: list[str]) -> str:
     """The password if it is the name of a variable, else such a name, with a note."""
     if not password or is_named(password):
         return password
-    variable = re.sub(r"\W", "_", f"{ddl.name}_password".upper())
+    variable = _variable(ddl.name, "password")
     warnings.append(
         f"{ddl.name}: its password is not kept. Put it into the environment variable {variable}, which the node names."
     )
     return f"${{env:{variable}}}"
+
+
+def without_passwords(sql: str) -> str:
+    """A text of SQL with names of variables in place of its secrets. It is read as the same pipeline."""
+
+    def named(match: re.Match[str]) -> str:
+        option, equals, value = match.groups()
+        if is_named(value):
+            return match[0]
+        tables = _TABLE.findall(sql, 0, match.start())
+        table = tables[-1].rpartition(".")[2].strip("`") if tables else "studio"
+        return f"'{option}'{equals}'${{env:{_variable(table, option.rpartition('.')[2])}}}'"
+
+    return _WITHIN.sub(r"\1${env:STUDIO_PASSWORD}", _SECRET.sub(named, sql))
+
+
+def _variable(table: str, option: str) -> str:
+    return re.sub(r"\W", "_", f"{table}_{option}".upper())

@@ -27,6 +27,7 @@ from engine.script.failures import CannotBeRead, Failure
 from engine.script.jobs import Jobs
 from engine.script.node_ids import node_id, node_id_of
 from engine.script.parts import Parts
+from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, raw
@@ -75,7 +76,7 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
             raise SqlRejected(message, place=(text.count("\n") + 1, 1))
         try:
             script = _script_of(parts, analyzer, folder, name)
-            return replace(script, pipeline=script.pipeline.model_copy(update={"script": text}))
+            return replace(script, pipeline=script.pipeline.model_copy(update={"script": without_passwords(text)}))
         except CannotBeRead as error:
             if not parts.give_clock(error.failure.error):
                 parts.leave_out(error.failure)

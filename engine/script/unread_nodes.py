@@ -10,6 +10,7 @@ from engine.model.pipeline import Edge, Node, Pipeline
 from engine.script.failures import Failure, names_in
 from engine.script.node_ids import node_id_of
 from engine.script.parts import Parts
+from engine.script.passwords import without_passwords
 from engine.script.tables import NOT_READ
 from engine.sql.algebra import Table
 from engine.sql.nodes.emitter import Emitter
@@ -53,7 +54,7 @@ def with_unread(pipeline: Pipeline, parts: Parts) -> Pipeline:
             above = [*(each for each in above if each != failure.fills), str(failure.fills)]
         written |= set(map(node_id_of, above))
         text = ";\n\n".join([*(parts.definition(each).sql for each in above), failure.statement.sql])
-        parameters = {"sql": text, "reason": failure.sentence, "line": failure.place[0]}
+        parameters = {"sql": without_passwords(text), "reason": failure.sentence, "line": failure.place[0]}
         nodes.append(Node(id=made, operator=Unread.operator, parameters=parameters))
     return pipeline.model_copy(update={"nodes": tuple(nodes), "edges": tuple(edges)})
 

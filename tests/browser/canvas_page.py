@@ -176,12 +176,24 @@ def tab(page: Page, name: str) -> None:
     wait_until_settled(page)
 
 
+def palette_entry(page: Page, operator: str) -> Locator:
+    """An operator in the palette, which is opened if it is not open."""
+    if not page.get_by_role("searchbox", name="Search operators").is_visible():
+        page.get_by_role("button", name="+ Add").click()
+    entry = page.locator(f"[data-operator={operator}]")
+    entry.scroll_into_view_if_needed()
+    return entry
+
+
 def drop(page: Page, operator: str, x: float, y: float) -> None:
     """Drag an operator from the palette to a place of the canvas."""
     settled(page)
     before = len(ids(page))
-    pane = page.locator(".react-flow__pane")
-    page.locator(f"[data-operator={operator}]").drag_to(pane, target_position={"x": x, "y": y})
+    entry = palette_entry(page, operator)
+    # The palette makes way once the drag has begun.
+    pane = page.locator(".react-flow__pane").bounding_box()
+    assert pane is not None
+    drag(page, middle(entry), (pane["x"] + x, pane["y"] + y))
     expect(page.locator(".react-flow__node")).to_have_count(before + 1)
     settled(page)
 

@@ -17,6 +17,7 @@ from playwright.sync_api import (
     Page,
     Playwright,
     Request,
+    Response,
     ViewportSize,
     expect,
     sync_playwright,
@@ -130,7 +131,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
-    """Open a page in its own session; fail on an error of JavaScript or Python, or on a request to another host."""
+    """Open a page in its own session.
+
+    It fails on an error of JavaScript or Python, on a request to another host, and on one that the app does not know.
+    """
     pages: list[Page] = []
     errors: list[str] = []
 
@@ -141,11 +145,16 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         if not _is_local(request.url, app.url):
             errors.append(request.url)
 
+    def note_response(response: Response) -> None:
+        if response.status == 404:
+            errors.append(f"404: {response.url}")
+
     def open_(path: str = "", *, color_scheme: Literal["light", "dark"] = "light") -> Page:
         page = tabs.take()
         page.emulate_media(color_scheme=color_scheme)
         page.on("pageerror", note_error)
         page.on("request", note_request)
+        page.on("response", note_response)
         pages.append(page)
         page.goto(f"{app.url}/{path.lstrip('/')}")
         wait_until_settled(page)
@@ -159,6 +168,7 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         errors += page.locator('[data-testid="stException"]').all_inner_texts()
         page.remove_listener("pageerror", note_error)
         page.remove_listener("request", note_request)
+        page.remove_listener("response", note_response)
         if has_failed:
             sys.stdout.write(f"{page.url}\n{page.locator('body').inner_text()}\n")
             page.close()

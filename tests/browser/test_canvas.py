@@ -22,6 +22,7 @@ from tests.browser.canvas_page import (
     middle,
     node,
     open_draft,
+    palette_entry,
     pick,
     run,
     settled,
@@ -147,13 +148,14 @@ def test_everything_can_be_done_by_keyboard(open_page: OpenPage) -> None:
 def test_double_click_adds_behind_what_is_selected_and_search_finds_by_words(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain0")
     pick(page, "words")
+    page.get_by_role("button", name="+ Add").click()
     search = page.get_by_role("searchbox", name="Search operators")
     # Kafka's summary has both words as well.
     search.fill("top n")
     expect(page.locator("[data-operator]").first).to_have_attribute("data-operator", "topn")
     search.fill("condition")
     expect(page.locator("[data-operator]")).to_have_count(1)
-    page.locator("[data-operator=filter]").dblclick()
+    palette_entry(page, "filter").dblclick()
     settled(page)
     assert "words>filter:in" in edges(page)
 
@@ -252,7 +254,7 @@ def test_an_import_is_an_edit_that_can_be_taken_back(open_page: OpenPage, tmp_pa
 
 def test_an_operator_dropped_on_an_edge_goes_between_its_ends(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain3")
-    page.locator("[data-operator=filter]").drag_to(page.locator('[data-edge="counts>sink:in"]'))
+    palette_entry(page, "filter").drag_to(page.locator('[data-edge="counts>sink:in"]'))
     settled(page)
     assert edges(page) == ["counts>filter:in", "filter>sink:in", "words>counts:in"]
     assert ids(page) == ["counts", "filter", "sink", "words"]

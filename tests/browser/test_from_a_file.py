@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.canvas_page import at_rest, box, drag, ids, middle, node, run, settled, tab, type_into
+from tests.browser.canvas_page import at_rest, box, drag, ids, middle, node, palette_entry, run, settled, tab, type_into
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.test_build import app
 
@@ -39,9 +39,9 @@ def put_before_the_sink(page: Page, operator: str) -> None:
     """Drag an operator from the palette to the last edge."""
     settled(page)
     before = len(ids(page))
-    page.get_by_role("searchbox", name="Search operators").fill(operator)
+    entry = palette_entry(page, operator)
     edge = page.locator(".react-flow__edge[data-pick$='>sink:in']")
-    drag(page, middle(page.locator(f"[data-operator={operator}]")), middle(edge))
+    drag(page, middle(entry), middle(edge))
     expect(page.locator(".react-flow__node")).to_have_count(before + 1)
     settled(page)
 

@@ -102,12 +102,12 @@ def write_condition(page: Page, name: str, text: str) -> None:
 
 
 def nearer(page: Page) -> None:
-    """Zoom in with the wheel at the left edge until five rows fill the canvas."""
+    """Zoom in with the wheel at the left edge until five rows fill the canvas, below its buttons."""
     area = page.locator(".react-flow__pane").bounding_box()
     assert area is not None
     top = middle(node(page, "s2"))[1]
     page.mouse.move(area["x"] + 50, top)
-    for _ in range(11):
+    for _ in range(8):
         page.mouse.wheel(0, -95)
         page.wait_for_timeout(60)
 

@@ -20,7 +20,8 @@ from ui.builder.history import History
 
 pytestmark = pytest.mark.slow
 TIMEOUT_MS = 120_000
-ROUNDS = 20
+# As many as pages: each is once the one that was shown last.
+ROUNDS = 7
 SECONDS = 3
 COUNT = {"function": "COUNT", "name": "n"}
 # A row per second: what is measured is that pages are drawn, not how long many records take.

@@ -29,6 +29,8 @@ def test_the_navigation_has_five_places(page: Page) -> None:
 
 
 def test_a_page_without_a_run_says_what_to_do_with_the_button_that_does_it(page: Page, app: App) -> None:
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text) if message.type in ("warning", "error") else None)
     for place in ("run", "event-time", "compare", "what-if"):
         page.goto(f"{app.url}/{place}")
         expect(page.get_by_role("heading", name=re.compile("^No(thing has run| runs) yet"))).to_be_visible()
@@ -36,3 +38,4 @@ def test_a_page_without_a_run_says_what_to_do_with_the_button_that_does_it(page:
     wait_until_settled(page)
     page.get_by_role("button", name="Choose a pipeline or an example").click()
     expect(page.get_by_role("heading", name="Examples")).to_be_visible()
+    assert told == []

@@ -138,7 +138,8 @@ def test_a_file_s_columns_are_a_table_in_which_types_and_event_time_are_chosen(
     (tmp_path / "orders.csv").write_text("\n".join(["order id,unit price,ordered at", *lines]), encoding="utf-8")
     source = Node(id="orders", operator="csv", parameters={"path": str(tmp_path / "orders.csv")})
     app = open_draft(
-        Pipeline(nodes=(source, Node(id="sink", operator="sink")), edges=(Edge(source="orders", target="sink"),))
+        Pipeline(nodes=(source, Node(id="sink", operator="sink")), edges=(Edge(source="orders", target="sink"),)),
+        "orders",
     )
     captions = [caption.value for caption in app.caption]
     assert any(said.startswith("59 of 60 are times without a zone; 1 is not") for said in captions)

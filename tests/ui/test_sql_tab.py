@@ -107,12 +107,12 @@ def test_what_was_exported_is_imported_as_json_and_as_sql(
     monkeypatch.setattr("ui.builder.importing.gate", lambda: Gate("bigint"))
     example = examples()["01-word-frequency"]
     exported = script(open_draft(example)).encode()
-    read, notices = imported(exported, "words.SQL")
+    read, notices, _ = imported(exported, "words.SQL")
     assert (read.name, notices) == (example.name, ())
     assert [node.id for node in read.nodes] == [node.id for node in example.nodes]
     view = exported + b"\nCREATE VIEW `my count` AS SELECT word FROM words;\n"
     foreign = b"\n".join(line for line in view.splitlines() if not line.startswith(b"-- studio"))
-    read, notices = imported(foreign, "words.sql")
+    read, notices, _ = imported(foreign, "words.sql")
     assert {node.id for node in read.nodes} >= {"count_words", "count_counts"}
     assert notices == ("the view my count is left out: no INSERT and no SELECT at the end reads it.",)
     assert imported(example.to_json().encode(), "words.json").pipeline == example

@@ -203,11 +203,16 @@ class Drafting:
 
 
 def open_draft(
-    pipeline: Pipeline, pipeline_id: int | None = None, version: int | None = None, *, identity: str = ""
+    pipeline: Pipeline,
+    pipeline_id: int | None = None,
+    version: int | None = None,
+    *,
+    identity: str = "",
+    selection: str | None = None,
 ) -> Drafting:
     """Begin to edit a document, which is saved as a draft at once.
 
-    identity: of the pipeline; by default that of an export, else a new one.
+    identity: of the pipeline; by default that of an export, else a new one. selection: the node whose form is shown.
     """
     identity = identity or pipeline.identity
     # Beside the document from here on: an edit may replace the whole document.
@@ -216,7 +221,7 @@ def open_draft(
     if pipeline_id is not None:
         drafting.saved_as = pipeline
     drafting._keep()
-    _show(drafting)
+    _show(drafting, selection)
     return drafting
 
 
@@ -266,7 +271,7 @@ def resume(key: str) -> Drafting | None:
     if draft.pipeline_id is not None:
         saved = store().pipelines.load(draft.pipeline_id, draft.version)
         drafting.saved_as = Pipeline.from_json(saved.document).model_copy(update={"name": saved.name})
-    _show(drafting, selection=state.selection)
+    _show(drafting, state.selection)
     return drafting
 
 
@@ -297,9 +302,8 @@ def close() -> None:
     state.update(draft=None, pipeline=None, selection=None)
 
 
-def _show(drafting: Drafting, selection: str | None = None) -> None:
+def _show(drafting: Drafting, selection: str | None) -> None:
     st.session_state[_KEY] = drafting
-    nodes = drafting.pipeline.nodes
-    drafting.selection = selection or (nodes[0].id if nodes else None)
+    drafting.selection = selection
     state.update(selection=drafting._published)
     drafting.publish()

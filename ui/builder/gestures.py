@@ -95,7 +95,7 @@ class Dialogue:
                 self.refusal = refused
                 drafting.selection = message.what
                 drafting.is_picked = message.what is not None
-                if message.close:
+                if message.what is None:
                     self.wishes.append(message)
             case Add():
                 grown, node_id = _added(pipeline, message)

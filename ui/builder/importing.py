@@ -16,10 +16,14 @@ _HEAD: Final = 100_000
 
 
 class Imported(NamedTuple):
-    """A document, and sentences about the parts of the file that it does not contain."""
+    """A document, and sentences about the parts of the file that it does not contain.
+
+    source: made of a file's rows, which the form of this node describes.
+    """
 
     pipeline: Pipeline
     notices: tuple[str, ...] = ()
+    source: str | None = None
 
 
 def imported(content: bytes, name: str) -> Imported:
@@ -42,7 +46,7 @@ def script_in(content: bytes, name: str) -> Imported | None:
 
 def open_imported(made: Imported) -> None:
     """Edit an imported pipeline."""
-    open_draft(made.pipeline).notices = made.notices
+    open_draft(made.pipeline, selection=made.source).notices = made.notices
 
 
 def is_script(content: bytes) -> bool:

@@ -17,11 +17,10 @@ class _Message(BaseModel):
 
 
 class Select(_Message):
-    """A node, by its id, or an edge, by its key, is selected. close: nothing is selected, and the form is closed."""
+    """A node, by its id, or an edge, by its key, is selected. None: nothing is selected, and the form is closed."""
 
     kind: Literal["select"]
     what: str | None = None
-    close: bool = False
 
 
 class Add(_Message):

@@ -56,13 +56,14 @@ def catalog() -> list[Shape]:
             "operator": cls.operator,
             "title": cls.title,
             "summary": cls.summary,
+            "alsoCalled": list(cls.also_called),
             "group": group,
             "role": cls.role,
             "ports": list(cls.ports),
             "many": bool(getattr(cls, "many_edges", False)),
         }
         for group, members in palette().items()
-        for cls in sorted(members, key=lambda cls: not _is_named_by_others(cls.title, members))
+        for cls in members
     ]
 
 
@@ -83,12 +84,6 @@ def document(pipeline: Pipeline) -> Shape:
             for edge in pipeline.edges
         ],
     }
-
-
-def _is_named_by_others(title: str, members: Iterable[Any]) -> bool:
-    """Whether others mention this title. The palette lists it before them, so that a search for it finds it first."""
-    others = (f"{cls.title} {cls.operator} {cls.summary}".lower() for cls in members if cls.title != title)
-    return any(title.lower() in text for text in others)
 
 
 def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:

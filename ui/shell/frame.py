@@ -74,7 +74,7 @@ WORKBENCH: Final = """
 .st-key-workbench {
   height: 100%; display: grid !important; gap: 0 !important;
   grid-template: auto minmax(0, 1fr) auto / minmax(0, 1fr) auto;
-  grid-template-areas: "bar bar" "canvas panel" "drawer panel";
+  grid-template-areas: "bar bar" "canvas canvas" "drawer panel";
 }
 .st-key-workbench > * { min-width: 0; min-height: 0; align-self: stretch; justify-self: stretch; }
 .st-key-workbench > :has(> .st-key-bench-bar) { grid-area: bar; }
@@ -82,7 +82,9 @@ WORKBENCH: Final = """
 .st-key-workbench > :has(> .st-key-bench-notes) { grid-area: canvas; place-self: end center; z-index: 6;
   width: auto; max-width: 70%; margin-bottom: 1.6rem; }
 .st-key-workbench > :has(> .st-key-bench-canvas) { grid-area: canvas; }
-.st-key-workbench > :has(> .st-key-bench-panel) { grid-area: panel; }
+/* The form lies over the canvas, and beside the drawer. */
+.st-key-workbench > :has(> .st-key-bench-panel) { grid-area: 2 / 2 / 4 / 3; z-index: 7; background: var(--paper);
+  box-shadow: -6px 0 24px color-mix(in srgb, black 14%, transparent); }
 .st-key-workbench > :has(> .st-key-bench-drawer) { grid-area: drawer; }
 
 .st-key-bench-bar { padding: .3rem .6rem; height: 2.8rem; border-bottom: 1px solid var(--hair); flex-wrap: nowrap; }

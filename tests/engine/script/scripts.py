@@ -37,7 +37,12 @@ def refusals(text: str, spark: SparkSession) -> str:
 
 def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
     """The script of a pipeline, written anew."""
-    return exported(pipeline.model_copy(update={"script": ""}), spark, folder)
+    return exported(rewritten(pipeline), spark, folder)
+
+
+def rewritten(pipeline: Pipeline) -> Pipeline:
+    """The pipeline without the script that it was opened from, so that another one is written."""
+    return pipeline.model_copy(update={"script": ""})
 
 
 def exported(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:

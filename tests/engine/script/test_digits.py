@@ -11,7 +11,7 @@ from engine.script import script_of, sql_of
 from engine.script.flink_expressions import Translation
 from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
-from tests.engine.script.scripts import whole
+from tests.engine.script.scripts import rewritten, whole
 from tests.engine.script.test_chains import nobody
 
 TABLE = """
@@ -82,7 +82,7 @@ def test_the_name_of_a_type_has_its_digits() -> None:
 
 def test_a_written_table_declares_its_digits() -> None:
     pipeline = script_of(TABLE + "SELECT k FROM t;", SparkAnalyzer(nobody), Path()).pipeline
-    text = sql_of(pipeline, SparkAnalyzer(nobody), Path()).text
+    text = sql_of(rewritten(pipeline), SparkAnalyzer(nobody), Path()).text
     assert "t6 TIMESTAMP(6)" in text
     assert "td TIMESTAMP(6)" in text
     assert "t0 TIMESTAMP(0)" in text

@@ -13,7 +13,7 @@ from engine.registry import configured
 from engine.script import program_of, script_of, sql_of
 from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
-from tests.engine.script.scripts import whole
+from tests.engine.script.scripts import rewritten, whole
 
 FUNCTIONS = """
 from pyflink.table import DataTypes
@@ -126,12 +126,12 @@ def test_a_pipeline_written_and_read_again_is_the_same(folder: Path, spark: Spar
     query = "SELECT k, p, twice(n) AS m FROM t, LATERAL TABLE(parts(s)) AS u (p, n) WHERE twice(k) > 2"
     analyzer = SparkAnalyzer(lambda: spark)
     pipeline = read(query, folder, spark)
-    written = sql_of(pipeline, analyzer, folder)
+    written = sql_of(rewritten(pipeline), analyzer, folder)
     assert "CREATE TEMPORARY FUNCTION twice AS 'functions.twice' LANGUAGE PYTHON;" in written.text
     assert any("Flink needs twice in a file functions.py of python.files." in each for each in written.warnings)
     # No file beside the script is needed.
     again = script_of(written.text, analyzer, folder / "made")
-    assert sql_of(again.pipeline, analyzer, folder).text == written.text
+    assert sql_of(rewritten(again.pipeline), analyzer, folder).text == written.text
     assert calls(again.pipeline) == calls(pipeline)
     assert not again.warnings
 

@@ -11,6 +11,7 @@ from engine.errors import NotRead
 from engine.planner import check, plan
 from engine.script import Script, script_of, sql_of
 from tests.analyzing import analyzer_of
+from tests.engine.script.scripts import rewritten
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,7 +86,7 @@ def test_the_tables_of_a_script_are_there_although_no_query_could_be_read(spark:
 def test_an_unread_statement_is_written_as_it_was_with_what_only_it_needs(spark: SparkSession) -> None:
     text = f"{START}CREATE VIEW v AS SELECT k FROM t;\nINSERT INTO o SELECT z FROM v;{GOOD}"
     first = opened(text, spark)
-    written = sql_of(first.pipeline, analyzer_of(spark), Path())
+    written = sql_of(rewritten(first.pipeline), analyzer_of(spark), Path())
     print_o = "CREATE TABLE o (k STRING) WITH ('connector' = 'print');"
     assert f"CREATE VIEW v AS SELECT k FROM t;\n\n{print_o}\n\nINSERT INTO o SELECT z FROM v;" in written.text
     again = opened(written.text, spark)
@@ -93,3 +94,28 @@ def test_an_unread_statement_is_written_as_it_was_with_what_only_it_needs(spark:
     mended = opened(written.text.replace("SELECT z", "SELECT k"), spark)
     assert not mended.failures
     assert {"o", "result"} <= set(mended.jobs)
+
+
+def test_the_secrets_of_a_script_are_kept_nowhere(spark: SparkSession) -> None:
+    text = (
+        "CREATE TABLE `m-1` (k INT) WITH ('connector' = 'mongodb', 'uri' = 'mongodb://u:hunter2@h:1',\n"
+        "  'scan.api-key'='hunter2');\n"
+        "CREATE TABLE IF NOT EXISTS j (k INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db?password=hunter2',\n"
+        "  'table-name' = 't', 'username' = 'u', 'password' = 'hunter2''s');\n"
+        "CREATE TABLE e (k INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db', 'table-name' = 't',\n"
+        "  'username' = 'u', 'password' = '${env:OWN}');\n"
+        "SELECT k FROM `m-1` UNION ALL SELECT k FROM j UNION ALL SELECT k FROM e;"
+    )
+    whole = opened(text, spark).pipeline.to_json()
+    assert "hunter2" not in whole
+    for name in ("M_1_API_KEY", "J_PASSWORD", "OWN"):
+        assert f"${{env:{name}}}" in whole
+
+
+def test_a_script_with_a_password_is_exported_with_its_name(spark: SparkSession) -> None:
+    text = (
+        "CREATE TABLE t (k INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db', 'table-name' = 't',\n"
+        "  'username' = 'u', 'password' = 'hunter2');  -- ours\nSELECT k FROM t;"
+    )
+    written = sql_of(opened(text, spark).pipeline, analyzer_of(spark), Path())
+    assert written.text == text.replace("hunter2", "${env:T_PASSWORD}")

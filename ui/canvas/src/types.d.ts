@@ -43,6 +43,8 @@ export interface CatalogEntry {
   operator: string
   title: string
   summary: string
+  /** Words of SQL and of other tools. */
+  alsoCalled: string[]
   group: string
   role: Role
   ports: string[]
@@ -138,8 +140,8 @@ export interface TimeData extends Drawing {
 // --- gestures
 
 export type Gesture =
-  /** close: nothing is selected, and its form is put away */
-  | { kind: 'select'; what: string | null; close?: boolean }
+  /** null: nothing is selected, and the form is put away */
+  | { kind: 'select'; what: string | null }
   | {
       kind: 'add'
       id: string
@@ -195,6 +197,7 @@ export interface PictureActions {
 
 export interface Command {
   text: string
+  alsoCalled?: string
   keys?: string
   run(): void
 }

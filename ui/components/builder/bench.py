@@ -22,7 +22,7 @@ TAB: Final = "drawer-tab"
 class Bench:
     """The open parts. drawer_size: None until one is chosen. asks: the question before a live run that is open."""
 
-    is_panel_closed: bool = False
+    is_panel_closed: bool = True
     drawer_size: Size | None = None
     tab: str = RECORDS
     asks: Literal["a second one", "it ends"] | None = None

@@ -45,10 +45,10 @@ def _import(drafting: Drafting) -> None:
         dropped = widget_value(key)
         if dropped is not None:
             corner["taken"] += 1
-            read, notices = imported(dropped.getvalue(), dropped.name)
-            drafting.edit(unplaced(read).model_copy(update={"identity": ""}))
-            drafting.notices = notices
-            drafting.selection = read.nodes[0].id if read.nodes else None
+            read = imported(dropped.getvalue(), dropped.name)
+            drafting.edit(unplaced(read.pipeline).model_copy(update={"identity": ""}))
+            drafting.notices = read.notices
+            drafting.selection = None
 
     st.file_uploader(
         "Replace with an export, as JSON or as Flink SQL", type=list(ENDINGS), key=key, on_change=guarded(take)

@@ -46,7 +46,7 @@ def paste() -> None:
         if made is None:
             name, content = pasted(text)
             folder = workspace.folder()
-            made = Imported(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
+            made = _of_rows(keep(io.BytesIO(content), name, folder), folder)
         open_imported(made)
         corner["taken"] += 1
         corner["opened"] = True
@@ -88,7 +88,13 @@ def _from_file(dropped: UploadedFile) -> Imported:
     if (made := script_in(content, dropped.name)) is not None:
         return made
     folder = workspace.folder()
-    return Imported(first_pipeline(keep(dropped, dropped.name, folder), folder))
+    return _of_rows(keep(dropped, dropped.name, folder), folder)
+
+
+def _of_rows(kept: str, folder: Path) -> Imported:
+    """The first pipeline over a file, with the form of its source."""
+    pipeline = first_pipeline(kept, folder)
+    return Imported(pipeline, source=pipeline.nodes[0].id)
 
 
 def _from_export(dropped: UploadedFile) -> Imported:

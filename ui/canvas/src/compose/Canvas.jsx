@@ -14,11 +14,11 @@ import { useClipboard } from './clipboard.js'
 import { allCommands, connectionCommands } from './commands.js'
 import { useDragging } from './dragging.js'
 import { gestures } from './gestures.js'
-import { useFolding } from './folding.js'
 import { useKeyboard } from './keyboard.js'
 import { edgeFacts, modeSuffix, useNotes, useTip } from './notices.js'
+import { usePalette } from './opening.js'
 import { useSelection } from './selection.js'
-import { useMeasuring, useViewport } from './viewport.js'
+import { isFormOpen, useMeasuring, useViewport } from './viewport.js'
 import { useDocument } from './working.js'
 
 /** @import { EdgeChange, NodeChange } from '@xyflow/react' */
@@ -34,14 +34,14 @@ export function Canvas({ data, dark, shadow, send }) {
   const flow = /** @type {Flow} */ (/** @type {unknown} */ (useReactFlow()))
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
   const search = useRef(/** @type {HTMLInputElement | null} */ (null))
-  const { isFolded, fold, unfold } = useFolding(search)
   const [opened, setOpened] = useState(/** @type {'sheet' | 'commands' | 'connect' | null} */ (null))
   const focus = () => box.current?.focus({ preventScroll: true })
 
   const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
   const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
+  const palette = usePalette(search, !document.nodes.length)
   const positions = useMemo(() => layout(document, catalog), [document, catalog])
-  const viewport = useViewport(flow, box, positions)
+  const viewport = useViewport(flow, box, positions, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
   const { hover, tip } = useTip(data, document)
@@ -69,7 +69,12 @@ export function Canvas({ data, dark, shadow, send }) {
   const edits = gestures({ document, catalog, selection, viewport, act, follow, refuse: notes.refuse })
   const { add, connect, relayout } = edits
   const { copy, paste, duplicate } = useClipboard(document, positions, selection, act, follow)
-  const { over, nudge, handlers } = useDragging({ flow, shadow, document, positions, catalog, act, add })
+  /** @type {typeof add} */
+  const drop = (...added) => {
+    palette.close()
+    add(...added)
+  }
+  const { over, nudge, handlers } = useDragging({ flow, shadow, document, positions, catalog, act, add: drop })
 
   // --- what is drawn
   const describe = useCallback(
@@ -133,7 +138,7 @@ export function Canvas({ data, dark, shadow, send }) {
   }
   /** @type {Commands} */
   const commands = {
-    add: unfold,
+    add: palette.open,
     connect: () => setOpened('connect'),
     delete: edits.remove,
     copy,
@@ -146,7 +151,7 @@ export function Canvas({ data, dark, shadow, send }) {
     redo: () => act({ kind: 'redo' }),
     all: () => selection.follow(everything),
     none: () => {
-      selection.clear(true)
+      selection.clear(isFormOpen())
       notes.clear()
     },
     next: () => step(1),
@@ -167,6 +172,10 @@ export function Canvas({ data, dark, shadow, send }) {
     if (opened === 'connect') return connections
     const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
     return allCommands(commands, edits, data.catalog, connections, places)
+  }
+  const leavePalette = () => {
+    palette.close()
+    focus()
   }
   const closeDialog = () => {
     setOpened(null)
@@ -203,28 +212,15 @@ export function Canvas({ data, dark, shadow, send }) {
         data-settled={isSettled}
         data-edges={document.edges.length}
       >
-        {isFolded ? (
-          <button className="unfold" onClick={unfold} aria-label="Show the palette" title="Add a node (A)">
-            +
-          </button>
-        ) : (
+        {palette.isOpen && (
           <Palette
             ref={search}
             operators={data.catalog}
             where={whereAdded(selection.edges, selection.nodes)}
-            add={add}
-            leave={focus}
-            fold={fold}
-          >
-            {count > 3 && (
-              <MiniMap
-                pannable
-                zoomable
-                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
-                ariaLabel="Pipeline minimap"
-              />
-            )}
-          </Palette>
+            add={(operator) => drop(operator)}
+            leave={leavePalette}
+            close={leavePalette}
+          />
         )}
         <div className="flow">
           <Graph
@@ -239,8 +235,9 @@ export function Canvas({ data, dark, shadow, send }) {
             onNodeClick={onClick}
             onEdgeClick={onClick}
             onPaneClick={() => {
+              if (count) palette.close()
               focus()
-              selection.clear(false)
+              selection.clear(isFormOpen())
               notes.clear()
             }}
             isValidConnection={edits.canConnect}
@@ -258,6 +255,15 @@ export function Canvas({ data, dark, shadow, send }) {
             {...handlers}
           >
             <Controls showInteractive={false} />
+            {count > 8 && (
+              <MiniMap
+                pannable
+                zoomable
+                position="bottom-left"
+                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
+                ariaLabel="Pipeline minimap"
+              />
+            )}
           </Graph>
           {!count && (
             <div className="start">

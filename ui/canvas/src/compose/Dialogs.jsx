@@ -1,6 +1,7 @@
 // The dialogs over the canvas: the command palette and the shortcut sheet.
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { SHORTCUTS, written } from './keys.js'
+import { matching } from './search.js'
 
 /** @import { Command } from '../types' */
 
@@ -39,10 +40,10 @@ function Dialog({ label, close, children }) {
 export function CommandPalette({ commands, close }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const found = useMemo(() => {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-    return commands.filter((each) => words.every((word) => each.text.toLowerCase().includes(word))).slice(0, 60)
-  }, [commands, text])
+  const found = useMemo(
+    () => matching(commands, text, (each) => [each.text, each.alsoCalled ?? '']).slice(0, 60),
+    [commands, text],
+  )
   const list = useRef(/** @type {HTMLDivElement | null} */ (null))
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' })

@@ -1,47 +1,37 @@
 // The operators that can be added by drag, double-click or Enter, with a search field.
 import { forwardRef, useMemo, useState } from 'react'
+import { matching } from './search.js'
 
 export const DRAGGED = 'application/x-changelog-studio-operator'
 
 /** @import { CatalogEntry } from '../types' */
 
-/**
- * The operators that match all the words. Groups with a matching title come first.
- *
- * @param {CatalogEntry[]} operators
- * @param {string} text
- */
-export function matching(operators, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const has = (/** @type {string} */ said) => words.every((word) => said.toLowerCase().includes(word))
-  const found = operators.filter((each) => has(`${each.title} ${each.operator} ${each.summary} ${each.group}`))
-  const called = new Set(found.filter((each) => has(each.title)).map((each) => each.group))
-  return found.sort((one, other) => Number(called.has(other.group)) - Number(called.has(one.group)))
-}
+/** @param {CatalogEntry} entry */
+export const saidOf = ({ title, alsoCalled, operator, summary, group }) => [
+  title,
+  alsoCalled.join(' '),
+  `${operator} ${summary} ${group}`,
+]
 
 /**
  * @typedef {object} Props
  * @property {CatalogEntry[]} operators
  * @property {string} where where Enter adds, in words
  * @property {(operator: string) => void} add
- * @property {() => void} leave
- * @property {() => void} fold
- * @property {import('react').ReactNode} children what stands below the entries
+ * @property {() => void} leave the search field, with Escape
+ * @property {() => void} close
  */
 
 export const Palette = forwardRef(function Palette(
-  /** @type {Props} */ { operators, where, add, leave, fold, children },
+  /** @type {Props} */ { operators, where, add, leave, close },
   /** @type {import('react').ForwardedRef<HTMLInputElement>} */ search,
 ) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const found = useMemo(() => matching(operators, text), [operators, text])
+  const [isDragged, setDragged] = useState(false)
+  const found = useMemo(() => matching(operators, text, saidOf), [operators, text])
   const groups = useMemo(() => grouped(found), [found])
-  const take = (/** @type {CatalogEntry} */ each) => {
-    add(each.operator)
-    setText('')
-    setAt(0)
-  }
+  const take = (/** @type {CatalogEntry} */ each) => add(each.operator)
   const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
     if (event.key === 'Escape') leave()
     else if (event.key === 'ArrowDown') setAt(Math.min(at + 1, found.length - 1))
@@ -53,7 +43,7 @@ export const Palette = forwardRef(function Palette(
     event.stopPropagation()
   }
   return (
-    <section className="palette" aria-label="Operator palette">
+    <section className={`palette ${isDragged ? 'aside' : ''}`} aria-label="Operator palette">
       <div className="search">
         <input
           ref={search}
@@ -67,8 +57,8 @@ export const Palette = forwardRef(function Palette(
             setAt(0)
           }}
         />
-        <button onClick={fold} aria-label="Hide the palette" title="Hide the palette">
-          ‹
+        <button onClick={close} aria-label="Hide the palette" title="Hide the palette">
+          ×
         </button>
       </div>
       <div className="where">{where}</div>
@@ -90,7 +80,10 @@ export const Palette = forwardRef(function Palette(
                 onDragStart={(event) => {
                   event.dataTransfer.setData(DRAGGED, each.operator)
                   event.dataTransfer.effectAllowed = 'copy'
+                  // Not at once: browsers end the drag of what goes away when it begins.
+                  setTimeout(() => setDragged(true))
                 }}
+                onDragEnd={() => setDragged(false)}
                 onDoubleClick={() => take(each)}
                 onKeyDown={(event) => {
                   if (event.key === 'Enter') {
@@ -106,7 +99,6 @@ export const Palette = forwardRef(function Palette(
         ))}
         {!found.length && <div className="empty">No operators match “{text}”.</div>}
       </div>
-      {children}
     </section>
   )
 })

@@ -8,6 +8,9 @@ import { hint } from './keys.js'
 export function Toolbar({ commands, history }) {
   return (
     <div className="tools">
+      <button className="add" onClick={commands.add} title={`Add a source, an operator or a sink (${hint('add')})`}>
+        + Add
+      </button>
       <button onClick={commands.undo} disabled={history?.past === 0} title={`Undo the last edit (${hint('undo')})`}>
         Undo
       </button>

@@ -23,7 +23,11 @@ export const allCommands = (commands, gestures, operators, connections, places) 
     keys: each.keys,
     run: commands[each.id],
   })),
-  ...operators.map((each) => ({ text: `Add ${each.title}`, run: () => gestures.add(each.operator) })),
+  ...operators.map((each) => ({
+    text: `Add ${each.title}`,
+    alsoCalled: each.alsoCalled.join(' '),
+    run: () => gestures.add(each.operator),
+  })),
   ...connections,
   ...places,
 ]

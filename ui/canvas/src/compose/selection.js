@@ -46,13 +46,13 @@ export function useSelection(document, theirs, isSettled, post) {
     [post, show],
   )
 
-  /** The person selects nothing. */
+  /** The person selects nothing. isFormOpen: the pipeline's form may be open without a selection, and closes too. */
   const clear = useCallback(
-    (/** @type {boolean} */ close) => {
+    (/** @type {boolean} */ isFormOpen) => {
       show([])
-      if (expected.current === null && !close) return
+      if (expected.current === null && !isFormOpen) return
       expected.current = null
-      post({ kind: 'select', what: null, close })
+      post({ kind: 'select', what: null })
     },
     [post, show],
   )

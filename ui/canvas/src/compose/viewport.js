@@ -9,15 +9,33 @@ import { HEIGHT, WIDTH } from '../layout.js'
 /** @typedef {ReturnType<typeof useViewport>} Viewport */
 
 const PRESSES = /** @type {const} */ (['pointerdown', 'pointerup', 'pointercancel'])
-// Nodes keep clear of the buttons along the top and of the zoom buttons at the left.
-const ROOM = /** @type {const} */ ({ top: '56px', left: '56px', right: '28px', bottom: '28px' })
+// Nodes keep clear of the buttons along the top and of the zoom buttons at the left, in px.
+const ROOM = { top: 56, left: 56, right: 28, bottom: 28 }
+const FORM = '.st-key-bench-panel'
+
+export const isFormOpen = () => document.querySelector(FORM) !== null
+
+/**
+ * What lies over an area, in px from its left and its right side: the palette, and the form of the page.
+ *
+ * @param {Box} box
+ * @param {DOMRect} area
+ */
+function covered(box, area) {
+  const palette = box.current?.querySelector('.palette')?.getBoundingClientRect()
+  const form = document.querySelector(FORM)?.getBoundingClientRect()
+  // On a phone the form is below the canvas.
+  const isOver = form && form.top < area.bottom && form.width < area.width
+  return { left: palette?.width ?? 0, right: isOver ? Math.max(0, area.right - form.left) : 0 }
+}
 
 /**
  * @param {Flow} flow
  * @param {Box} box
  * @param {Places} positions
+ * @param {string | null} selected the node or edge whose form is shown
  */
-export function useViewport(flow, box, positions) {
+export function useViewport(flow, box, positions, selected) {
   const latest = useLatest(positions)
   const keepsAll = useRef(false)
   // Whether the person has chosen what is in view. Until then, the whole pipeline is.
@@ -27,26 +45,32 @@ export function useViewport(flow, box, positions) {
   const area = useCallback(() => box.current?.querySelector('.flow')?.getBoundingClientRect(), [box])
 
   const isVisible = useCallback(
-    (/** @type {Places} */ places, /** @type {{ width: number, height: number } | undefined} */ seen = area()) => {
+    (/** @type {Places} */ places, /** @type {DOMRect | undefined} */ seen = area()) => {
       if (!seen) return false
       const { x, y, zoom } = flow.getViewport()
+      const over = covered(box, seen)
       return Object.values(places).every(
         ([left, top]) =>
-          left * zoom + x >= 0 &&
+          left * zoom + x >= over.left &&
           top * zoom + y >= 0 &&
-          (left + WIDTH) * zoom + x <= seen.width &&
+          (left + WIDTH) * zoom + x <= seen.width - over.right &&
           (top + HEIGHT) * zoom + y <= seen.height,
       )
     },
-    [area, flow],
+    [area, box, flow],
   )
 
   // On an empty canvas, React Flow would wait for the first node, and then move it away from the pointer.
   const fit = useCallback(
     (duration = 200) => {
-      if (Object.keys(latest.current).length) flow.fitView({ duration, padding: ROOM, maxZoom: 1 })
+      const seen = area()
+      if (!seen || !Object.keys(latest.current).length) return
+      const over = covered(box, seen)
+      const room = { ...ROOM, left: ROOM.left + over.left, right: ROOM.right + over.right }
+      const sides = Object.entries(room).map(([side, px]) => [side, `${px}px`])
+      flow.fitView({ duration, padding: Object.fromEntries(sides), maxZoom: 1 })
     },
-    [flow, latest],
+    [area, box, flow, latest],
   )
 
   // If the whole pipeline was in view before an edit, it is in view after it.
@@ -91,6 +115,22 @@ export function useViewport(flow, box, positions) {
       for (const type of PRESSES) window.removeEventListener(type, press, true)
     }
   }, [box, fit, isVisible, latest])
+
+  // The form of a node opens over the canvas. It does not hide its node.
+  useEffect(() => {
+    if (!selected) return
+    const later = setTimeout(() => {
+      const at = latest.current[selected]
+      const seen = area()
+      if (!at || !seen) return
+      const { x, y, zoom } = flow.getViewport()
+      const right = (at[0] + WIDTH) * zoom + x
+      const edge = seen.width - covered(box, seen).right - ROOM.right
+      if (right > edge && at[0] * zoom + x < seen.width)
+        flow.setViewport({ x: x + edge - right, y, zoom }, { duration: 150 })
+    }, 120)
+    return () => clearTimeout(later)
+  }, [selected, area, box, flow, latest])
 
   /**
    * Call before an edit: notes whether the whole pipeline has to be in view after it. Not if the person chose a place.

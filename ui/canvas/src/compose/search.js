@@ -1,0 +1,34 @@
+// What a person finds by words: entries whose texts have all of them, the entries that are called so first.
+
+/**
+ * @template T
+ * @param {T[]} entries
+ * @param {string} text
+ * @param {(entry: T) => string[]} said its texts, the most telling one first
+ * @returns {T[]}
+ */
+export function matching(entries, text, said) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  /** @param {T} entry */
+  const rank = (entry) => {
+    const texts = said(entry).map((each) => each.toLowerCase())
+    return Math.max(0, ...words.map((word) => place(texts, word)))
+  }
+  return entries
+    .map((entry) => ({ entry, rank: rank(entry) }))
+    .filter((each) => each.rank < Infinity)
+    .sort((one, other) => one.rank - other.rank)
+    .map((each) => each.entry)
+}
+
+/**
+ * How far down a word begins one of the texts' words; within a word it counts in the first text only.
+ *
+ * @param {string[]} texts
+ * @param {string} word
+ */
+function place(texts, word) {
+  const at = texts.findIndex((text) => ` ${text}`.includes(` ${word}`))
+  if (at >= 0) return at
+  return texts[0].includes(word) ? texts.length : Infinity
+}
