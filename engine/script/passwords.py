@@ -12,9 +12,12 @@ _SECRET: Final = re.compile(
     r"'([^'\n]*(?:password|passwd|secret|token|credential|access[._-]?key|api[._-]?key)[^'\n]*)'(\s*=\s*)'((?:[^']|'')*)'",
     re.IGNORECASE,
 )
+_TEXT: Final = re.compile(r"'(?:[^']|'')*'")
 # In an address, or in the settings of a login: user:password@host, password=..., password="...".
 _WITHIN: Final = re.compile(
-    r"(://[^\s/:@']+:|\b(?:password|passwd|secret|token)\s*=\s*\"?)(?!\$\{)[^\s@&;\"']+", re.IGNORECASE
+    r"(://[^\s/:@']+:)(?!\$\{)[^\s@/\"']+(?=@)"
+    r"|(\b(?:password|passwd|secret|token)\s*=\s*\"?)(?!\$\{)[^\s@&;\"']+",
+    re.IGNORECASE,
 )
 _TABLE: Final = re.compile(r"\bCREATE\s+(?:\w+\s+){0,4}?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w`.$-]+)", re.IGNORECASE)
 
@@ -41,7 +44,10 @@ def without_passwords(sql: str) -> str:
         table = tables[-1].rpartition(".")[2].strip("`") if tables else "studio"
         return f"'{option}'{equals}'${{env:{_variable(table, option.rpartition('.')[2])}}}'"
 
-    return _WITHIN.sub(r"\1${env:STUDIO_PASSWORD}", _SECRET.sub(named, sql))
+    def within(text: re.Match[str]) -> str:
+        return _WITHIN.sub(lambda found: f"{found[1] or found[2]}${{env:STUDIO_PASSWORD}}", text[0])
+
+    return _TEXT.sub(within, _SECRET.sub(named, sql))
 
 
 def _variable(table: str, option: str) -> str:
