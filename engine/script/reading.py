@@ -29,6 +29,7 @@ from engine.script.node_ids import node_id, node_id_of
 from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
+from engine.script.recorded_clock import ROWTIME, has_own_rowtime
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, raw
 from engine.script.tables import TableDdl
@@ -282,7 +283,9 @@ class Tables(Mapping[str, Table]):
         self._parts.require_read(name)
         made = self._as_directed(self._source(name, name), self._parts.tables[name])
         self.warnings += made.warnings
-        return Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
+        ddl = self._parts.tables[name]
+        hidden = () if has_own_rowtime(ddl) else tuple(column for column in made.columns if column == ROWTIME)
+        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden)
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables or name in self._parts.unread

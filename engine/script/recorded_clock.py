@@ -19,13 +19,15 @@ from sqlglot import exp
 from engine.model.free_names import free_name
 from engine.model.schema import Column
 from engine.model.types import TIMESTAMP
-from engine.script.tables import Metadata, TableDdl, Watermark
+from engine.script.tables import Computed, Metadata, TableDdl, Watermark
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
 
 OPTION: Final = "studio.clock"
+ROWTIME: Final = "$rowtime"
+"""A column that Confluent's tables have without declaring it: when a row arrived. `*` does not have it."""
 START_MS: Final = 1_704_067_200_000
 """2024-01-01, as that of the generators."""
 _INSTANT: Final = ("CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP")
@@ -79,6 +81,17 @@ def in_words(ms: int) -> str:
 def proctimes_of(table: TableDdl) -> list[str]:
     """The columns that are PROCTIME()."""
     return [column.name for column in table.computed if is_proctime(column.value)]
+
+
+def with_rowtime(table: TableDdl) -> TableDdl:
+    """The table with the column of arrival that a script names without declaring it."""
+    arrived = Computed(ROWTIME, exp.Anonymous(this="PROCTIME", expressions=[]))
+    return replace(table, computed=(*table.computed, arrived), order=(*table.order, ROWTIME))
+
+
+def has_own_rowtime(table: TableDdl) -> bool:
+    """Whether a table declares the column itself."""
+    return any(token.text == ROWTIME for token in table.statement.tokens)
 
 
 def with_clock(table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool) -> TableDdl:

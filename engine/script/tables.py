@@ -161,6 +161,8 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
             break
     if cursor.skip("COMMENT"):
         cursor.take()
+    if cursor.skip("DISTRIBUTED"):
+        _skip_buckets(cursor)
     if cursor.skip("PARTITIONED", "BY"):
         list(cursor.listed())
     options = options_of(cursor) if cursor.skip("WITH") else {}
@@ -184,6 +186,17 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         tuple(draft.order),
     )
     return table, cursor
+
+
+def _skip_buckets(cursor: Cursor) -> None:
+    """BY [HASH|RANGE] (k) and INTO n BUCKETS: where a connector keeps rows, which no query sees."""
+    if cursor.skip("BY"):
+        if not cursor.sees("("):
+            cursor.take()
+        list(cursor.listed())
+    if cursor.skip("INTO"):
+        cursor.take()
+        cursor.expect("BUCKETS")
 
 
 def element(cursor: Cursor, draft: Draft, table: str) -> None:

@@ -19,7 +19,7 @@ from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.like import with_base
 from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
-from engine.script.recorded_clock import OPTION, asks_for_clock, clock_ms
+from engine.script.recorded_clock import OPTION, ROWTIME, asks_for_clock, clock_ms, has_own_rowtime, with_rowtime
 from engine.script.refused_by_flink import notes
 from engine.script.statements import (
     Cursor,
@@ -72,6 +72,11 @@ def taken_apart(text: str) -> Parts:
                 _take(replace(statement, directives=directives(statement.comment)), parts)
         except CannotBeRead as error:
             parts.failures.append(error.failure)
+    if any(token.text == ROWTIME for statement in parts.statements for token in statement.tokens):
+        for name, table in parts.tables.items():
+            if not has_own_rowtime(table):
+                parts.tables[name] = with_rowtime(table)
+                parts.set_clock(name, for_windows=False)
     for name, table in parts.tables.items():
         if any(asks_for_clock(column.value) for column in table.computed):
             parts.set_clock(name, for_windows=False)

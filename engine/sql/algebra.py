@@ -48,13 +48,14 @@ class Unary:
 class Table:
     """A table that a query can name: a source node and its columns. proctime: columns that represent the arrival order.
 
-    rows: the columns with ROW values, with their types.
+    rows: the columns with ROW values, with their types. hidden: the columns that `*` does not have.
     """
 
     node: Node
     columns: tuple[str, ...]
     proctime: tuple[str, ...] = ()
     rows: tuple[tuple[str, Type], ...] = ()
+    hidden: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

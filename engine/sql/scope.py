@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.sql.algebra import Expr, Relation, ref
+from engine.sql.algebra import Expr, Relation, Scan, Windowed, ref
 from engine.sql.functions.refused import ELSEWHERE, REFUSED, WITHOUT_PARENTHESES
 from engine.sql.rejected import SqlRejected
 
 
 @dataclass(frozen=True)
 class Visible:
-    """A column that a query can name: the table's alias, its name there, and its name in the relation."""
+    """A column that a query can name: the table's alias, its name there, and its name in the relation.
+
+    is_hidden: `*` does not have it.
+    """
 
     table: str | None
     name: str
     column: str
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Scope:
     @classmethod
     def of(cls, relation: Relation, alias: str | None) -> Scope:
         """All columns of a relation under one alias."""
-        return cls(relation, tuple(Visible(alias, name, name) for name in relation.columns))
+        below = relation.input if isinstance(relation, Windowed) else relation
+        hidden = below.table.hidden if isinstance(below, Scan) else ()
+        return cls(relation, tuple(Visible(alias, name, name, name in hidden) for name in relation.columns))
 
     def renamed(self, names: Mapping[str, str]) -> tuple[Visible, ...]:
         """The same visible names over renamed columns. names: by column, its new name."""
@@ -47,7 +53,7 @@ class Scope:
         columns = tuple(one for one in self.visible if table is None or one.table == table)
         if not columns:
             raise self._unknown_table(str(table), at)
-        return columns
+        return tuple(one for one in columns if not one.is_hidden)
 
     def find(self, column: exp.Column) -> Visible | None:
         """The visible column of a name, or None for an unknown name. Raises SqlRejected for an ambiguous one.

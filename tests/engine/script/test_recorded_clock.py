@@ -58,6 +58,18 @@ def test_messages_have_the_time_at_which_they_were_written(spark: SparkSession) 
     assert topic.parameters["metadata"] == [{"name": "p", "of": "timestamp"}]
 
 
+def test_rowtime_is_a_column_of_every_table_that_only_its_name_shows(spark: SparkSession) -> None:
+    made = "CREATE TABLE t (k STRING) DISTRIBUTED BY HASH(k) INTO 3 BUCKETS; INSERT INTO t VALUES ('a'), ('b'); "
+    assert result(f"{CLOCK}{made}SELECT *, $rowtime AS r FROM t;", spark) == [
+        (k, "2025-03-01 12:00:00+00:00") for k in "ab"
+    ]
+    windows = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(`$rowtime`), INTERVAL '1' MINUTE))"
+    counted = f"SELECT window_start, COUNT(*) AS n FROM {windows} GROUP BY window_start, window_end;"
+    assert result(f"{CLOCK}{made}{counted}", spark) == [("2025-03-01 12:00:00+00:00", "2")]
+    [topic, *_] = read(f"{TOPIC}SELECT *, $rowtime FROM t;", spark).pipeline.nodes
+    assert topic.parameters["metadata"] == [{"name": "p", "of": "timestamp"}]
+
+
 def test_a_processing_time_that_is_only_an_order_gets_no_values(spark: SparkSession) -> None:
     query = "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p) AS n FROM t) WHERE n = 1;"
     assert "computed" not in read(ROWS + query, spark).pipeline.nodes[0].parameters
