@@ -338,12 +338,12 @@ class _Job:
 
 
 def _job(args: argparse.Namespace) -> _Job:
+    from engine.expressions.analyzer import TypeRules
     from engine.script import script_of
-    from engine.spark.analyzer import SparkAnalyzer
 
     path: Path = args.pipeline
     text = _text_of(path)
-    analyzer = SparkAnalyzer(lambda: get_spark(args.engine))
+    analyzer = TypeRules()
     folder = path.resolve().parent
     of_file = f"file-{sha256(str(path.resolve()).encode(errors='surrogateescape')).hexdigest()[:16]}"
     if path.suffix.lower() != ".sql":

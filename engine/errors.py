@@ -4,7 +4,7 @@
     ├── PipelineError               the document is invalid: a node, a field, the value, advice
     │   ├── UnknownColumn           names the columns that exist
     │   ├── UnknownOperator         names the operators that exist
-    │   ├── ExpressionError         Spark's analyzer refused an expression
+    │   ├── ExpressionError         an expression that the analyzer refused
     │   ├── TooDeep                 nested more deeply than Python can follow
     │   └── NotRead                 a statement of a script; the rest of the pipeline is planned without it
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
@@ -99,7 +99,7 @@ class UnknownOperator(PipelineError):
 
 
 class ExpressionError(PipelineError):
-    """Spark's analyzer refused an expression."""
+    """An expression that the analyzer refused."""
 
     def __init__(self, node: str, field: str, expression: str, reason: str) -> None:
         self.expression = expression

@@ -13,6 +13,7 @@ from engine.contract.frames import KIND, SEQ, STEP, late_ddl
 from engine.contract.operator import OUT
 from engine.contract.problems import Problems
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
+from engine.expressions.analyzer import TypeRules
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.types import quote
@@ -21,7 +22,6 @@ from engine.reading.files.web import fetching
 from engine.runtime import run
 from engine.runtime.edges.records import EdgeRecords, records_of, together
 from engine.scratch import scratch
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import RunFiles, temporary_files, there
 from engine.spark.session import engine_of
 
@@ -105,7 +105,7 @@ class Finished:
 def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int | None = None) -> Iterator[Finished]:
     """Run a pipeline to the end of its sources. folder: the base of relative paths. Raises StudioError."""
     with scratch("web") as web, fetching(web), temporary_files(engine_of(spark), spark) as files:
-        planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+        planned = plan(pipeline, TypeRules(), folder)
         output = Collected(files)
         run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=epochs)
         yield Finished(planned, spark, output)

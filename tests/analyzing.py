@@ -1,18 +1,16 @@
-"""One analyzer for all tests on a session, and what Spark itself says of expressions.
+"""What Spark itself says of expressions, in a few large questions.
 
-Types are known without Spark (`engine.expressions.inference`); `test_inference` compares them with Spark's, in a few
-large questions.
+Types are known without Spark (`engine.expressions.inference`); `test_inference` compares them with Spark's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
-from engine.spark.analyzer import SparkAnalyzer, sentence_of, without_rows
+from engine.spark.failures import sentence_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,15 +18,17 @@ if TYPE_CHECKING:
 _TOGETHER = 200
 
 
-@lru_cache(maxsize=4)
-def analyzer_of(spark: SparkSession) -> SparkAnalyzer:
-    """The analyzer that all tests on this session share."""
-    return SparkAnalyzer(lambda: spark)
+def _without_rows(spark: SparkSession, schema: Schema) -> DataFrame:
+    """A frame with these columns. Unlike `createDataFrame`, it asks the server nothing: a quarter of a question."""
+    from pyspark.sql import functions
+
+    columns = (functions.lit(None).cast(str(column.type)).alias(column.name) for column in schema)
+    return spark.range(0).select(*columns)
 
 
 def types_on(spark: SparkSession, schema: Schema, expressions: Sequence[str]) -> dict[str, str]:
     """By expression, its type in Spark, or why Spark refuses it."""
-    frame = without_rows(spark, schema)
+    frame = _without_rows(spark, schema)
     found: dict[str, str] = {}
     for start in range(0, len(expressions), _TOGETHER):
         part = expressions[start : start + _TOGETHER]

@@ -81,7 +81,7 @@ def start_live(
 
 def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
     """Continue a live run after its last epoch. Raises StudioError."""
-    from engine.spark.analyzer import SparkAnalyzer
+    from engine.expressions.analyzer import TypeRules
 
     run = store.runs.get(args.run)
     begun = store.runs.live(args.run)
@@ -91,7 +91,7 @@ def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
         raise PipelineError(message)
     args.engine = args.engine or run.engine
     folder = Path(begun.folder)
-    planned = plan_live(Pipeline.from_json(run.document), SparkAnalyzer(lambda: get_spark(args.engine)), folder)
+    planned = plan_live(Pipeline.from_json(run.document), TypeRules(), folder)
     checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
     interval_ms, records = args.interval or begun.interval_ms, args.records or begun.records
     live = Live(Control(), interval_ms, records, checkpoint, name=begun.name)

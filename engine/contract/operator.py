@@ -41,7 +41,7 @@ OUT: Final = "out"
 
 
 class Analyzer(Protocol):
-    """Spark's analyzer, as the planner sees it."""
+    """Judges expressions: `engine.expressions.analyzer.TypeRules`."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The type of a Spark SQL expression over these columns. Raises ExpressionError."""

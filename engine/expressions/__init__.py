@@ -2,11 +2,12 @@
 
 parsing      tokens and tree of a text, by sqlglot
 spellings    Flink's spellings as Spark SQL
-inference    the type of an expression, without Spark; part_types: of single parts; signatures: of functions
+inference    the type of an expression; calls, part_types: of its parts; signatures: of functions; untyped: why none
 coercion     Spark's conversions between types
 scalars      functions of Flink's as Spark SQL
 functions    the functions of Spark SQL: the allowed ones, and why the others are refused
 allowed      whether Spark may evaluate an expression
+analyzer     the checks of an expression: whether it is allowed, and its type
 bounds       values that are never below zero
 costs        guards of what one record may cost
 changing     whether a row may stop meeting a condition
@@ -27,19 +28,17 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlglot import exp
 
-from engine.expressions.allowed import is_read, refusal, same_words
+from engine.expressions.allowed import refusal
 from engine.expressions.bounds import is_number, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
-from engine.expressions.inference import UnresolvedColumn, inferred
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
-from engine.model.types import Type
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
 
-__all__ = ["Expression", "UnresolvedColumn", "compile_condition", "mentioned"]
+__all__ = ["Expression", "compile_condition", "mentioned"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +55,7 @@ class Expression:
         return cast(Self, _parse(text))
 
     def columns(self, schema: Schema) -> frozenset[str]:
-        """The columns that the expression mentions, and possibly more, but never fewer.
-
-        Spark's analyzer is more exact, but not in a way that classic PySpark and Spark Connect share.
-        """
+        """The columns that the expression mentions, and possibly more, but never fewer."""
         words = self._words
         if words is None or self._may_take_all(words):
             return frozenset(schema.names)
@@ -114,20 +110,6 @@ class Expression:
     def refusal(self, schema: Schema) -> str | None:
         """The reason why Spark may not evaluate it over these columns, as a sentence; None if it may."""
         return refusal(self.sql, schema)
-
-    def type(self, schema: Schema) -> Type | None:
-        """Its type over these columns; None if Spark has to be asked. Raises UnresolvedColumn."""
-        return None if self.same_words is not None else inferred(self.sql, schema)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it has a tree whose parts can be checked. If not, Spark's own error may tell why."""
-        return is_read(self.sql)
-
-    @property
-    def same_words(self) -> str | None:
-        """A safe spelling if Spark could split the text into other words, or "" if there is none; else None."""
-        return same_words(self.sql)
 
     def arrow(self, schema: Schema) -> ArrowFunction | None:
         """The expression on whole Arrow columns of this schema; None if the result could differ from Spark's."""

@@ -81,8 +81,10 @@ _OWN_SYNTAX: Final = (
     "FLOOR",
 )
 
+TOO_DEEP: Final = "it is nested too deeply. Compute an inner part of it as a column of its own."
 
-class _Named(Spark):
+
+class Named(Spark):
     """Spark SQL whose functions keep their written names."""
 
     class Parser(SparkParser):
@@ -98,7 +100,7 @@ class _Named(Spark):
 def refusal(text: str, schema: Schema) -> str | None:
     """The reason why Spark may not evaluate an expression over these columns, as a sentence; None if it may."""
     try:
-        words = Dialect.get_or_raise(_Named).tokenize(text)
+        words = Dialect.get_or_raise(Named).tokenize(text)
     except UNREADABLE:
         return "it cannot be split into words. Look for a quote or a comment that is not closed."
     if not words:
@@ -106,21 +108,16 @@ def refusal(text: str, schema: Schema) -> str | None:
     return next(chain(_judged_words(words, schema), _judged_tree(text)), None)
 
 
-def is_read(text: str) -> bool:
-    """Whether there is a tree to check. If not, Spark's own error may tell why."""
-    return tree_of_names(text) is not None
-
-
 def same_words(text: str) -> str | None:
     """The text's words without comments, if Spark could see other words in the text; else None.
 
-    If Spark analyses both texts alike, it sees the checked words. "": a string literal that cannot be compared.
+    "": a string literal that the two could read differently.
     """
     if _PLAIN.fullmatch(text):
         return None
     places: dict[int, str] = {}
     outside, end = "", 0
-    for token in Dialect.get_or_raise(_Named).tokenize(text):
+    for token in Dialect.get_or_raise(Named).tokenize(text):
         word = text[token.start : token.end + 1]
         if token.token_type in VALUES and not _TEXT.fullmatch(word):
             return ""
@@ -191,23 +188,23 @@ def _judged_tree(text: str) -> Iterator[str]:
     try:
         tree = tree_of_names(text)
     except RecursionError:
-        yield "it is nested too deeply. Compute an inner part of it as a column of its own."
+        yield TOO_DEEP
         return
     for node in () if tree is None else tree.walk():
         for kinds, what in _FOREIGN:
             if isinstance(node, kinds):
                 yield f"it has {what}, but an expression sees one record at a time."
         if isinstance(node, exp.Dot) and not isinstance(node.expression, (exp.Identifier, exp.Star)):
-            yield f"{node.sql(dialect=_Named)!r} names a schema, but an expression calls functions by their own names."
+            yield f"{node.sql(dialect=Named)!r} names a schema, but an expression calls functions by their own names."
         if type(node) not in _NODES:
-            yield f"{node.sql(dialect=_Named)!r} is not allowed in an expression."
+            yield f"{node.sql(dialect=Named)!r} is not allowed in an expression."
 
 
 @lru_cache(maxsize=8192)
 def tree_of_names(text: str) -> exp.Expr | None:
     """The tree in which functions keep their written names; None for an unreadable text. Raises RecursionError."""
     try:
-        return tree_of(text, _Named)
+        return tree_of(text, Named)
     except RecursionError:
         raise
     except UNREADABLE:
@@ -217,7 +214,7 @@ def tree_of_names(text: str) -> exp.Expr | None:
 @lru_cache(maxsize=8192)
 def foreign_types(text: str) -> tuple[str, ...]:
     """The words of a readable text that are types to sqlglot, but not to Spark: TEXT, TIMESTAMPNTZ."""
-    words = Dialect.get_or_raise(_Named).tokenize(text)
+    words = Dialect.get_or_raise(Named).tokenize(text)
     return tuple(
         str(word.text).lower()
         for word in words

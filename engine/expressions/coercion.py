@@ -1,7 +1,6 @@
 """Spark's conversions between types: the common type of several, what an operator gives, what a cast accepts.
 
-Every function returns None for what Spark refuses, and for what is not known here; `inference` then leaves the
-expression to Spark.
+Every function returns None for what Spark refuses, and for what is not known here.
 Source: Spark AnsiTypeCoercion, DecimalPrecisionTypeCoercion, DecimalType, Cast.canAnsiCast.
 """
 
@@ -37,6 +36,7 @@ _LEAST_SCALE: Final = 6
 _NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, FLOAT, DOUBLE)
 _DIGITS: Final = dict(zip(INTEGERS, (3, 5, 10, 20), strict=True))
 _DATE_FIELDS: Final = ("interval day", "interval month", "interval year", "interval year to month")
+_FIELDS: Final = (("year", "month"), ("day", "hour", "minute", "second"))
 _MONTHS: Final = Plain("interval year to month")
 _SECONDS: Final = Plain("interval day to second")
 _OF_MONTHS: Final = (Plain("interval year"), Plain("interval month"), _MONTHS)
@@ -44,12 +44,27 @@ _PLAIN: Final = (*_NUMBERS, BOOLEAN, STRING, BINARY, DATE)
 
 
 def common(one: Type, other: Type) -> Type | None:
-    """The common type of two values, such as the branches of a CASE. None also for a text and something else."""
+    """The common type of two values, such as the branches of a CASE. A text is read as a value of the other's type."""
+    if STRING in (one, other) and one != other:
+        read = other if one == STRING else one
+        return as_read(read) if is_writable(read) or read == BINARY else None
+    match one, other:
+        case Array(), Array():
+            element = common(one.element, other.element)
+            return None if element is None else Array(element)
+        case _:
+            return alike(one, other)
+
+
+def alike(one: Type, other: Type) -> Type | None:
+    """The common type of two values, neither of which is read as something else."""
     match one, other:
         case _ if one == other:
             return one
         case _ if VOID in (one, other):
             return other if one == VOID else one
+        case Plain(), Plain() if is_interval(one) and is_interval(other):
+            return _interval_of_both(one, other)
         case Plain(), Plain() if one in _NUMBERS and other in _NUMBERS:
             wider = _NUMBERS[max(_NUMBERS.index(one), _NUMBERS.index(other))]
             return DOUBLE if wider == FLOAT else wider
@@ -60,13 +75,23 @@ def common(one: Type, other: Type) -> Type | None:
         case (Decimal(), _) | (_, Decimal()) if one.is_number and other.is_number:
             return _wider(one, other)
         case Array(), Array():
-            element = common(one.element, other.element)
+            element = alike(one.element, other.element)
             return None if element is None else Array(element)
         case Map(), Map():
-            key, value = common(one.key, other.key), common(one.value, other.value)
+            key, value = alike(one.key, other.key), alike(one.value, other.value)
             return None if key is None or value is None else Map(key, value)
         case _:
             return None
+
+
+def is_writable(type_: Type) -> bool:
+    """Whether a function that takes a text is given such a value without a CAST."""
+    return type_ in (STRING, VOID, BOOLEAN, DATE) or type_.is_number or isinstance(type_, Timestamp)
+
+
+def as_read(beside: Type) -> Type:
+    """The type as which a text is read beside a value of another type."""
+    return (BIGINT if beside in INTEGERS else DOUBLE) if beside.is_number else STRING if beside == VOID else beside
 
 
 def common_of(several: Iterable[Type]) -> Type | None:
@@ -101,7 +126,7 @@ def is_ordered(type_: Type) -> bool:
         case Decimal() | Timestamp():
             return True
         case _:
-            return type_ in _PLAIN or type_ == VOID
+            return type_ in _PLAIN or type_ == VOID or (is_interval(type_) and type_ != Plain("interval"))
 
 
 def as_decimal(type_: Type) -> Decimal | None:
@@ -131,10 +156,23 @@ def _adjusted(precision: int, scale: int) -> Decimal:
 
 def arithmetic(sign: str, one: Type, other: Type) -> Type | None:
     """The type of a + b and the like. sign: + - * / %."""
+    times = {each for each in (one, other) if each.is_time}
+    if sign == "-" and times and {one, other} <= {*times, STRING, VOID}:
+        return Plain("interval day") if times == {DATE} else _SECONDS
+    if sign in "+-" and VOID in (one, other) and times:
+        return TIMESTAMP if times == {DATE} else next(iter(times))
+    if STRING in (one, other):
+        text = one == STRING
+        beside = other if text else one
+        if beside.is_number:
+            one, other = (as_read(beside), beside) if text else (beside, as_read(beside))
+            one, other = (DOUBLE, DOUBLE) if DOUBLE in (one, other) else (one, other)
     if VOID in (one, other):
-        if sign == "/":
+        beside = other if one == VOID else one
+        is_double = beside == VOID or (sign == "/" and (beside in INTEGERS or (one == VOID and beside.is_number)))
+        if sign == "/" and not (is_double or beside.is_number):
             return None
-        one, other = (other, other) if one == VOID else (one, one)
+        one = other = DOUBLE if is_double else beside
     if not (one.is_number and other.is_number):
         return _shifted(sign, one, other)
     a, b = as_decimal(one), as_decimal(other)
@@ -161,12 +199,16 @@ def _shifted(sign: str, one: Type, other: Type) -> Type | None:
     """A moment plus or minus an interval, or a date plus or minus days."""
     if sign == "+" and is_interval(one):
         one, other = other, one
-    if sign == "*":
-        one, other = (other, one) if is_interval(other) else (one, other)
-        is_known = is_interval(one) and other.is_number and one != Plain("interval")
+    if sign in "*/":
+        one, other = (other, one) if is_interval(other) and sign == "*" else (one, other)
+        is_known = is_interval(one) and one != Plain("interval") and (other.is_number or other == STRING)
         return None if not is_known else _MONTHS if one in _OF_MONTHS else _SECONDS
     if sign not in "+-":
         return None
+    if is_interval(one):
+        return _interval_of_both(one, other) if is_interval(other) else None
+    if one == STRING and is_interval(other):
+        return None if other in _OF_MONTHS else STRING
     if one == DATE and other in INTEGERS[:3]:
         return DATE
     if not is_interval(other):
@@ -181,9 +223,21 @@ def is_interval(type_: Type) -> bool:
     return isinstance(type_, Plain) and type_.name.partition(" ")[0] == "interval"
 
 
+def _interval_of_both(one: Type, other: Type) -> Type | None:
+    """The interval with the fields of both; None for one of months and one of days."""
+    named = [word for each in (one, other) for word in str(each).split()[1:] if word != "to"]
+    fields = next((fields for fields in _FIELDS if {*named} <= {*fields}), ())
+    if not fields or Plain("interval") in (one, other) or not (is_interval(one) and is_interval(other)):
+        return None
+    first, *_, last = sorted(named, key=fields.index)
+    return Plain(f"interval {first}" if first == last else f"interval {first} to {last}")
+
+
 def whole_quotient(one: Type, other: Type) -> Type | None:
     """The type of a DIV b."""
-    return BIGINT if all(each in INTEGERS or isinstance(each, Decimal) for each in (one, other)) else None
+    beside = {one, other} - {STRING, VOID}
+    is_whole = all(each in INTEGERS or (isinstance(each, Decimal) and STRING not in (one, other)) for each in beside)
+    return BIGINT if is_whole and (beside or STRING not in (one, other)) else None
 
 
 def accepts(parameter: Type, argument: Type) -> bool:
@@ -195,11 +249,10 @@ def accepts(parameter: Type, argument: Type) -> bool:
             return isinstance(argument, Array) and accepts(parameter.element, argument.element)
         case Decimal():
             return argument.is_number
-        case Plain() if parameter in INTEGERS:
-            index = INTEGERS.index(parameter)
-            return argument == STRING or argument in INTEGERS[:index]
-        case types.DOUBLE:
+        case Plain() if parameter in INTEGERS or parameter == DOUBLE:
             return argument == STRING or argument.is_number
+        case types.STRING:
+            return is_writable(argument)
         case types.DATE | Timestamp():
             return argument == STRING or argument.is_time
         case types.BINARY:
@@ -219,6 +272,9 @@ def can_cast(source: Type, target: Type) -> bool:
             return target in _PLAIN or isinstance(target, Decimal | Timestamp)
         case _ if source == BOOLEAN or target == BOOLEAN:
             return (target if source == BOOLEAN else source).is_number
+        case _ if is_interval(source) or is_interval(target):
+            beside = target if is_interval(source) else source
+            return beside in INTEGERS or beside == STRING or _interval_of_both(source, target) is not None
         case _ if source.is_number:
             return target.is_number or target.is_instant
         case _ if source.is_instant and target.is_number:

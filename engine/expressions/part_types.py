@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.coercion import are_comparable, as_decimal, common, common_of
+from engine.expressions.coercion import accepts, are_comparable, as_decimal, common, common_of
 from engine.expressions.functions import names
+from engine.model.type_texts import type_from
 from engine.model.types import (
     BIGINT,
     BINARY,
@@ -34,6 +36,7 @@ from engine.model.types import (
     Map,
     Plain,
     Row,
+    Timestamp,
     Type,
 )
 
@@ -91,8 +94,13 @@ def is_condition(type_: Type) -> bool:
     return type_ in (BOOLEAN, VOID)
 
 
+def is_truth(type_: Type) -> bool:
+    """Whether a logical operator takes it: it reads a text as TRUE or FALSE."""
+    return is_condition(type_) or type_ == STRING
+
+
 def are_alike(one: Type, other: Type) -> bool:
-    """Whether two values are compared without reading a text as something else."""
+    """Whether two values of any types are compared."""
     return common(one, other) is not None and are_comparable(one, other)
 
 
@@ -141,7 +149,28 @@ def rounded(type_: Type, places: int) -> Type:
     return Decimal(min(type_.whole_digits + 1 + scale, MOST_DIGITS), scale)
 
 
-def as_rounded(type_: Type) -> Type:
+def as_number(type_: Type) -> Type:
+    """A value as a function of numbers takes it."""
+    return DOUBLE if type_ in (STRING, VOID) else type_
+
+
+def cut_off(type_: Type, digits: exp.Expr | None) -> Type:
+    """FLOOR and CEIL of a value."""
+    value = as_number(type_)
+    if digits is None:
+        return whole_number(value)
+    return rounded(_as_rounded(value) if type_ == value else Decimal(38, 18), places_of(digits))
+
+
+def of_json(written: str) -> Type:
+    """The type that FROM_JSON is told: as a type, or as the fields of a row."""
+    for text in (written, f"row<{written}>"):
+        with suppress(ValueError):
+            return type_from(text)
+    raise Unknown
+
+
+def _as_rounded(type_: Type) -> Type:
     """A number as FLOOR and CEIL to some digits take it."""
     require(type_.is_number)
     return Decimal(30, 15) if type_ == DOUBLE else Decimal(14, 7) if type_ == FLOAT else as_decimal(type_) or type_
@@ -158,8 +187,8 @@ def whole_number(type_: Type) -> Type:
 def concatenated(types: Sequence[Type]) -> Type:
     if types and all(isinstance(type_, Array) for type_ in types):
         return known(common_of(types))
-    require(bool(types) and all(type_ in (STRING, VOID, BINARY) or type_.is_number for type_ in types))
-    return BINARY if all(type_ == BINARY for type_ in types) else STRING
+    require(all(type_ == BINARY or accepts(STRING, type_) for type_ in types))
+    return BINARY if types and all(type_ == BINARY for type_ in types) else STRING
 
 
 def field_of(type_: Type, name: str) -> Type:
@@ -180,7 +209,7 @@ def element_of(type_: Type, at: Type) -> Type:
         return type_.value
     if not isinstance(type_, Array):
         raise Unknown
-    require(at in INTEGERS)
+    require(at in (*INTEGERS, VOID))
     return type_.element
 
 
@@ -199,7 +228,7 @@ def interval_type(node: exp.Interval) -> Type:
 
 
 def extracted(field: str, type_: Type) -> Type:
-    require(type_.is_time)
+    require(accepts(TIMESTAMP, type_))
     if field == "SECOND":
         return Decimal(8, 6)
     require(field in _FIELDS)
@@ -207,12 +236,12 @@ def extracted(field: str, type_: Type) -> Type:
 
 
 def shifted_moment(name: str, types: Sequence[Type]) -> Type:
-    if name == "timestampdiff":
-        require(all(type_.is_time for type_ in types))
+    if name in ("timestampdiff", "datediff", "date_diff"):
+        require(all(accepts(TIMESTAMP, type_) for type_ in types))
         return BIGINT
     by, moment = types
-    require(by in INTEGERS and moment.is_time)
-    return TIMESTAMP if moment == DATE else moment
+    require(accepts(BIGINT, by) and accepts(TIMESTAMP, moment))
+    return moment if isinstance(moment, Timestamp) else TIMESTAMP
 
 
 def declared_type(node: exp.DataType) -> Type:

@@ -4,7 +4,7 @@ A line says `parameters -> result: names`. `x?` may be left out, `x*` may be rep
 same wherever it stands: values of it are converted to their common type; of `E`, only whole numbers are. `Number` is
 any type of numbers.
 
-Functions whose result depends on more than types are in `inference`; those in neither are left to Spark.
+Functions whose result depends on more than types are in `calls`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from engine.expressions.coercion import accepts, common, is_ordered
+from engine.expressions.coercion import accepts, alike, common, is_ordered
 from engine.expressions.functions import names
 from engine.model.type_texts import spark_type
 from engine.model.types import (
@@ -40,27 +40,31 @@ from engine.model.types import (
 )
 
 _TABLE: Final = """
-string -> string: lower upper lcase ucase initcap soundex quote url_encode url_decode try_url_decode
+string -> string: lower upper lcase ucase initcap quote url_encode url_decode try_url_decode
 string, string? -> string: ltrim rtrim btrim
 string, int -> string: left right repeat
 string, int, string? -> string: lpad rpad
 string, string, string -> string: translate
-string, string, string? -> string: replace parse_url try_parse_url
+string, string, string? -> string: replace
 string, string, int -> string: substring_index split_part
 string, int, int -> string: conv
 int -> string: space
 bigint -> string: bin chr char
-string -> int: ascii json_array_length
+string -> int: ascii
+characters -> string: soundex
+characters -> int: json_array_length
+characters, characters, characters? -> string: parse_url try_parse_url
+characters, characters -> string: get_json_object
 text -> int: char_length character_length length len octet_length bit_length
 string, string, int? -> int: locate position regexp_instr levenshtein
 string, string -> int: instr regexp_count find_in_set
 text, text -> boolean: startswith endswith contains
 string, string -> boolean: regexp_like rlike regexp
 string, string, int? -> string: regexp_extract
-string, string -> string: regexp_substr get_json_object
+string, string -> string: regexp_substr
 string, string, int? -> array<string>: regexp_extract_all split
 string, string, string -> string: regexp_replace
-string, string?, string? -> map<string,string>: str_to_map
+characters, characters?, characters? -> map<string,string>: str_to_map
 string, any* -> string: printf format_string
 int, string, string* -> string: elt
 hexed -> string: hex
@@ -83,16 +87,18 @@ double -> boolean: isnan
 -> double: pi e
 int -> bigint: factorial
 Number -> Number: abs negative positive
+wide, int -> bigint: shiftleft shiftright shiftrightunsigned
 int, int -> int: shiftleft shiftright shiftrightunsigned
-bigint, int -> bigint: shiftleft shiftright shiftrightunsigned
 
+date, days -> date: dateadd
 string, timestamp -> timestamp: date_trunc
 timestamp, string -> string: date_format
 timestamp -> int: hour minute second
 date -> int: year quarter month day dayofmonth dayofweek weekday dayofyear weekofyear
 date -> string: dayname monthname
 date -> date: last_day
-date, int -> date: date_add date_sub add_months
+date, int -> date: add_months
+date, days -> date: date_add date_sub
 date, date -> int: datediff date_diff
 date, string -> date: next_day trunc
 timestamp, timestamp, boolean? -> double: months_between
@@ -103,21 +109,21 @@ instant -> bigint: unix_seconds unix_millis unix_micros
 whole -> timestamp: timestamp_millis timestamp_micros
 Number -> timestamp: timestamp_seconds
 bigint, string? -> string: from_unixtime
-string, string? -> timestamp: to_timestamp try_to_timestamp to_timestamp_ltz
+moment, string? -> timestamp: to_timestamp try_to_timestamp to_timestamp_ltz
 string, string? -> timestamp_ntz: to_timestamp_ntz
 string, string? -> date: to_date try_to_date
-moment, string? -> bigint: unix_timestamp to_unix_timestamp
+moment, characters? -> bigint: unix_timestamp to_unix_timestamp
 timestamp, string -> timestamp: from_utc_timestamp to_utc_timestamp
 string, string, timestamp_ntz -> timestamp_ntz: convert_timezone
 string, timestamp_ntz -> timestamp_ntz: convert_timezone
 int, int, int, int, int, decimal(16,6) -> timestamp_ntz: make_timestamp_ntz try_make_timestamp_ntz
 int, int?, int?, int?, int?, int?, decimal(18,6)? -> interval: make_interval try_make_interval
 
-string -> variant: parse_json try_parse_json
+characters -> variant: parse_json try_parse_json
 variant -> string: schema_of_variant
 object -> string: to_json
-object, map<string,string> -> string: to_json
-string -> array<string>: json_object_keys
+object, map<characters,characters> -> string: to_json
+characters -> array<string>: json_object_keys
 
 string -> string: reverse
 array<T> -> array<T>: reverse
@@ -132,7 +138,7 @@ array<T> -> array<T>: array_distinct array_compact array_sort sort_array
 array<T>, int, int -> array<T>: slice
 array<T> -> T: array_max array_min
 array<array<T>> -> array<T>: flatten
-array<string>, string, string? -> string: array_join
+array<string>, characters, characters? -> string: array_join
 T, count -> array<T>: array_repeat
 array<T>, index -> T: get element_at try_element_at
 map<K,V>, K -> V: element_at try_element_at
@@ -142,6 +148,43 @@ map<K,V> -> array<struct<`key`:K,`value`:V>>: map_entries
 map<K,V>, map<K,V>* -> map<K,V>: map_concat
 map<E,V>, E -> boolean: map_contains_key
 array<K>, array<V> -> map<K,V>: map_from_arrays
+
+hashed, hashed* -> int: hash
+hashed, hashed* -> bigint: xxhash64
+T, T -> boolean: equal_null
+binary, binary, string?, string?, binary? -> binary: aes_decrypt try_aes_decrypt
+binary, binary, string? -> binary: hmac
+binary -> string: to_base32
+string -> binary: from_base32
+string -> binary: to_binary try_to_binary
+string -> string: validate_utf8 try_validate_utf8 make_valid_utf8
+string -> boolean: is_valid_utf8 luhn_check
+string, string -> double: jaro_winkler_similarity
+string, string?, string? -> array<array<string>>: sentences
+characters -> string: collation mask
+variant -> boolean: is_variant_null is_valid_variant
+variant -> variant: variant_strip_nulls
+object -> variant: to_variant_object
+row, map<characters,characters>? -> string: to_csv to_xml
+boolean -> int: bit_count
+whole -> int: bit_count
+whole, int -> tinyint: bit_get getbit
+bigint -> bigint: bitmap_bit_position bitmap_bucket_number
+bytes -> bigint: bitmap_count
+Number, count -> string: format_number
+Number, characters -> string: format_number
+double, double -> double: nanvl
+Number -> Number: nullifzero
+double, double, double, bigint -> bigint: width_bucket
+int?, int?, int?, decimal(18,6)? -> interval day to second: make_dt_interval
+int?, int? -> interval year to month: make_ym_interval
+int, int, int, int, int, decimal(16,6), string? -> timestamp: make_timestamp try_make_timestamp
+int, int, int, int, int, decimal(16,6), string? -> timestamp: make_timestamp_ltz try_make_timestamp_ltz
+array<E>, count, E -> array<E>: array_insert
+E, E, E? -> array<E>: sequence
+array<float>, array<float> -> float: vector_cosine_similarity vector_inner_product vector_l2_distance
+array<float>, float? -> float: vector_norm
+array<float>, float? -> array<float>: vector_normalize
 
 boolean, T, T -> T: if
 T, T* -> T: coalesce
@@ -155,10 +198,21 @@ _GROUPS: Final = {
     "hexed": (BIGINT, INT, SMALLINT, TINYINT, BINARY, STRING, VOID),
     "instant": (TIMESTAMP, TIMESTAMP_NTZ, VOID),
     "day": (DATE, VOID),
+    "days": (TINYINT, SMALLINT, INT, STRING, VOID),
+    "wide": (BIGINT,),
+    "bytes": (BINARY,),
+    "characters": (STRING, VOID),
     "count": (INT,),
     "index": (TINYINT, SMALLINT, INT),
     "whole": (TINYINT, SMALLINT, INT, BIGINT, VOID),
     "moment": (TIMESTAMP, TIMESTAMP_NTZ, DATE, STRING, VOID),
+}
+_IN_WORDS: Final = {
+    **{"any": "any value", "T": "a value", "E": "a value", "K": "a key", "V": "a value", "Number": "a number"},
+    **{"text": "STRING or BYTES", "hexed": "a number, STRING or BYTES", "characters": "STRING", "bytes": "BYTES"},
+    **{"instant": "TIMESTAMP", "day": "DATE", "moment": "a time", "days": "INT", "count": "INT", "index": "INT"},
+    **{"whole": "a whole number", "wide": "BIGINT", "sized": "ARRAY or MAP", "object": "ARRAY, MAP or ROW"},
+    **{"row": "ROW", "hashed": "any value without a MAP"},
 }
 # These have no order, so that none of their values can be found, compared or sorted.
 _ORDERS: Final = names(
@@ -177,6 +231,12 @@ class Signature:
     least: int
     repeats: bool
     result: Type
+
+    def __str__(self) -> str:
+        """What it takes, in words."""
+        words = [_IN_WORDS.get(str(each), each.flink) for each in self.parameters]
+        optional = [f"[{word}]" if at >= self.least else word for at, word in enumerate(words)]
+        return ", ".join(optional) + (", ..." if self.repeats else "")
 
     def result_of(self, arguments: Sequence[Type], *, ordered: bool) -> Type | None:
         """The type of a call; None if the function does not take these arguments. ordered: it compares them."""
@@ -228,13 +288,18 @@ def _fits(parameter: Type, argument: Type, known: dict[str, Type]) -> bool:
             return argument.is_number
         case Plain(name="sized"):
             return isinstance(argument, Array | Map)
+        case Plain(name="hashed"):
+            return not argument.has_map
+        case Plain(name="row"):
+            return isinstance(argument, Row)
         case Plain(name="object"):
             return isinstance(argument, Array | Map | Row) or argument == VARIANT
         case Plain(name=name) if name in _GROUPS:
             group = _GROUPS[name]
             return argument in group or (isinstance(argument, Timestamp) and TIMESTAMP in group)
         case Plain(name=name) if _LETTER.fullmatch(name):
-            shared = common(known[name], argument) if name in known else argument
+            joined = common if name == "T" else alike
+            shared = joined(known[name], argument) if name in known else argument
             is_same = name != "E" or shared == argument == known.get(name, argument) or shared in INTEGERS
             if shared is None or not is_same or (name == "E" and argument == VOID):
                 return False

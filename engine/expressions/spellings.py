@@ -5,7 +5,7 @@ FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
 TO_TIMESTAMP_LTZ(n, 3)         numbers as timestamps
 SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.expressions.scalars`
 
-The rest of a text stays unchanged. Syntax of both dialects keeps its meaning in Spark SQL.
+The rest of a text stays unchanged, but for comments. Syntax of both dialects keeps its meaning in Spark SQL.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Final
 from sqlglot import Dialect
 from sqlglot.tokenizer_core import Token
 
+from engine.expressions.allowed import same_words
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
 from engine.model.type_texts import type_from
 
@@ -39,7 +40,8 @@ def as_spark(text: str) -> str:
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
         written = _Spelling(text, tokens).rewritten(0, len(tokens))
-        return text[: tokens[0].start] + written + text[tokens[-1].end + 1 :] if tokens else text
+        spark = text[: tokens[0].start] + written + text[tokens[-1].end + 1 :] if tokens else text
+        return same_words(spark) or spark
     except UNREADABLE:
         return text
 

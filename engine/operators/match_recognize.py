@@ -243,7 +243,7 @@ class MatchRecognize(RoutesLate):
         return Meaning("rows that match the pattern")
 
     def without_variables(self, expression: str) -> str:
-        """A measure or a condition without variables, so that Spark's analyzer can read it over the input's columns."""
+        """A measure or a condition without variables, so that the analyzer can read it over the input's columns."""
         return without_variables(expression, self.variables)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:

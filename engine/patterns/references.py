@@ -87,7 +87,7 @@ def referring(text: str, variables: Collection[str], columns: Collection[str]) -
 
 
 def without_variables(text: str, variables: Collection[str]) -> str:
-    """The text over the columns of a row, readable for Spark's analyzer: A.v as v, LAST(A.v, 1) as v."""
+    """The text over the columns of a row, readable for the analyzer: A.v as v, LAST(A.v, 1) as v."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from engine.contract.recorder import Nobody
 from engine.examples import FOLDER, examples
+from engine.expressions.analyzer import TypeRules
 from engine.planner import plan
 from engine.runtime import run
 from engine.scratch import scratch
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ if TYPE_CHECKING:
 def rehearse(spark: SparkSession) -> None:
     """Run the first example and discard its output."""
     first = next(iter(examples().values()))
-    planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
+    planned = plan(first, TypeRules(), FOLDER)
     with scratch("rehearsal") as work:
         run(planned, spark=spark, recorder=Nobody(), folder=FOLDER, files=LocalFiles(work))

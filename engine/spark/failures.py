@@ -80,10 +80,16 @@ def lost_worker(error: Exception) -> bool:
     return re.search(_LOST_WORKER, str(error)) is not None
 
 
+def sentence_of(error: Exception) -> str:
+    """Spark's message without its error class, query context, SQLSTATE and logical plan."""
+    text = str(error)
+    text = re.sub(r"^\s*\[[A-Z0-9_.]+\]\s*", "", text)
+    text = re.split(r"\s*SQLSTATE: |\n== SQL|;\s*line \d+ pos|\n\nJVM stacktrace|;\n'", text)[0]
+    return " ".join(text.split())
+
+
 def reason_of(error: Exception) -> str:
     """The error of a worker, or the message of Spark, in one sentence."""
-    from engine.spark.analyzer import sentence_of
-
     if (known := _known(error)) is not None:
         return known
     raised = _raised(error)

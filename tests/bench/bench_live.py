@@ -29,11 +29,11 @@ from engine.command_line.printing_recorder import PrintingRecorder
 from engine.contract.live import Begun, Control, Decision, Live
 from engine.contract.recorder import EpochOutput
 from engine.contract.stream import Taken
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.reading.paced import Paced
 from engine.runtime import run
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage import Store
@@ -135,7 +135,7 @@ def state(keys: Sequence[int], count: int, engine: str) -> None:
 
 def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Live, keep: Keep | None = None) -> None:
     spark = get_spark(engine)
-    planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+    planned = plan(pipeline, TypeRules(), folder)
     with Store.open(folder / "s.duckdb") as store:
         created = store.runs.create("live", planned.pipeline.to_json(), live=Begun(str(folder)))
         store.retention.set(created.run_id, keep or Keep())

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import duckdb
 
+from engine.expressions.analyzer import TypeRules
 from engine.planner import plan
 from engine.runtime import run
 from engine.script import script_of
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage.store import Store
@@ -49,7 +49,7 @@ class Remembered:
 def load(job: Job) -> Measured:
     """Measure the load of a workload's edges."""
     spark, folder, scratch = get_spark(job.engine), Path(job.events).parent, Path(job.scratch)
-    analyzer, remembered = SparkAnalyzer(lambda: spark), Remembered()
+    analyzer, remembered = TypeRules(), Remembered()
     pipeline = script_of(script(job.workload, Path(job.events).name), analyzer, folder).pipeline
     given: dict[str, Any] = {} if job.epochs is None else {"epochs": job.epochs}
     planned = plan(pipeline, analyzer, folder)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from engine.contract.recorder import Progress
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.runtime import run
 from engine.script import script_of
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.engines import Engine, save_engine
 from engine.spark.run_files import files_of
 from engine.spark.session import disconnect, engine_of, get_spark
@@ -39,7 +39,7 @@ def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         file, progress = Path(name) / "studio.duckdb", Progress()
-        analyzer = SparkAnalyzer(lambda: spark)
+        analyzer = TypeRules()
         files = files_of(engine_of(spark), spark, Path(name) / "run", f"bench-{uuid4().hex}")
         with Store.open(file) as store:
             phases = Phases(progress)

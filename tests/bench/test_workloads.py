@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.contract.recorder import Progress
+from engine.expressions.analyzer import TypeRules
 from engine.planner import plan
 from engine.script import script_of
-from engine.spark.analyzer import SparkAnalyzer
 from tests.bench import process_tree, report
 from tests.bench.bench_engine import DEFAULT, KNOWN
 from tests.bench.child import Ended
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", QUERIES)
 def test_every_workload_plans(workload: str, spark: SparkSession, tmp_path: Path) -> None:
-    analyzer, file = SparkAnalyzer(lambda: spark), events(tmp_path, 10, 3)
+    analyzer, file = TypeRules(), events(tmp_path, 10, 3)
     planned = plan(script_of(script(workload, file.name), analyzer, tmp_path).pipeline, analyzer, tmp_path)
     tables = [line for line in script(workload, file.name).splitlines() if line.startswith("CREATE TABLE")]
     assert len(planned.sources) == len(tables)

@@ -10,6 +10,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.expressions.analyzer import TypeRules
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.pipeline import Pipeline
@@ -18,7 +19,6 @@ from engine.planner import Plan, plan
 from engine.runtime import run
 from engine.spark.run_files import temporary_files
 from engine.spark.session import engine_of
-from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed
 
@@ -51,7 +51,7 @@ class Planned:
 
 def planned(case: Case, spark: SparkSession) -> Planned:
     """Read the query and plan it. Raises StudioError if either is rejected."""
-    analyzer = analyzer_of(spark)
+    analyzer = TypeRules()
     pipeline = case.pipeline(analyzer)
     return Planned(case, pipeline, plan(pipeline, analyzer, Path()))
 

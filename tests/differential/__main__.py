@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from engine.errors import StudioError
-from engine.spark.analyzer import SparkAnalyzer
+from engine.expressions.analyzer import TypeRules
 from engine.spark.session import get_spark
 from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome
 from tests.differential.random_jobs import random_job
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     if not FLINK:
         sys.stderr.write("CHANGELOG_STUDIO_FLINK names no interpreter with apache-flink.\n")
         return 2
-    analyzer = SparkAnalyzer(_spark)
+    analyzer = TypeRules()
     fuzzing = Fuzzing(Flink(FLINK), analyzer, _spark)
     counts, recording = Counts(), Recording(given.most, analyzer)
     random, until = Random(given.seed), time.monotonic() + given.seconds

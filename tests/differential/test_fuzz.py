@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import StudioError
-from engine.spark.analyzer import SparkAnalyzer
+from engine.expressions.analyzer import TypeRules
 from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome, RandomJob
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
@@ -45,7 +45,7 @@ def test_random_pipelines_give_the_changelogs_of_flink(
     make: Callable[[Random], RandomJob], flink: Flink, request: pytest.FixtureRequest
 ) -> None:
     spark: SparkSession = request.getfixturevalue("spark")
-    fuzzing = Fuzzing(flink, SparkAnalyzer(lambda: spark), lambda: spark)
+    fuzzing = Fuzzing(flink, TypeRules(), lambda: spark)
     random = Random(SEED)
     jobs: list[Ours] = []
     while len(jobs) < PIPELINES:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from engine.batch_check.check import Recorded, check
 from engine.batch_check.result import Checked
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
-from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @contextmanager
 def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterator[tuple[Plan, Recorded]]:
     """The plan of a pipeline, and the files with the output of its run."""
-    planned = plan(pipeline, analyzer_of(spark), Path())
+    planned = plan(pipeline, TypeRules(), Path())
     with TemporaryDirectory() as work:
         files = LocalFiles(Path(work) / "run")
         kept = Collected(files)

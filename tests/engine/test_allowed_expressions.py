@@ -9,11 +9,13 @@ import pytest
 
 from engine.errors import ExpressionError
 from engine.expressions import Expression
+from engine.expressions.analyzer import TypeRules
 from engine.expressions.functions import ALLOWED, REFUSED
 from engine.expressions.scalars import SCALARS
+from engine.expressions.spellings import as_spark
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, INT, STRING
-from engine.spark.analyzer import SparkAnalyzer
+from tests.analyzing import types_on
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,35 +100,27 @@ def test_what_flink_sql_becomes_is_allowed() -> None:
             assert Expression.parse(text).refusal(SCHEMA) is None, name
 
 
-@pytest.mark.parametrize(("expression", "sentence"), REFUSALS)
-def test_spark_is_not_given_what_is_refused(expression: str, sentence: str) -> None:
-    def asked() -> SparkSession:
-        pytest.fail("Spark was asked")
-
-    with pytest.raises(ExpressionError) as caught:
-        SparkAnalyzer(asked).type_of(expression, SCHEMA, "x", "condition")
-    assert sentence in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("n /* one /* two */ */ + 1 -- it's \\\n three", "bigint"),
+        ("n /* one /* two */ */ + 1 -- it's three", "bigint"),
         ("concat(k, 'größer', '\\'', \"it's\", r'\\')", "string"),
         ("k = '100\\%'\t\n", "boolean"),
         ("n\u00a0+ 1", "bigint"),
-        ("/*+ hint */ n", None),
+        ("/*+ hint */ n", "bigint"),
     ],
 )
-def test_spark_has_to_read_the_words_that_were_judged(
-    spark: SparkSession, expression: str, expected: str | None
-) -> None:
-    analyzer = SparkAnalyzer(lambda: spark)
-    if expected is None:
-        with pytest.raises(ExpressionError):
-            analyzer.type_of(expression, SCHEMA, "x", "condition")
-    else:
-        assert str(analyzer.type_of(expression, SCHEMA, "x", "condition")) == expected
+def test_spark_reads_the_words_that_were_judged(spark: SparkSession, expression: str, expected: str) -> None:
+    given = as_spark(expression)
+    assert str(TypeRules().type_of(given, SCHEMA, "x", "condition")) == expected
+    assert types_on(spark, SCHEMA, [given]) == {given: expected}
+
+
+@pytest.mark.parametrize("expression", ["größe", "n + 1 \\", "n # 1"])
+def test_what_the_two_could_read_differently_is_refused(expression: str) -> None:
+    schema = Schema((*SCHEMA, Column("größe", INT)))
+    with pytest.raises(ExpressionError):
+        TypeRules().type_of(as_spark(expression), schema, "x", "condition")
 
 
 def test_a_text_is_not_replaced_by_what_the_environment_holds(spark: SparkSession) -> None:

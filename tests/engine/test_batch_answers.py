@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.expressions.analyzer import TypeRules
 from engine.python_functions.consent import ALL, ENVIRONMENT
-from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, cases_in
 from tests.conformance.covering import covering
 from tests.engine.batch_answer import checked, complaints
@@ -28,5 +28,5 @@ def test_the_changelog_comes_to_the_batch_answer(
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, ALL)
     case = Case.read(path)
-    found = complaints(checked(case.pipeline(analyzer_of(spark)), spark))
+    found = complaints(checked(case.pipeline(TypeRules()), spark))
     assert bool(found) is (case.name in NOT_A_BATCH_ANSWER), found

@@ -12,12 +12,9 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnectGrpcException
 
-from engine.errors import EngineLost, EngineUnavailable, ExpressionError, RunFailed, SourceError
-from engine.model.schema import Column, Schema
-from engine.model.types import INT, STRING
+from engine.errors import EngineLost, EngineUnavailable, RunFailed, SourceError
 from engine.reading.servers.database_server import Gone
 from engine.spark import session
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.engines import Engine
 from engine.spark.failures import reason_of, unexpected_sentence
 from engine.spark.session import loss_of
@@ -218,9 +215,3 @@ def test_a_value_that_is_no_number_fails_its_node_and_not_the_engine(spark: Spar
         run_pipeline(pipeline, spark, tmp_path, tmp_path)
     assert not isinstance(caught.value, EngineLost)
     assert caught.value.node == "numbers"
-
-
-def test_an_expression_of_the_wrong_type_is_refused_as_such(spark: SparkSession) -> None:
-    schema = Schema((Column("status", STRING), Column("amount", INT)))
-    with pytest.raises(ExpressionError, match="amount"):
-        SparkAnalyzer(lambda: spark).type_of("status = 'UNAVAILABLE' AND amount", schema, "node", "field")

@@ -9,8 +9,8 @@ import pytest
 
 from engine.contract.operator import Operator
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.planner import plan
-from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", examples())
 def test_origins_name_columns_of_the_input_and_the_output(name: str, spark: SparkSession) -> None:
-    planned = plan(examples()[name], analyzer_of(spark), Path())
+    planned = plan(examples()[name], TypeRules(), Path())
     for node in planned.nodes:
         if not isinstance(node.operator, Operator):
             continue

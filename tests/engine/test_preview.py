@@ -30,15 +30,21 @@ def shown(records: Iterable[Printed]) -> list[tuple[str, ...]]:
     return [cells(record) for record in records]
 
 
+def nobody() -> SparkSession:
+    pytest.fail("a session was asked for")
+
+
 @pytest.mark.parametrize("name", examples())
-def test_where_a_source_is_read_whole_it_is_what_the_run_emits(name: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_of_an_example_it_is_what_the_run_emits_and_needs_no_session(
+    name: str, spark: SparkSession, tmp_path: Path
+) -> None:
     pipeline = examples()[name]
     # The golden traces have the same run in Spark's workers.
     with in_process():
         trace = run_pipeline(pipeline, spark, FOLDER, tmp_path)
     planned = plan_of(pipeline, spark, FOLDER)
     last = planned.nodes[-1].id
-    found = first_records(planned, last, lambda: spark, FOLDER)
+    found = first_records(planned, last, nobody, FOLDER)
     assert found.is_whole
     assert shown(found.records) == shown(trace.records[last])
 

@@ -21,6 +21,7 @@ from engine.contract.state_in_words import Description
 from engine.contract.step import Keyed
 from engine.errors import NotReplayable
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.local.keyed import Gathered, gather
 from engine.local.values import Spark
 from engine.model.pipeline import Pipeline
@@ -34,7 +35,6 @@ from engine.spark.run_files import LocalFiles
 from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import Filter
-from tests.analyzing import analyzer_of
 from tests.conformance.case import Case
 from ui.inspect.replaying import KeyState, keys_before, state_of, touched_keys
 
@@ -167,7 +167,7 @@ def computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
-    planned = plan(pipeline, analyzer_of(spark), Path())
+    planned = plan(pipeline, TypeRules(), Path())
     with Store.open(folder / "studio.duckdb") as store:
         created = store.runs.create(pipeline.name, pipeline.to_json())
         work = folder / "work"
@@ -256,7 +256,7 @@ def test_an_example_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUERIES + BUNDLED)
 def test_a_query_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    pipeline = Case.read(CASES / f"{name}.json").pipeline(analyzer_of(spark))
+    pipeline = Case.read(CASES / f"{name}.json").pipeline(TypeRules())
     with ran(pipeline, spark, tmp_path) as found:
         assert check(found)
 
@@ -306,7 +306,7 @@ def test_windows_are_replayed_key_by_key(pipeline: Pipeline, spark: SparkSession
 
 def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
     stateless = {"filter", "project", "python_function", "union", "unnest"}
-    analyzer = analyzer_of(spark)
+    analyzer = TypeRules()
     pipelines = [Case.read(CASES / f"{name}.json").pipeline(analyzer) for name in QUERIES]
     pipelines += [*BUILT, *(examples()[name] for name in EXAMPLES)]
     plans = [plan(pipeline, analyzer, Path()) for pipeline in pipelines]
@@ -316,7 +316,7 @@ def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
 
 
 def test_a_node_without_state_says_so(spark: SparkSession) -> None:
-    planned = plan(examples()["01-word-frequency"], analyzer_of(spark), Path())
+    planned = plan(examples()["01-word-frequency"], TypeRules(), Path())
     with pytest.raises(NotReplayable, match="keeps no state by key"):
         keyed_node(planned, "words")
 
@@ -324,7 +324,7 @@ def test_a_node_without_state_says_so(spark: SparkSession) -> None:
 def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline = Case.read(CASES / "agg_minibatch_size3.json").pipeline(analyzer_of(spark))
+    pipeline = Case.read(CASES / "agg_minibatch_size3.json").pipeline(TypeRules())
     with ran(pipeline, spark, tmp_path) as found:
         node = keyed_node(found.plan, keyed_nodes(found.plan)[0])
         (key,) = touched_keys(found.store, found.run_id, node, 1, lambda: spark).keys

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ("CAST(CAST(n AS BYTES) AS VARCHAR(3))", "left(CAST(CAST(n AS BINARY) AS STRING), 3)"),
         (
             "'é' || CAST(`größe €` AS VARCHAR) -- CAST(t AS BYTES)",
-            "'é' || CAST(`größe €` AS STRING) -- CAST(t AS BYTES)",
+            "'é' || CAST ( `größe €` AS STRING )",
         ),
         ("to_timestamp_ltz(n, 0)", "timestamp_seconds(n)"),
         (" n > ARRAY[1, 2][0] ", " n > array(1, 2)[0] "),

@@ -174,10 +174,10 @@ def printed(records: pa.Table) -> list[Printed]:
 
 def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:
     """The plan of a pipeline."""
+    from engine.expressions.analyzer import TypeRules
     from engine.planner import plan
-    from tests.analyzing import analyzer_of
 
-    return plan(pipeline, analyzer_of(spark), folder)
+    return plan(pipeline, TypeRules(), folder)
 
 
 def _name(edge: EdgeInfo) -> str:

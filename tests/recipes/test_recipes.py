@@ -20,10 +20,10 @@ from engine.aggregates.function import AggregateFunction
 from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.examples.from_file import readable
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.running import finished
 from engine.script.writing import sql_of
-from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected, pipeline_of, table_of
 from storage import Store
 from tests.engine.batch_answer import checked, complaints
@@ -134,7 +134,7 @@ def test_what_if_and_the_reasons_know_it(add: Add, spark: SparkSession, store: S
 @pytest.mark.slow
 def test_flink_sql_reads_and_writes_it(add: Add, spark: SparkSession, tmp_path: Path) -> None:
     add("window_first", "operators")
-    analyzer = SparkAnalyzer(lambda: spark)
+    analyzer = TypeRules()
     call = "WINDOW_FIRST(TABLE given, KEYS => DESCRIPTOR(x), SIZE_MS => INTERVAL '4' SECOND)"
     sql = f"SELECT x, window_end FROM TABLE({call})"
     read = pipeline_of(sql, [table_of(pipeline().nodes[0], tmp_path)], analyzer, tmp_path)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import ExpressionError
+from engine.expressions.analyzer import TypeRules
 from engine.expressions.scalars import SCALARS
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING
-from engine.spark.analyzer import SparkAnalyzer
 from ui.components.editor.words import in_expressions, signatures
 from ui.forms.marking import marked_html, wrong_word
 
@@ -35,7 +35,7 @@ COLUMNS = Schema((Column("word", STRING), Column("cnt", BIGINT), Column("an odd 
 )
 def test_the_wrong_word_is_the_one_that_spark_names(spark: SparkSession, expression: str, word: str) -> None:
     with pytest.raises(ExpressionError) as refused:
-        SparkAnalyzer(lambda: spark).type_of(expression, COLUMNS, "big", "condition")
+        TypeRules().type_of(expression, COLUMNS, "big", "condition")
     start, end = wrong_word(expression, refused.value.reason)
     assert expression[start:end] == word, refused.value.reason
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import check
 from storage import Store
 from storage.model import RunStatus
-from tests.analyzing import analyzer_of
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.builder.picture import edge_facts
@@ -72,7 +72,7 @@ def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: Spar
     run_id = manager.start(pipeline, master="local[2]", identity="mine")
     assert manager.wait(run_id, 120)
     laid_over = overlay(pipeline, "mine", run_id)
-    facts = edge_facts(pipeline, check(pipeline, analyzer_of(spark), Path()), laid_over)
+    facts = edge_facts(pipeline, check(pipeline, TypeRules(), Path()), laid_over)
     counts = {key: fact["counts"]["+I"] for key, fact in facts.items()}
     assert facts["windows.late>lost:in"]["output"] == "windows.late"
     assert counts == {"events>windows:in": 6, "windows>results:in": 4, "windows.late>lost:in": 1}

@@ -105,10 +105,10 @@ class Checker:
         from engine.batch_check.check import Recorded, check
         from engine.contract.operator import OUT
         from engine.contract.recorder import EdgeFile
+        from engine.expressions.analyzer import TypeRules
         from engine.planner import plan
         from engine.reading.files.storage import looking_at
         from engine.runtime.edges.records import EdgeRecords
-        from engine.spark.analyzer import SparkAnalyzer
         from engine.spark.session import get_spark, server_of
 
         server = None
@@ -117,7 +117,7 @@ class Checker:
             spark = get_spark(engine_for(run))
             server = server_of(spark)
             with looking_at(far_files_of(run.engine)):
-                planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
+                planned = plan(Pipeline.from_json(run.document), TypeRules(), self.folder)
             # Beside the store, where workers that share this machine's files can read them.
             place = work_folder(self.store.path)
             place.mkdir(parents=True, exist_ok=True)

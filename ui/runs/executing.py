@@ -45,12 +45,12 @@ def run_on_spark(job: Job, store: Store) -> None:
 
 def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
     """One attempt. The imports are here so that the app opens before Spark is loaded."""
+    from engine.expressions.analyzer import TypeRules
     from engine.live_runs.planning import plan_live
     from engine.planner import plan
     from engine.reading.files.storage import looking_at
     from engine.reading.files.web import fetching
     from engine.runtime import run
-    from engine.spark.analyzer import SparkAnalyzer
     from engine.spark.engine_storage import storage_of
     from engine.spark.session import get_spark, server_of
 
@@ -66,7 +66,7 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
     job.progress.phase = "planning"
     work = _work(job, number)
     with looking_at(storage_of(engine, lambda: spark)), fetching(work / "web"):
-        planned = (plan if job.live is None else plan_live)(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
+        planned = (plan if job.live is None else plan_live)(job.pipeline, TypeRules(), job.folder)
         if job.cancel.is_set():
             raise RunCancelled
         with _files(job, work, store, engine, spark) as files:

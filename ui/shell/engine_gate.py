@@ -17,11 +17,11 @@ from functools import cache
 from typing import Any, Final
 
 from engine.errors import EngineUnavailable, StudioError
+from engine.expressions.analyzer import TypeRules
 from engine.model.schema import Schema
 from engine.model.types import Type
 from engine.runtime.archiving import make_in_background
 from engine.runtime.rehearsal import rehearse
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.session import get_spark, server_of
 from ui.engines.known import home, without_tokens
 from ui.shell.log import app_log
@@ -71,9 +71,7 @@ class EngineGate:
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._analyzing = threading.Lock()
         self._archiving: subprocess.Popen[bytes] | None = None
-        self._analyzer = SparkAnalyzer(lambda: get_spark(master))
 
     @property
     def status(self) -> GateStatus:
@@ -106,18 +104,8 @@ class EngineGate:
         self.warm_up()
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
-        """The contract's `Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
-        if (known := self._analyzer.known_type(expression, schema, node, field)) is not None:
-            return known
-        match self.status:
-            case GateStatus.STARTING:
-                raise EngineStarting(node, field)
-            case GateStatus.FAILED:
-                assert self.error is not None
-                raise EngineUnavailable(self.error.sentence, node, field)
-            case GateStatus.READY:
-                with self._analyzing:
-                    return self._analyzer.type_of(expression, schema, node, field)
+        """The contract's `Analyzer`, which needs no Spark. Raises ExpressionError."""
+        return TypeRules().type_of(expression, schema, node, field)
 
     def _start(self) -> None:
         if self._started() and self._rehearsed():

@@ -21,14 +21,14 @@ from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.runtime import record_waits
 from engine.spark import cancelling, session, watching
-from engine.spark.analyzer import SparkAnalyzer
+from engine.expressions.analyzer import TypeRules
 
 cancelling.PATIENCE_S, record_waits.RECORDS_S, watching.LOOK_S = 1.0, 3.0, 3.0
 folder = Path(os.environ["FOLDER"])
 of_pipeline = [str(folder / "p.json"), "--engine", "local[1]", "--store", str(folder / "s.duckdb")]
 print(main(["run", *of_pipeline]))
 spark = session.get_spark("local[1]")
-planned = plan(Pipeline.from_json((folder / "p.json").read_text()), SparkAnalyzer(lambda: spark), folder)
+planned = plan(Pipeline.from_json((folder / "p.json").read_text()), TypeRules(), folder)
 try:
     first_records(planned, "matched", lambda: spark, folder)
 except StudioError as error:

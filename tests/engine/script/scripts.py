@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
 from engine.sql import SqlRejected
-from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def read(text: str, spark: SparkSession, folder: Path = Path()) -> Script:
     """The pipeline of a script. Raises the error of its first statement that cannot be read."""
-    return whole(script_of(text, analyzer_of(spark), folder))
+    return whole(script_of(text, TypeRules(), folder))
 
 
 def whole(script: Script) -> Script:
@@ -30,7 +30,7 @@ def whole(script: Script) -> Script:
 def refusals(text: str, spark: SparkSession) -> str:
     """Why the statements of a script that cannot be read are refused, a line for each."""
     try:
-        return "\n".join(failure.sentence for failure in script_of(text, analyzer_of(spark), Path()).failures)
+        return "\n".join(failure.sentence for failure in script_of(text, TypeRules(), Path()).failures)
     except SqlRejected as error:
         return str(error)
 
@@ -47,7 +47,7 @@ def rewritten(pipeline: Pipeline) -> Pipeline:
 
 def exported(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
     """The script of a pipeline: the one that it was opened from, if that is still true."""
-    return sql_of(pipeline, analyzer_of(spark), folder)
+    return sql_of(pipeline, TypeRules(), folder)
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:

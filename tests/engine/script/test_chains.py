@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.expressions.analyzer import TypeRules
 from engine.local.preview import first_records
 from engine.model.printing import cells
 from engine.planner import Plan, plan
 from engine.script import script_of
-from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import pruned
 from engine.sql.algebra import Expr
 from engine.sql.strong import is_contradiction
@@ -32,7 +32,7 @@ def nobody() -> SparkSession:
 
 def planned(script: str, folder: Path) -> tuple[Plan, str]:
     (folder / "t.csv").write_text(ROWS)
-    analyzer = SparkAnalyzer(nobody)
+    analyzer = TypeRules()
     read = script_of(TABLE + script, analyzer, folder)
     return plan(read.pipeline, analyzer, folder), read.jobs[-1]
 

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.expressions.analyzer import TypeRules
 from engine.model.types import STRING
 from engine.script import script_of, sql_of
 from engine.script.flink_expressions import Translation
-from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
 from tests.engine.script.scripts import rewritten, whole
-from tests.engine.script.test_chains import nobody
 
 TABLE = """
 CREATE TABLE t (k STRING, t6 TIMESTAMP(6), td TIMESTAMP, t3 TIMESTAMP(3), t0 TIMESTAMP(0), l6 TIMESTAMP_LTZ(6))
@@ -23,7 +22,7 @@ PRINT = "CREATE TABLE p (x {type}) WITH ('connector' = 'print');\n"
 
 def written(script: str) -> str:
     """The last projection of a script that is read without a session."""
-    pipeline = whole(script_of(TABLE + script, SparkAnalyzer(nobody), Path())).pipeline
+    pipeline = whole(script_of(TABLE + script, TypeRules(), Path())).pipeline
     return str(
         [node.parameters["columns"][-1]["expression"] for node in pipeline.nodes if node.operator == "project"][-1]
     )
@@ -81,8 +80,8 @@ def test_the_name_of_a_type_has_its_digits() -> None:
 
 
 def test_a_written_table_declares_its_digits() -> None:
-    pipeline = script_of(TABLE + "SELECT k FROM t;", SparkAnalyzer(nobody), Path()).pipeline
-    text = sql_of(rewritten(pipeline), SparkAnalyzer(nobody), Path()).text
+    pipeline = script_of(TABLE + "SELECT k FROM t;", TypeRules(), Path()).pipeline
+    text = sql_of(rewritten(pipeline), TypeRules(), Path()).text
     assert "t6 TIMESTAMP(6)" in text
     assert "td TIMESTAMP(6)" in text
     assert "t0 TIMESTAMP(0)" in text

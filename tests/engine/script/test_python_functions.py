@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.operators.python_function import Python
 from engine.registry import configured
 from engine.script import program_of, script_of, sql_of
-from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import SqlRejected
 from tests.engine.script.scripts import rewritten, whole
 
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(query: str, folder: Path, spark: SparkSession) -> Pipeline:
-    return whole(script_of(TABLE + query, SparkAnalyzer(lambda: spark), folder)).pipeline
+    return whole(script_of(TABLE + query, TypeRules(), folder)).pipeline
 
 
 def calls(pipeline: Pipeline) -> list[tuple[str, str, list[str]]]:
@@ -124,7 +124,7 @@ def test_a_module_outside_of_the_named_folders_is_not_read(
 
 def test_a_pipeline_written_and_read_again_is_the_same(folder: Path, spark: SparkSession) -> None:
     query = "SELECT k, p, twice(n) AS m FROM t, LATERAL TABLE(parts(s)) AS u (p, n) WHERE twice(k) > 2"
-    analyzer = SparkAnalyzer(lambda: spark)
+    analyzer = TypeRules()
     pipeline = read(query, folder, spark)
     written = sql_of(rewritten(pipeline), analyzer, folder)
     assert "CREATE TEMPORARY FUNCTION twice AS 'functions.twice' LANGUAGE PYTHON;" in written.text
@@ -142,7 +142,7 @@ def test_a_name_that_sql_has_is_written_as_one_of_the_system(spark: SparkSession
         "CREATE TABLE t (s STRING) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');\n"
         "INSERT INTO t VALUES ('a,b');\n"
     )
-    analyzer = SparkAnalyzer(lambda: spark)
+    analyzer = TypeRules()
     (tmp_path / "own.py").write_text(f"from pyflink.table.udf import udf\n@udf(result_type='ARRAY<STRING>')\n{code}")
     declared = "CREATE TEMPORARY SYSTEM FUNCTION split AS 'own.split' LANGUAGE PYTHON;\n"
     pipeline = script_of(f"{declared}{table}SELECT split(s) AS parts FROM t", analyzer, tmp_path).pipeline
@@ -174,7 +174,7 @@ def test_aggregate_functions_come_back_as_they_were(folder: Path, spark: SparkSe
     (folder / "made" / "functions.py").write_text(AGGREGATE)
     ddl = TABLE[TABLE.index("CREATE TABLE") :]
     script = f"CREATE FUNCTION Seen AS 'made.functions.seen' LANGUAGE PYTHON;\n{ddl}"
-    analyzer = SparkAnalyzer(lambda: spark)
+    analyzer = TypeRules()
     query = "SELECT k, SEEN(s, k + 1) AS n, COUNT(*) AS c FROM t GROUP BY k HAVING seen(s, k + 1) > 1"
     read_ = script_of(script + query, analyzer, folder).pipeline
     (node,) = [node for node in read_.nodes if node.operator == "aggregate"]

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from engine.contract.explanation import to_text
 from engine.errors import StudioError
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline, Place
 from engine.planner import plan
 from engine.runtime.explain import explanation
 from engine.script import program_of
-from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, cases_in
 from tests.conformance.covering import covering
 from tests.differential.random_jobs import random_job
@@ -47,7 +47,7 @@ def test_an_example_as_a_script_and_back_is_itself(name: str, spark: SparkSessio
 @pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
 def test_a_conformance_case_in_the_form_of_a_script_is_the_same_pipeline(path: Path, spark: SparkSession) -> None:
-    pipeline = Case.read(path).pipeline(analyzer_of(spark))
+    pipeline = Case.read(path).pipeline(TypeRules())
     script = written(pipeline, spark)
     back = read(script.text, spark)
     assert content(back.pipeline) == content(pipeline)
@@ -69,13 +69,13 @@ def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None
         document["edges"].append({"source": last, "target": "the end"})
         pipeline = Pipeline.from_dict(document)
     try:
-        expected = to_text(explanation(plan(pipeline, analyzer_of(spark), Path())))
+        expected = to_text(explanation(plan(pipeline, TypeRules(), Path())))
     except StudioError:
         return
     script = written(pipeline, spark)
     back = read(script.text, spark).pipeline
     assert content(back) == content(pipeline)
-    assert to_text(explanation(plan(back, analyzer_of(spark), Path()))) == expected
+    assert to_text(explanation(plan(back, TypeRules(), Path()))) == expected
 
 
 def _with_rows(pipeline: Pipeline) -> Pipeline:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import NotRead
+from engine.expressions.analyzer import TypeRules
 from engine.planner import check, plan
 from engine.script import Script, script_of, sql_of
-from tests.analyzing import analyzer_of
 from tests.engine.script.scripts import rewritten
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ GOOD = "\nSELECT k FROM t;"
 
 
 def opened(text: str, spark: SparkSession) -> Script:
-    return script_of(text, analyzer_of(spark), Path())
+    return script_of(text, TypeRules(), Path())
 
 
 def red(script: Script) -> dict[str, list[str]]:
@@ -56,7 +56,7 @@ def test_a_statement_that_fails_is_a_node_and_the_rest_is_planned(
     script = opened(START + statement + GOOD, spark)
     assert red(script) == nodes
     assert script.failures[0].sentence.startswith(sentence)
-    verdict = check(script.pipeline, analyzer_of(spark), Path())
+    verdict = check(script.pipeline, TypeRules(), Path())
     assert [problem.node for problem in verdict.problems if isinstance(problem, NotRead)] == list(nodes)
     assert verdict.plan is not None
     assert [node.id for node in verdict.plan.nodes] == ["t", "project", "result"]
@@ -80,13 +80,13 @@ def test_the_tables_of_a_script_are_there_although_no_query_could_be_read(spark:
     script = opened(f"{START}CREATE TABLE u (k INT) WITH ('connector' = 'datagen');\nSELECT z FROM t;", spark)
     assert [node.id for node in script.pipeline.nodes] == ["t", "u", "statement_5"]
     assert script.jobs == ()
-    assert [node.id for node in plan(script.pipeline, analyzer_of(spark), Path()).nodes] == ["t", "u"]
+    assert [node.id for node in plan(script.pipeline, TypeRules(), Path()).nodes] == ["t", "u"]
 
 
 def test_an_unread_statement_is_written_as_it_was_with_what_only_it_needs(spark: SparkSession) -> None:
     text = f"{START}CREATE VIEW v AS SELECT k FROM t;\nINSERT INTO o SELECT z FROM v;{GOOD}"
     first = opened(text, spark)
-    written = sql_of(rewritten(first.pipeline), analyzer_of(spark), Path())
+    written = sql_of(rewritten(first.pipeline), TypeRules(), Path())
     print_o = "CREATE TABLE o (k STRING) WITH ('connector' = 'print');"
     assert f"CREATE VIEW v AS SELECT k FROM t;\n\n{print_o}\n\nINSERT INTO o SELECT z FROM v;" in written.text
     again = opened(written.text, spark)
@@ -117,5 +117,5 @@ def test_a_script_with_a_password_is_exported_with_its_name(spark: SparkSession)
         "CREATE TABLE t (k INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db', 'table-name' = 't',\n"
         "  'username' = 'u', 'password' = 'hunter2');  -- ours\nSELECT k FROM t;"
     )
-    written = sql_of(opened(text, spark).pipeline, analyzer_of(spark), Path())
+    written = sql_of(opened(text, spark).pipeline, TypeRules(), Path())
     assert written.text == text.replace("hunter2", "${env:T_PASSWORD}")

@@ -10,12 +10,12 @@ import pytest
 
 from engine.contract.scan import ReadPart
 from engine.errors import PipelineError
+from engine.expressions.analyzer import TypeRules
 from engine.reading.faker.choosing import Chooser
 from engine.reading.faker.patterns import text_of, tree_of
 from engine.script import script_of, sql_of
 from engine.sources.faker import Faker
 from engine.sql import SqlRejected
-from tests.analyzing import analyzer_of
 from tests.engine.script.scripts import whole
 from tests.engine.sources.reading import read
 
@@ -154,7 +154,7 @@ def test_a_text_of_a_pattern_matches_it(pattern: str) -> None:
 
 
 def test_a_script_with_faker_is_read_run_and_written_back(spark: SparkSession) -> None:
-    analyzer = analyzer_of(spark)
+    analyzer = TypeRules()
     script = script_of(SCRIPT, analyzer, HERE, "s")
     assert any("harry_potter.character} is not known here" in warning for warning in script.warnings)
     [source] = [node for node in script.pipeline.nodes if node.operator == "faker"]
@@ -168,4 +168,4 @@ def test_a_script_with_faker_is_read_run_and_written_back(spark: SparkSession) -
 
 def test_a_wrong_number_in_a_table_is_said_with_its_option(spark: SparkSession) -> None:
     with pytest.raises(SqlRejected, match=r"'fields.status.null-rate' is a number, not 'half'"):
-        whole(script_of(SCRIPT.replace("'0.5'", "'half'"), analyzer_of(spark), HERE, "s"))
+        whole(script_of(SCRIPT.replace("'0.5'", "'half'"), TypeRules(), HERE, "s"))

@@ -12,12 +12,12 @@ import numpy
 import pytest
 
 from engine.errors import StudioError
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
 from engine.model.type_texts import spark_type, type_from
 from engine.model.types import STRING, Type
 from engine.sql import pipeline_of, table_of
-from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ ANSWERS = [line for line in LINES if not line.startswith("#")]
 def test_expressions_have_the_types_and_values_that_flink_gives_them(spark: SparkSession) -> None:
     columns = [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
     table = table_of(Node(id="t", operator="rows", parameters={"columns": columns}), Path())
-    analyzer = analyzer_of(spark)
+    analyzer = TypeRules()
     expected: dict[str, str] = dict(line.split("  =>  ") for line in ANSWERS)
     written: dict[str, str] = {}
     wrong = []

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
+from engine.expressions.analyzer import TypeRules
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.planner import plan
-from tests.analyzing import analyzer_of
 from tests.conformance.case import Case
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 def test_what_flink_ends_the_job_for_ends_the_run(call: str, told: str, spark: SparkSession) -> None:
     table = {"columns": [["k", "STRING"], ["j", "STRING"]], "rows": [["x", '{"a":1}'], ["x", '{"a":2}']]}
-    analyzer = analyzer_of(spark)
+    analyzer = TypeRules()
     pipeline = Case("q", {"sources": {"t": table}, "sql": f"SELECT {call} AS x FROM t"}, {}).pipeline(analyzer)
     planned = plan(pipeline, analyzer, Path())
     run = LocalRun(planned, read(planned, lambda: spark, Path()), lambda: spark)
