@@ -4,8 +4,9 @@
     def sessions(groups: Longs, times: Longs, gap: int) -> tuple[Longs, ...]: ...
 
 A rule takes arrays of 64-bit integers and integers, and returns arrays that it makes from lists; it knows nothing else
-but `np`. The same text is interpreted over lists, which Python reads faster than arrays. Without Numba, or where
-compilation fails, every call is interpreted, with the same result.
+but `np`, numbers, and its parts: plain functions of its module, and named tuples of lists. The same text is interpreted
+over lists, which Python reads faster than arrays. Without Numba, or where compilation fails, every call is interpreted,
+with the same result. So is a call with functions as its last argument, which is None otherwise.
 
 A list that becomes an array begins as `list(...)`, not as a comprehension: of `np.array` of a comprehension Numba 0.68
 makes an array without what was appended later.
@@ -17,12 +18,14 @@ compiles: no record waits for the compiler.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import marshal
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, TypeVar, cast
@@ -41,12 +44,20 @@ MANY: Final = 50_000
 class Rule:
     """A function that may be compiled, and is called like the function."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: FunctionType) -> None:
         self.function = function
-        self.stamp = hashlib.sha256(marshal.dumps(function.__code__)).hexdigest()
+        self._stamp = ""
+
+    @property
+    def stamp(self) -> str:
+        """Names the text of the rule and its parts, which stand behind it."""
+        self._stamp = self._stamp or hashlib.sha256(b"".join(_texts(self.function))).hexdigest()
+        return self._stamp
 
     def __call__(self, *arguments: Any) -> Any:
         """The rule's result, from compiled code if this process has it or it pays to load it."""
+        if not isinstance(arguments[-1], np.ndarray | int | None):
+            return self.interpreted(*arguments)
         size = max((len(each) for each in arguments if isinstance(each, np.ndarray)), default=0)
         compiled = self.compiled(is_wanted=size >= MANY)
         return self.interpreted(*arguments) if compiled is None else compiled(*map(_writable, arguments))
@@ -71,7 +82,7 @@ class Rule:
 
 def rule(function: F) -> F:
     """Makes a function a rule."""
-    return cast(F, Rule(function))
+    return cast(F, Rule(cast(FunctionType, function)))
 
 
 def rule_of(function: Callable[..., Any]) -> Rule:
@@ -114,9 +125,21 @@ class _Compilation:
 
     def _run(self, of: Rule, folder: Path | None) -> None:
         try:
-            self.function = _compiled(of, folder)
+            with _alone(folder):
+                self.function = _compiled(of, folder)
         finally:
             self.done.set()
+
+
+@contextmanager
+def _alone(folder: Path | None) -> Iterator[None]:
+    """Of several processes one compiles, and the others wait for its code. The lock ends with its process."""
+    if folder is None:
+        yield
+        return
+    with folder.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _compiled(of: Rule, folder: Path | None) -> Callable[..., Any] | None:
@@ -128,10 +151,13 @@ def _compiled(of: Rule, folder: Path | None) -> Callable[..., Any] | None:
         return None
     code = of.function.__code__
     parameters = (of.function.__annotations__[name] for name in code.co_varnames[: code.co_argcount])
-    types = tuple(numba.int64[::1] if each == "Longs" else numba.int64 for each in parameters)
-    # Compiled code names the module of its function, which workers cannot import.
-    function = FunctionType(code, {"np": np, "__name__": _of_process().__name__}, code.co_name)
+    known = {"Longs": numba.int64[::1], "int": numba.int64}
+    # What else a rule may be given are functions, and it is not compiled with these.
+    types = tuple(known.get(each, numba.none) for each in parameters)
     try:
+        # Only the rule itself is called from Python.
+        part_of_it: Any = numba.njit
+        function = _with_parts(of.function, part_of_it(no_cpython_wrapper=True, no_cfunc_wrapper=True))
         dispatcher: Any = numba.njit(function)
         if folder is not None:
             function.__dict__["kept_in"] = folder, of.stamp
@@ -142,6 +168,33 @@ def _compiled(of: Rule, folder: Path | None) -> Callable[..., Any] | None:
         sys.stderr.write(f"{code.co_name} is interpreted: {error}\n")
         return None
     return cast(Callable[..., Any], dispatcher)
+
+
+def _with_parts(function: FunctionType, compiled: Callable[[FunctionType], Any]) -> FunctionType:
+    """The function with its parts compiled. Compiled code names a module, and workers cannot import that of a rule."""
+    known: dict[str, Any] = {"np": np, "__name__": _of_process().__name__}
+    for name, part in _parts(function):
+        known[name] = compiled(_with_parts(part, compiled)) if isinstance(part, FunctionType) else part
+    return FunctionType(function.__code__, known, function.__name__)
+
+
+def _parts(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The functions, named tuples and numbers of its module that a function uses, by name."""
+    for name in function.__code__.co_names:
+        part = function.__globals__.get(name)
+        is_tuple = isinstance(part, type) and issubclass(part, tuple)
+        if isinstance(part, FunctionType | int) or is_tuple:
+            yield name, part
+
+
+def _texts(function: FunctionType) -> Iterator[bytes]:
+    """The code of a function and its parts."""
+    yield marshal.dumps(function.__code__)
+    for name, part in _parts(function):
+        if isinstance(part, FunctionType):
+            yield from _texts(part)
+        else:
+            yield f"{name} {getattr(part, '_fields', part)}".encode()
 
 
 def _keep_by_text() -> None:

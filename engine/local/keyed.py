@@ -162,7 +162,7 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
     """The Arrow types for a columnar kernel, as in a run."""
 
     def types_of(texts: Sequence[str], schema: Schema) -> tuple[pa.DataType, ...]:
-        return tuple(_type_of(text, schema) for text in texts)
+        return tuple(_type_of(text, schema, node.derived.expression_types) for text in texts)
 
     schemas = [input_.schema for input_ in node.inputs]
     return Layout(
@@ -173,10 +173,13 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
     )
 
 
-def _type_of(expression: str, schema: Schema) -> pa.DataType:
+def _type_of(expression: str, schema: Schema, known: Mapping[str, Type]) -> pa.DataType:
+    """The type of an expression. known: what Spark has said of expressions when the operator was planned."""
     parsed = Expression.parse(expression)
     if (column := parsed.plain_column(schema)) is not None:
         return plain_type(column.type.arrow)
+    if expression in known:
+        return plain_type(known[expression].arrow)
     function = parsed.arrow(schema)
     assert function is not None, f"{expression} has no type without Spark"
     return plain_type(function.type.arrow)

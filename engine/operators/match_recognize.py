@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
@@ -34,9 +35,9 @@ from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.types import Type, quote
+from engine.patterns.after_match import AfterMatch, Skip
 from engine.patterns.conditions import MatchCondition
 from engine.patterns.kernel import MatchKernel
-from engine.patterns.matching import AfterMatch, Skip
 from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.planned import MatchPlan, TypeOf
 from engine.patterns.references import ROWTIME, without_variables
@@ -216,9 +217,11 @@ class MatchRecognize(RoutesLate):
         """By partition; each row with its time in ms and the values that the pattern uses."""
         schema, types = context.inputs[0].schema, context.derived.expression_types
         planned = self._planned(schema, types.__getitem__)
-        kernel = self._kernel(planned, schema)
+        kernel, why = self._kernel(planned, schema)
         keyed = KeyedInput(tuple(map(quote, self.partition_by)), tuple(planned.values))
-        return Keyed((keyed,), kernel, uses_time=self._by_time, by_event_time=self._by_time)
+        return Keyed(
+            (keyed,), None, uses_time=self._by_time, by_event_time=self._by_time, columnar=Columnar(kernel, why)
+        )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The automaton over the whole sorted rows of each partition, without watermarks."""
@@ -227,7 +230,7 @@ class MatchRecognize(RoutesLate):
         (input_,) = inputs
         schema, types = context.inputs[0].schema, context.derived.expression_types
         planned = self._planned(schema, types.__getitem__)
-        kernel = self._kernel(planned, schema)
+        kernel, _ = self._kernel(planned, schema)
         return matched(input_.table, self.partition_by, tuple(planned.values), kernel, context.schema)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
@@ -289,8 +292,8 @@ class MatchRecognize(RoutesLate):
         time = schema.event_time if self._by_time else None
         return MatchPlan(schema, self.variables, _AT_ONCE if time is None else time.milliseconds, type_of)
 
-    def _kernel(self, planned: MatchPlan, schema: Schema) -> partial[MatchKernel]:
-        """The kernel. As a side effect, the plan gets all values that the kernel needs."""
+    def _kernel(self, planned: MatchPlan, schema: Schema) -> tuple[partial[MatchKernel], str]:
+        """The kernel, and how it runs. As a side effect, the plan gets all values that the kernel needs."""
         measures: list[Value] = [planned.measure(one.expression)[0] for one in self.measures]
         conditions: dict[int, MatchCondition] = {}
         for one in self.define:
@@ -300,16 +303,22 @@ class MatchRecognize(RoutesLate):
             self.then_by, schema, lambda name: planned.values.setdefault(quote(name), len(planned.values))
         )
         to = self.variables.index(self.skip_to) if self.skip_to in self.variables else -1
-        return partial(
+        after = AfterMatch(self.after_match, to, self.skip_to or "")
+        in_order = tuple(conditions.get(at) for at in range(len(self.variables)))
+        kernel = partial(
             MatchKernel,
             variables_of(self.pattern),
-            tuple(conditions.get(at) for at in range(len(self.variables))),
+            in_order,
             tuple(measures),
-            AfterMatch(self.after_match, to, self.skip_to or ""),
+            after,
             self.within_ms,
             order,
-            by_arrival=not self._by_time,
+            not self._by_time,
         )
+        for place, condition in conditions.items():
+            if isinstance(reason := condition.program(), str):
+                return kernel, f"interpreted: in the condition of {self.variables[place]}, {reason}"
+        return kernel, "columnar: many partitions at once"
 
 
 def _checked(read: Callable[[str], Read], text: str, node: str, field: str) -> Read:

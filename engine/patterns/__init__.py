@@ -6,9 +6,12 @@ references   the values that a measure or a condition uses: FIRST(A.v), LAST(A.v
 conditions   the condition of a variable in DEFINE, as a function of such values
 values       reads these values from the rows of a match
 planned      measures and conditions as values computed by Spark, and the kernel's work on them
+programs     conditions as programs over integers, for compiled code
 queue        Java's priority queue, whose order among equals decides which match is first
-matching     the automaton over the rows of one key; where the search continues after a match
-state        the state of a key between epochs
-kernel       rows in order of time through the automaton
+meeting      whether a row meets a condition
+matching     the search for matches, row by row
+after_match  where the search continues after a match
+in_time      the rule: rows in order of time through the search, the state between epochs
+kernel       the kernel, whole batches at a time
 batch        the matches of whole tables
 """

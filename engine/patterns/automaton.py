@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import numpy as np
+
+from engine.contract.columnar_kernel import Longs
 from engine.patterns.pattern import Variable
 
 FINAL: Final = 0
@@ -50,6 +53,29 @@ class Automaton:
 
     ways: tuple[tuple[Way, ...], ...]
     start: int
+
+    def arrays(self) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs]:
+        """The ways as `engine.patterns.matching.Ways`."""
+        states, variables, targets, sets, tests = [0], list[int](), list[int](), [0], [0]
+        tested: list[tuple[int, bool]] = []
+        for ways in self.ways:
+            for way in ways:
+                variables.append(way.variable)
+                targets.append(way.target)
+                for each in (way.tests, *way.ends):
+                    tested += each
+                    tests.append(len(tested))
+                sets.append(len(tests) - 1)
+            states.append(len(variables))
+        return (
+            np.array(states, np.int64),
+            np.array(variables, np.int64),
+            np.array(targets, np.int64),
+            np.array(sets, np.int64),
+            np.array(tests, np.int64),
+            np.array([variable for variable, _ in tested], np.int64),
+            np.array([wanted for _, wanted in tested], np.int64),
+        )
 
 
 def automaton_of(variables: Sequence[Variable]) -> Automaton:

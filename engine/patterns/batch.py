@@ -1,14 +1,20 @@
-"""The matches of whole tables: the rows of each partition in order, through the automaton in one go."""
+"""The matches of whole tables: the rows of each partition in order, through the kernel in one go."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.columnar.columns import Columns, same_rows, taken
+from engine.columnar.paths import empty
+from engine.contract.columnar_kernel import Chunk, Layout, Records, no_state
 from engine.contract.frames import PLACED, SEQ, STEP, key_name, value_name
 from engine.contract.sending import sent
 from engine.model.schema import Schema
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.model.types import BIGINT, Timestamp, Type, quote
 
 if TYPE_CHECKING:
@@ -20,7 +26,11 @@ if TYPE_CHECKING:
 
 
 def matched(
-    table: DataFrame, keys: Sequence[str], values: Sequence[str], kernel: Callable[[], MatchKernel], output: Schema
+    table: DataFrame,
+    keys: Sequence[str],
+    values: Sequence[str],
+    kernel: Callable[[Layout], MatchKernel],
+    output: Schema,
 ) -> DataFrame:
     """One row per match. values: the expressions of a kernel's row, the time first."""
     from pyspark.sql import functions as f
@@ -62,20 +72,63 @@ def _as_time(name: str, type_: Type) -> Any:
 
 
 def _found(
-    kernel: Callable[[], MatchKernel], keys: int, values: int, output: Schema
+    kernel: Callable[[Layout], MatchKernel], keys: int, values: int, output: Schema
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     types = [(column.name, _numbered(column.type)) for column in output]
 
     def batches(records: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        matching = kernel()
         schema = pa.schema([(name, type_.arrow) for name, type_ in types])
-        in_order = (row for batch in records for row in zip(*(one.to_pylist() for one in batch.columns), strict=True))
-        for key, rows in groupby(in_order, lambda row: row[:keys]):
-            found = matching.whole(key, [row[keys : keys + values] for row in rows])
-            if found:
-                arrays = [pa.array(one, of.type) for one, of in zip(zip(*found, strict=True), schema, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        for rows in _whole_keys(records, keys):
+            columns = rows.columns[:keys], rows.columns[keys : keys + values]
+            of_keys, of_values = ([column.type for column in each] for each in columns)
+            layout = Layout(tuple(of_keys), (tuple(of_values),), tuple(schema.types))
+            yield pa.RecordBatch.from_arrays(list(_matches(kernel(layout), *columns)), schema=schema)
 
     return batches
+
+
+def _whole_keys(records: Iterator[pa.RecordBatch], keys: int) -> Iterator[pa.RecordBatch]:
+    """The rows of some keys at a time."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    for batch in records:
+        if not batch.num_rows:
+            continue
+        before = waiting[-1].slice(waiting[-1].num_rows - 1) if waiting else batch.slice(0, 1)
+        firsts = np.flatnonzero(_begins(pa.concat_batches([before, batch]).columns[:keys], batch.num_rows + 1)[1:])
+        if not len(firsts):
+            waiting.append(batch)
+            continue
+        if whole := pa.concat_batches([*waiting, batch.slice(0, firsts[-1])]):
+            yield whole
+        waiting = [batch.slice(firsts[-1])]
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def _begins(keys: Sequence[pa.Array], size: int) -> NDArray[np.bool_]:
+    """Whether each row has another key than the row before it."""
+    begins = np.ones(size, np.bool_)
+    begins[1:] = ~same_rows([key.slice(1) for key in keys], [key.slice(0, size - 1) for key in keys], size - 1)
+    return begins
+
+
+def _matches(kernel: MatchKernel, keys: Sequence[pa.Array], values: Sequence[pa.Array]) -> Columns:
+    """The matches in all rows, without watermarks between them."""
+    size = len(values[0])
+    begins = _begins(keys, size)
+    firsts = np.flatnonzero(begins)
+    records = Records(
+        np.cumsum(begins) - 1,
+        np.arange(1, size + 1),
+        empty(size),
+        np.zeros(size, np.int8),
+        np.zeros(size, np.int8),
+        (tuple(values),),
+        np.full(size, MIN_WATERMARK),
+    )
+    chunk = Chunk(taken(keys, firsts), len(firsts), records, no_state(kernel.state_schema))
+    return kernel.advance(chunk, Timeline.of([(size + 1, MAX_WATERMARK)])).emitted.columns

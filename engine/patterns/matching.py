@@ -1,4 +1,4 @@
-"""The automaton over the rows of one key, in order of time; where the search continues after a match.
+"""The search for matches, row by row: parts of the rule of MATCH_RECOGNIZE.
 
 A partial match is a state and the chain of its rows. Each row continues every partial match in all ways that it allows,
 and may begin a new one. A complete match waits while an older one is still partial, since the older one would come
@@ -8,204 +8,175 @@ Source: Flink NFA, NFAState, SharedBufferAccessor, AfterMatchSkipStrategy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import Final, NamedTuple
 
-from engine.model.row import Row
-from engine.patterns.automaton import FINAL, Automaton, Tests
-from engine.patterns.queue import Queue, Rank
+from engine.contract.columnar_kernel import Longs
+from engine.patterns.automaton import FINAL
+from engine.patterns.meeting import Calls, Conditions, Steps, meets
+from engine.patterns.queue import add, poll, remove_before
 
-_LAST: Final[Rank] = ((1 << 63) - 1, (1 << 31) - 1)
+EMPTY: Final = 1 << 62
+"""The age of the match without rows, which comes after all others."""
 
+PAST_LAST_ROW: Final = 0
+TO_NEXT_ROW: Final = 1
+TO_FIRST: Final = 2
+TO_LAST: Final = 3
 
-class Event(NamedTuple):
-    """A row with its time and its number among the rows of that time."""
-
-    time_ms: int
-    number: int
-    row: Row
-
-    @property
-    def place(self) -> Rank:
-        """Its position among all rows."""
-        return (self.time_ms, self.number)
+NO_ROW: Final = 1
+FIRST_ROW: Final = 2
+"""Why the search cannot go on after a match: it has no row of the variable to skip to, or that is its first row."""
 
 
-class Step(NamedTuple):
-    """A row that was mapped to a variable, and the previous step."""
+class Ways(NamedTuple):
+    """The automaton. states: where the ways of each state begin.
 
-    before: Step | None
-    variable: int
-    event: Event
-
-
-class Partial:
-    """A partial or complete match: its state, its last row, and its first row.
-
-    rank: the position of its first row, so that older matches come first; the match without rows comes last.
+    Of each way: its variable, its target, and where its sets of tests begin: its own, then one for each way to the end
+    of the match without further rows. tests: where those of a set begin. Of each test: the variable whose condition
+    must hold, or must not.
     """
 
-    __slots__ = ("first", "last", "rank", "state")
-
-    def __init__(self, state: int, last: Step | None = None, first: Event | None = None) -> None:
-        self.state = state
-        self.last = last
-        self.first = first
-        self.rank: Rank = _LAST if first is None else (first.time_ms, first.number)
-
-
-class Match:
-    """The rows of a match by variable, in order of time."""
-
-    def __init__(self, variables: int, last: Step | None) -> None:
-        self.rows: list[list[Row]] = [[] for _ in range(variables)]
-        self.events: list[list[Event]] = [[] for _ in range(variables)]
-        while last is not None:
-            self.rows[last.variable].append(last.event.row)
-            self.events[last.variable].append(last.event)
-            last = last.before
-        for rows, events in zip(self.rows, self.events, strict=True):
-            rows.reverse()
-            events.reverse()
+    states: Longs
+    variables: Longs
+    targets: Longs
+    sets: Longs
+    tests: Longs
+    tested: Longs
+    wanted: Longs
 
 
-Condition = Callable[[Step | None, Row], bool]
-"""Whether a row may be mapped to a variable; the arguments are the last step of the match so far and the row."""
+class Matches(NamedTuple):
+    """Partial and complete matches: the state, the last step, the first row, and the age: the place of that row."""
+
+    states: list[int]
+    lasts: list[int]
+    firsts: list[int]
+    ages: list[int]
 
 
-class Skip(Enum):
-    """Where the search continues after a match."""
+FOUND: Final = 4
+"""A match for output: the firing, the key, the time at which it was complete, and where its rows begin."""
 
-    PAST_LAST_ROW = "past_last_row"
-    TO_NEXT_ROW = "to_next_row"
-    TO_FIRST = "to_first"
-    TO_LAST = "to_last"
+FOUND_ROWS: Final = 2
+"""A row of a match: its variable and its number, from the last row backwards."""
 
 
-@dataclass(frozen=True)
-class AfterMatch:
-    """Where the search continues. variable: the index of the variable for TO_FIRST and TO_LAST."""
-
-    skip: Skip = Skip.PAST_LAST_ROW
-    variable: int = -1
-    name: str = ""
-
-    def leaves_out(self, match: Match) -> Callable[[Partial], bool]:
-        """The test for matches to discard (never those without rows). Raises ValueError for an impossible target."""
-        events = [event for events in match.events for event in events]
-        first = min(event.place for event in events)
-        if self.skip is Skip.PAST_LAST_ROW:
-            last = max(event.place for event in events)
-            return lambda other: other.first is not None and other.rank <= last
-        if self.skip is Skip.TO_NEXT_ROW:
-            return lambda other: other.first is not None and other.rank <= first
-        wanted = match.events[self.variable]
-        if not wanted:
-            message = (
-                f"after a match the search cannot go on at {self.name}: the match has no row of it. Skip to a variable "
-                "that is not optional, or past the last row."
-            )
-            raise ValueError(message)
-        place = wanted[0 if self.skip is Skip.TO_FIRST else -1].place
-        if place == first:
-            message = (
-                f"after a match the search cannot go on at {self.name}: it is the first row of the match, which would "
-                "be found again and again. Skip to the next row, or past the last one."
-            )
-            raise ValueError(message)
-        return lambda other: other.first is not None and other.rank < place
+def begin(matches: Matches, state: int, last: int, first: int, age: int) -> int:
+    """The number of a new match."""
+    matches.states.append(state)
+    matches.lasts.append(last)
+    matches.firsts.append(first)
+    matches.ages.append(age)
+    return len(matches.states) - 1
 
 
-class Matching:
-    """Finds matches. within_ms: matches take less time than this, from the first row to the last; 0: any time.
+def in_time(partial: list[int], matches: Matches, times: Longs, time_ms: int, within_ms: int) -> list[int]:
+    """The partial matches that do not take too long."""
+    kept = list(range(0))
+    for one in partial:
+        first = matches.firsts[one]
+        if first < 0 or time_ms < times[first] + within_ms:
+            add(kept, matches.ages, one)
+    return kept
 
-    partial, complete: the matches that are kept between rows.
-    """
 
-    def __init__(
-        self, automaton: Automaton, conditions: Sequence[Condition | None], after: AfterMatch, within_ms: int = 0
-    ) -> None:
-        self.automaton = automaton
-        self.unknown: list[bool | None] = [None] * len(conditions)
-        self.conditions = conditions
-        self.after = after
-        self.within_ms = within_ms
-        self.restart()
+def take(
+    row: int,
+    place: int,
+    partial: list[int],
+    complete: list[int],
+    matches: Matches,
+    steps: Steps,
+    ways: Ways,
+    conditions: Conditions,
+    holds: list[int],
+    calls: Calls | None,
+) -> list[int]:
+    """Process the next row, whose place in the order is given. Returns the partial matches after it."""
+    going_on, ended = list(range(0)), list(range(0))
+    for one in partial:
+        state, last, first, age = matches.states[one], matches.lasts[one], matches.firsts[one], matches.ages[one]
+        # Each condition is evaluated once.
+        for variable in range(len(holds)):
+            holds[variable] = -1
+        for way in range(ways.states[state], ways.states[state + 1]):
+            # Its own tests, then those of the ways to the end behind it.
+            for tests in range(ways.sets[way], ways.sets[way + 1]):
+                is_met = meets_all(tests, last, row, ways, conditions, steps, holds, calls)
+                is_own = tests == ways.sets[way]
+                if is_own and is_met:
+                    steps.befores.append(last)
+                    steps.variables.append(ways.variables[way])
+                    steps.rows.append(row)
+                    steps.places.append(place)
+                if is_met:
+                    target = ways.targets[way] if is_own else FINAL
+                    step, begun = len(steps.befores) - 1, row if first < 0 else first
+                    following = begin(matches, target, step, begun, min(age, place))
+                    add(ended if target == FINAL else going_on, matches.ages, following)
+                if is_own != is_met:
+                    break
+        if first < 0:
+            add(going_on, matches.ages, one)
+    for one in ended:
+        add(complete, matches.ages, one)
+    return going_on
 
-    def restart(self, partial: Sequence[Partial] = (), complete: Sequence[Partial] = ()) -> None:
-        """Begin without matches, or restore the kept ones."""
-        self.partial = Queue(partial or (Partial(self.automaton.start),))
-        self.complete = Queue(complete)
-        self.has_new = False
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether there is no partial match and no waiting one."""
-        return len(self.partial) == 1 and not self.complete
+def meets_all(
+    set_: int,
+    last: int,
+    row: int,
+    ways: Ways,
+    conditions: Conditions,
+    steps: Steps,
+    holds: list[int],
+    calls: Calls | None,
+) -> bool:
+    """Whether a row passes a set of tests. holds: what is known of each variable's condition, -1: nothing yet."""
+    for test in range(ways.tests[set_], ways.tests[set_ + 1]):
+        variable = ways.tested[test]
+        if holds[variable] < 0:
+            holds[variable] = meets(variable, last, row, conditions, steps, calls)
+        if holds[variable] != ways.wanted[test]:
+            return False
+    return True
 
-    def advance(self, time_ms: int) -> list[Match]:
-        """Advance the time: matches that take too long are given up, which may release complete ones."""
-        if not self.within_ms:
-            return []
-        self.partial = Queue(
-            one for one in self.partial if one.first is None or time_ms - one.first.time_ms < self.within_ms
-        )
-        return self._released()
 
-    def take(self, event: Event) -> list[Match]:
-        """Process the next row. Returns the complete matches that precede all partial ones."""
-        going_on: Queue[Partial] = Queue()
-        complete: list[Partial] = []
-        row, conditions = event.row, self.conditions
-
-        def meet(tests: Tests, last: Step | None, known: list[bool | None]) -> bool:
-            """Whether the row meets the conditions, each of which is evaluated once."""
-            for variable, wanted in tests:
-                holds = known[variable]
-                if holds is None:
-                    condition = conditions[variable]
-                    holds = known[variable] = condition is None or condition(last, row)
-                if holds is not wanted:
-                    return False
-            return True
-
-        for one in self.partial:
-            known = self.unknown.copy()
-            for way in self.automaton.ways[one.state]:
-                if not meet(way.tests, one.last, known):
-                    continue
-                first = one.first
-                if first is None:
-                    first = event
-                    # As in Flink, where a time of 0 means no time.
-                    self.has_new = self.has_new or event.time_ms > 0
-                last = Step(one.last, way.variable, event)
-                following = Partial(way.target, last, first)
-                if way.target == FINAL:
-                    complete.append(following)
-                else:
-                    going_on.add(following)
-                if any(meet(tests, one.last, known) for tests in way.ends):
-                    complete.append(Partial(FINAL, last, first))
-            if one.first is None:
-                going_on.add(one)
-        for one in Queue(complete) if len(complete) > 1 else complete:
-            self.complete.add(one)
-        self.partial = going_on
-        return self._released()
-
-    def _released(self) -> list[Match]:
-        found: list[Match] = []
-        while (one := self.complete.peek()) is not None:
-            older = self.partial.peek()
-            if older is not None and one.rank > older.rank:
-                break
-            self.complete.poll()
-            match = Match(len(self.conditions), one.last)
-            goes = self.after.leaves_out(match)
-            self.partial.remove_all(goes)
-            self.complete.remove_all(goes)
-            found.append(match)
-        return found
+def release(
+    partial: list[int],
+    complete: list[int],
+    matches: Matches,
+    steps: Steps,
+    skip: int,
+    skip_to: int,
+    firing: int,
+    group: int,
+    time_ms: int,
+    found: list[int],
+    found_rows: list[int],
+) -> int:
+    """Emit the complete matches that precede all partial ones. Returns why the search cannot go on, or 0."""
+    while len(complete) > 0 and matches.ages[complete[0]] <= matches.ages[partial[0]]:
+        one = poll(complete, matches.ages)
+        found.append(firing)
+        found.append(group)
+        found.append(time_ms)
+        found.append(len(found_rows) // FOUND_ROWS)
+        place, step = -1, matches.lasts[one]
+        past = steps.places[step] + 1
+        while step >= 0:
+            found_rows.append(steps.variables[step])
+            found_rows.append(steps.rows[step])
+            if steps.variables[step] == skip_to and (skip == TO_FIRST or place < 0):
+                place = steps.places[step]
+            step = steps.befores[step]
+        if skip == TO_NEXT_ROW:
+            past = matches.ages[one] + 1
+        elif skip >= TO_FIRST:
+            if place < 0 or place == matches.ages[one]:
+                return NO_ROW if place < 0 else FIRST_ROW
+            past = place
+        remove_before(partial, matches.ages, past)
+        remove_before(complete, matches.ages, past)
+    return 0

@@ -162,6 +162,8 @@ class MatchPlan:
             case _:
                 assert one.expression is not None
                 missing = self._without_row(one.expression)
+                if missing is not None:
+                    self.type_of(missing)
                 place = self._place(one.expression)
                 is_first = one.position is Position.FIRST
                 return RowValue(

@@ -1,77 +1,58 @@
-"""Java's PriorityQueue. The order of equally old matches depends on its array, so the array is the same here."""
+"""Java's PriorityQueue. The order of equally old matches depends on its array, so the array is the same here.
+
+A heap is a list of numbers; ranks has the rank of each number, and the smallest is the first one. These functions are
+parts of a rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, Protocol, TypeVar
 
-Rank = tuple[int, int]
+def add(heap: list[int], ranks: list[int], item: int) -> None:
+    """Add an item."""
+    place = len(heap)
+    heap.append(item)
+    while place > 0:
+        parent = (place - 1) // 2
+        if ranks[item] >= ranks[heap[parent]]:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = item
 
 
-class Ranked(Protocol):
-    """An item. rank: the smallest is the first one."""
+def poll(heap: list[int], ranks: list[int]) -> int:
+    """Remove and return the first item."""
+    first = heap[0]
+    last = heap.pop()
+    if len(heap) > 0:
+        sink(heap, ranks, 0, last)
+    return first
 
-    rank: Rank
+
+def remove_before(heap: list[int], ranks: list[int], bound: int) -> None:
+    """Remove the items with a lower rank, and rebuild the heap from the others."""
+    size = 0
+    for item in heap:
+        if ranks[item] >= bound:
+            heap[size] = item
+            size += 1
+    if size == len(heap):
+        return
+    while len(heap) > size:
+        heap.pop()
+    for place in range(size // 2 - 1, -1, -1):
+        sink(heap, ranks, place, heap[place])
 
 
-Item = TypeVar("Item", bound=Ranked)
-
-
-class Queue(Generic[Item]):
-    """A heap. Iteration is in the order of its array."""
-
-    def __init__(self, items: Iterable[Item] = ()) -> None:
-        self.heap: list[Item] = []
-        for item in items:
-            self.add(item)
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.heap)
-
-    def __len__(self) -> int:
-        return len(self.heap)
-
-    def peek(self) -> Item | None:
-        """The first item, or None."""
-        return self.heap[0] if self.heap else None
-
-    def add(self, item: Item) -> None:
-        """Add an item."""
-        heap, rank = self.heap, item.rank
-        place = len(heap)
-        heap.append(item)
-        while place > 0:
-            parent = (place - 1) // 2
-            if rank >= heap[parent].rank:
-                break
-            heap[place] = heap[parent]
-            place = parent
-        heap[place] = item
-
-    def poll(self) -> Item:
-        """Remove and return the first item."""
-        first, last = self.heap[0], self.heap.pop()
-        if self.heap:
-            self._down(0, last)
-        return first
-
-    def remove_all(self, goes: Callable[[Item], bool]) -> None:
-        """Remove some items, and rebuild the heap from the others."""
-        kept = [item for item in self.heap if not goes(item)]
-        if len(kept) == len(self.heap):
-            return
-        self.heap = kept
-        for place in range(len(kept) // 2 - 1, -1, -1):
-            self._down(place, kept[place])
-
-    def _down(self, place: int, item: Item) -> None:
-        size, rank = len(self.heap), item.rank
-        while place < size // 2:
-            child = 2 * place + 1
-            if child + 1 < size and self.heap[child].rank > self.heap[child + 1].rank:
-                child += 1
-            if rank <= self.heap[child].rank:
-                break
-            self.heap[place] = self.heap[child]
-            place = child
-        self.heap[place] = item
+def sink(heap: list[int], ranks: list[int], place: int, item: int) -> None:
+    """Put an item at a place, or below it."""
+    size = len(heap)
+    while place < size // 2:
+        child = 2 * place + 1
+        if child + 1 < size and ranks[heap[child]] > ranks[heap[child + 1]]:
+            child += 1
+        if ranks[item] <= ranks[heap[child]]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = item

@@ -13,7 +13,6 @@ from typing import Any
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
 from engine.model.row import Row
-from engine.patterns.matching import Match
 
 Rows = Sequence[Row]
 
@@ -56,14 +55,6 @@ def reader(value: Value) -> Read:
             return _aggregated(value.call)
         case MatchTime():
             return lambda rows, any_row, time_ms: time_ms * 1000
-
-
-def rows_of(value: Value, match: Match, variables: int) -> Rows:
-    """The rows of a value: those of its variable, or of the first `variables` variables."""
-    variable = None if isinstance(value, MatchTime) else value.variable
-    if variable is not None:
-        return match.rows[variable]
-    return [row for rows in match.rows[:variables] for row in rows]
 
 
 def _of_row(value: RowValue) -> Read:

@@ -41,7 +41,7 @@ def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: i
 
 
 def _key(column: pa.Array, part: SortColumn) -> Longs:
-    values, there = _values(column)
+    values, there = in_order(column)
     if size := len(values):
         least, most = int(values.min()), int(values.max())
         if least <= _LOWEST + 1 or most >= _HIGHEST - 1:
@@ -54,7 +54,7 @@ def _key(column: pa.Array, part: SortColumn) -> Longs:
     return np.where(there, values, _HIGHEST if last else _LOWEST)
 
 
-def _values(column: pa.Array) -> tuple[Longs, Flags | None]:
+def in_order(column: pa.Array) -> tuple[Longs, Flags | None]:
     """Integers in ascending order of the values, and flags of those that are not NULL."""
     type_ = column.type
     if pa.types.is_integer(type_) or pa.types.is_date32(type_):

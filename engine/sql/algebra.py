@@ -19,7 +19,7 @@ from engine.model.free_names import free_name
 from engine.model.pipeline import Node
 from engine.model.types import Type
 from engine.model.windowing import Windowing
-from engine.patterns.matching import Skip
+from engine.patterns.after_match import Skip
 
 Expr = exp.Expr
 Named = tuple[str, Expr]

@@ -14,7 +14,7 @@ from sqlglot import exp
 from engine.aggregates.registry import functions
 from engine.errors import unknown_name
 from engine.model.free_names import free_name
-from engine.patterns.matching import Skip
+from engine.patterns.after_match import Skip
 from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.references import ROWTIME
 from engine.sql.algebra import Expr, Matched, Named, Relation, SortKey, plain, ref

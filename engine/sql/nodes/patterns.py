@@ -12,7 +12,7 @@ from engine.aggregates.registry import functions
 from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, TIMESTAMP_NTZ, VOID, Type, quote
-from engine.patterns.matching import Skip
+from engine.patterns.after_match import Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, Matched, mentioned, ref

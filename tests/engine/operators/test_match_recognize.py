@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import functions
-from engine.contract.kernel import Input, run
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Input, Output, Saved, run_key
 from engine.errors import StudioError
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.model.types import BIGINT, STRING
+from engine.patterns.after_match import AfterMatch, Skip
 from engine.patterns.conditions import MatchCondition
 from engine.patterns.kernel import MatchKernel
-from engine.patterns.matching import AfterMatch, Skip
 from engine.patterns.pattern import variables_of
 from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value
 from engine.planner import plan
@@ -49,7 +50,7 @@ def kernel(
     within_ms: int = 0,
     order: Sequence[SortColumn] = (),
     by_arrival: bool = False,
-) -> Callable[[], MatchKernel]:
+) -> partial[MatchKernel]:
     variables = variables_of(pattern)
     by_variable = {condition.variable: condition for condition in conditions}
     return partial(
@@ -60,8 +61,24 @@ def kernel(
         after or AfterMatch(),
         within_ms,
         order,
-        by_arrival=by_arrival,
+        by_arrival,
     )
+
+
+def run(
+    made: partial[MatchKernel],
+    inputs: Sequence[Input],
+    timeline: Timeline | None = None,
+    saved: Saved | None = None,
+    results: Sequence[pa.DataType] = (),
+) -> tuple[Output, Saved | None]:
+    """Run one partition of rows rt, k, v. results: the types of the measures, by default BIGINT."""
+    line = timeline or Timeline.of([])
+    measures = results or [pa.int64()] * len(made.args[2])
+    layout = Layout((), ((pa.int64(), pa.string(), pa.int64()),), tuple(measures))
+    loop = ChunkLoop(made, layout, line, Output(line))
+    left = run_key(loop, inputs, line, (), saved)
+    return loop.out, left
 
 
 PRICES = """
@@ -96,7 +113,7 @@ test_cases = check_cases(
                 seq  kind  k  start  bottom  end
                 6    +I    a  12     9       10
             """,
-            kernel=kernel(
+            columnar=kernel(
                 "A B+ C",
                 compares(1, "`__r0` < COALESCE(`__r1`, `__r2`)", RowValue(1, V, offset=1), RowValue(0, V)),
                 compares(2, "`__r0` > `__r1`", RowValue(1, V)),
@@ -112,7 +129,7 @@ test_cases = check_cases(
                 seq  kind  k  n  last
                 4    +I    a  1  13
             """,
-            kernel=kernel(
+            columnar=kernel(
                 "A+ B C",
                 compares(0, "`__r0` > 14"),
                 compares(1, "`__r0` < 14"),
@@ -125,9 +142,16 @@ test_cases = check_cases(
 )
 
 
-def matches(made: Callable[[], MatchKernel], values: Sequence[int]) -> list[tuple[object, ...]]:
+def matches(made: partial[MatchKernel], values: Sequence[int]) -> list[tuple[object, ...]]:
     """The output for values at 1000, 2000, ... ms."""
-    return made().whole((), [(at * 1000, "a", value) for at, value in enumerate(values, 1)])
+    return found([(at * 1000, "a", value) for at, value in enumerate(values, 1)], made)
+
+
+def found(rows: Sequence[tuple[int, str, int]], made: partial[MatchKernel]) -> list[tuple[object, ...]]:
+    """The output for rows after which the source ends."""
+    inputs = [Input(seq, INSERT, row) for seq, row in enumerate(rows, 1)]
+    out, _ = run(made, inputs, Timeline.of([(len(rows) + 1, MAX_WATERMARK)]))
+    return [one.row for one in out.emitted]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +180,7 @@ def test_quantifiers(pattern: str, rows: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "found"),
+    ("after", "expected"),
     [
         (AfterMatch(), [(15, 13), (16, 12)]),
         (AfterMatch(Skip.TO_NEXT_ROW), [(15, 13), (17, 13), (16, 12)]),
@@ -164,9 +188,9 @@ def test_quantifiers(pattern: str, rows: list[tuple[int, int]]) -> None:
         (AfterMatch(Skip.TO_LAST, 1, "B"), [(15, 13), (16, 12)]),
     ],
 )
-def test_where_the_search_goes_on(after: AfterMatch, found: list[tuple[int, int]]) -> None:
+def test_where_the_search_goes_on(after: AfterMatch, expected: list[tuple[int, int]]) -> None:
     made = kernel("A+ B", *UP_AND_DOWN, measures=FIRST_AND_LAST, after=after)
-    assert matches(made, [15, 17, 13, 16, 12, 18]) == found
+    assert matches(made, [15, 17, 13, 16, 12, 18]) == expected
 
 
 def test_a_search_that_would_find_the_same_match_for_ever_ends_the_run() -> None:
@@ -178,10 +202,10 @@ def test_a_search_that_would_find_the_same_match_for_ever_ends_the_run() -> None
         matches(made, [12, 17, 13])
 
 
-@pytest.mark.parametrize(("within_ms", "found"), [(2000, []), (2001, [(15, 13)]), (0, [(15, 13)])])
-def test_a_match_takes_less_time_than_within(within_ms: int, found: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize(("within_ms", "expected"), [(2000, []), (2001, [(15, 13)]), (0, [(15, 13)])])
+def test_a_match_takes_less_time_than_within(within_ms: int, expected: list[tuple[int, int]]) -> None:
     made = kernel("A{2} B", *UP_AND_DOWN, measures=FIRST_AND_LAST, within_ms=within_ms)
-    assert matches(made, [15, 17, 13]) == found
+    assert matches(made, [15, 17, 13]) == expected
 
 
 def test_a_complete_match_waits_for_an_older_one_until_that_one_takes_too_long() -> None:
@@ -196,7 +220,7 @@ def test_a_complete_match_waits_for_an_older_one_until_that_one_takes_too_long()
     )
     inputs = [Input(seq, INSERT, row) for seq, row in enumerate(rows, 1)]
     timeline = Timeline.of([(1, 1000), (2, 2000), (3, 3000), (4, 9000), (5, MAX_WATERMARK)])
-    out, saved = run(made(), inputs, timeline)
+    out, saved = run(made, inputs, timeline)
     assert [(one.seq, *one.row) for one in out.emitted] == [(4, 5, 0, 9_000_000)]
     assert saved is None
 
@@ -204,69 +228,24 @@ def test_a_complete_match_waits_for_an_older_one_until_that_one_takes_too_long()
 def test_rows_of_one_time_are_in_the_order_that_is_asked_for() -> None:
     rows = [(1000, "a", 1), (1000, "a", 3), (1000, "a", 2)]
     measures = (RowValue(0, V), RowValue(1, V))
-    assert kernel("A B", measures=measures)().whole((), rows) == [(1, 3)]
+    assert found(rows, kernel("A B", measures=measures)) == [(1, 3)]
     ordered = kernel("A B", measures=measures, order=(SortColumn(V),))
-    assert ordered().whole((), rows) == [(1, 2)]
+    assert found(rows, ordered) == [(1, 2)]
 
 
 def test_by_arrival_a_match_comes_out_with_its_last_row() -> None:
     made = kernel("A+ B", *UP_AND_DOWN, measures=FIRST_AND_LAST, by_arrival=True)
     inputs = [Input(seq, INSERT, (0, "a", v)) for seq, v in enumerate([15, 17, 13, 16, 12], 1)]
-    out, _ = run(made(), inputs)
+    out, _ = run(made, inputs)
     assert [(one.seq, *one.row) for one in out.emitted] == [(3, 15, 13), (5, 16, 12)]
 
 
 def test_a_row_that_the_watermark_has_passed_is_late() -> None:
     made = kernel("A B", measures=(RowValue(0, V),))
     inputs = [Input(1, INSERT, (3000, "a", 1)), Input(2, INSERT, (3000, "a", 2)), Input(3, INSERT, (3001, "a", 3))]
-    out, saved = run(made(), inputs, Timeline.of([(1, 3000)]))
+    out, saved = run(made, inputs, Timeline.of([(1, 3000)]))
     assert [(late.seq, late.event_time_ms, late.lateness_ms) for late in out.lates] == [(2, 3000, 0)]
     assert saved is not None
-
-
-PATTERNS = ("A B+ C", "A+ B{0,2}? C", "A+? B? C{1,3}?", "A B* C", "A* B C{2}")
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    pattern=st.sampled_from(PATTERNS),
-    after=st.sampled_from([AfterMatch(), AfterMatch(Skip.TO_NEXT_ROW), AfterMatch(Skip.TO_LAST, 2, "C")]),
-    within_ms=st.sampled_from([0, 3, 6]),
-    rows=st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), max_size=12),
-    cuts=st.sets(st.integers(1, 12)),
-)
-def test_any_split_into_epochs_gives_the_same(
-    pattern: str, after: AfterMatch, within_ms: int, rows: list[tuple[int, int]], cuts: set[int]
-) -> None:
-    made = kernel(
-        pattern,
-        compares(0, "`__r0` > 1"),
-        compares(1, "`__r0` <= `__r1`", AggregateValue(0, AggregateCall(functions()["SUM"], V, BIGINT))),
-        compares(2, "`__r0` <> COALESCE(`__r1`, 0)", RowValue(1, V, offset=1)),
-        measures=(all_of(0, "SUM"), all_of(1, "COUNT"), RowValue(2, V), MatchTime()),
-        after=after,
-        within_ms=within_ms,
-    )
-    time_ms, inputs, marks = 0, [], []
-    for seq, (step_ms, value) in enumerate(rows, 1):
-        time_ms += step_ms
-        inputs.append(Input(seq, INSERT, (time_ms, "a", value)))
-        marks.append((seq, time_ms - 2))
-    end = len(rows) + 1
-    marks.append((end, MAX_WATERMARK))
-    whole, left = run(made(), inputs, Timeline.of(marks))
-    parts, saved, before = [], None, 0
-    for cut in [*sorted(cut for cut in cuts if cut < end), end]:
-        timeline = Timeline.of([(seq, mark) for seq, mark in marks if before < seq <= cut], start_ms=_at(marks, before))
-        out, saved = run(made(), [one for one in inputs if before < one.seq <= cut], timeline, saved=saved)
-        parts += out.emitted
-        before = cut
-    assert parts == whole.emitted
-    assert saved == left
-
-
-def _at(marks: Sequence[tuple[int, int]], seq: int) -> int:
-    return max((mark for at, mark in marks if at <= seq), default=-(1 << 63))
 
 
 @pytest.mark.parametrize(
