@@ -197,6 +197,13 @@ def test_the_catalog_of_the_cases_is_that_of_the_operators() -> None:
         assert entry == {field: known[name][field] for field in entry}
 
 
+def test_a_statement_that_could_not_be_read_has_ports_on_the_canvas_and_no_place_in_the_palette() -> None:
+    hidden = [entry for entry in catalog() if entry.get("hidden")]
+    assert [(entry["operator"], entry["title"], entry["ports"], entry["many"]) for entry in hidden] == [
+        ("unread", "Unread statement", ["in"], True)
+    ]
+
+
 class _Url:
     """A session's state in which a click interrupts the run when the URL is written."""
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.contract.derived import Derived
-from engine.contract.operator import OUT
+from engine.contract.operator import OUT, Operator
+from engine.contract.source import Source
+from engine.contract.unread import Unread
 from engine.errors import NotRead, StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
@@ -50,21 +52,22 @@ def colors() -> Mapping[str, str]:
 
 
 def catalog() -> list[Shape]:
-    """Everything that can be added, in the palette's order."""
-    return [
-        {
-            "operator": cls.operator,
-            "title": cls.title,
-            "summary": cls.summary,
-            "alsoCalled": list(cls.also_called),
-            "group": group,
-            "role": cls.role,
-            "ports": list(cls.ports),
-            "many": bool(getattr(cls, "many_edges", False)),
-        }
-        for group, members in palette().items()
-        for cls in members
-    ]
+    """Everything that can be added, in the palette's order, and what only a script makes, which no palette offers."""
+    shown = [_entry(cls, group) for group, members in palette().items() for cls in members]
+    return [*shown, {**_entry(Unread, Unread.group), "hidden": True}]
+
+
+def _entry(cls: type[Operator] | type[Source], group: str) -> Shape:
+    return {
+        "operator": cls.operator,
+        "title": cls.title,
+        "summary": cls.summary,
+        "alsoCalled": list(cls.also_called),
+        "group": group,
+        "role": cls.role,
+        "ports": list(cls.ports),
+        "many": bool(getattr(cls, "many_edges", False)),
+    }
 
 
 def document(pipeline: Pipeline) -> Shape:

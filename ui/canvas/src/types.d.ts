@@ -49,6 +49,8 @@ export interface CatalogEntry {
   role: Role
   ports: string[]
   many: boolean
+  /** Only a script makes such a node. */
+  hidden?: boolean
 }
 
 export type Catalog = Partial<Record<string, CatalogEntry>>

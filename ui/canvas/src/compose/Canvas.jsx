@@ -38,6 +38,7 @@ export function Canvas({ data, dark, shadow, send }) {
   const focus = () => box.current?.focus({ preventScroll: true })
 
   const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
+  const offered = useMemo(() => data.catalog.filter((each) => !each.hidden), [data.catalog])
   const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
   const palette = usePalette(search, !document.nodes.length)
   const positions = useMemo(() => layout(document, catalog), [document, catalog])
@@ -171,7 +172,7 @@ export function Canvas({ data, dark, shadow, send }) {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections
     const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
-    return allCommands(commands, edits, data.catalog, connections, places)
+    return allCommands(commands, edits, offered, connections, places)
   }
   const leavePalette = () => {
     palette.close()
@@ -215,7 +216,7 @@ export function Canvas({ data, dark, shadow, send }) {
         {palette.isOpen && (
           <Palette
             ref={search}
-            operators={data.catalog}
+            operators={offered}
             where={whereAdded(selection.edges, selection.nodes)}
             add={(operator) => drop(operator)}
             leave={leavePalette}
