@@ -8,42 +8,20 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.errors import ExpressionError
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
-from engine.model.types import BOOLEAN, Type
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.builder.editing import add_node, set_parameter
 from ui.builder.history import History
-from ui.shell.engine_gate import EngineStarting
 
 OpenDraft = Callable[..., AppTest]
 
 
-class KnowsColumns:
-    """A stand-in for Spark's analyzer: an expression over known columns is a boolean."""
-
-    is_starting = False
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
-        if self.is_starting:
-            raise EngineStarting(node, field)
-        if not any(name in expression for name in schema.names):
-            raise ExpressionError(node, field, expression, f"the columns are {', '.join(schema.names)}.")
-        return BOOLEAN
-
-
 @pytest.fixture
-def analyzer(monkeypatch: pytest.MonkeyPatch) -> KnowsColumns:
-    found = KnowsColumns()
-    monkeypatch.setattr("ui.builder.checking.gate", lambda: found)
-    return found
-
-
-@pytest.fixture
-def open_draft(store: Store, open_view: OpenView, analyzer: KnowsColumns) -> OpenDraft:
+def open_draft(store: Store, open_view: OpenView) -> OpenDraft:
     """The builder with this document as its draft."""
 
     def open_(pipeline: Pipeline, selection: str | None = None) -> AppTest:
@@ -65,7 +43,7 @@ def labelled(elements: object, label: str) -> object:
     return found
 
 
-def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView, analyzer: KnowsColumns) -> None:
+def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView) -> None:
     app = open_view("build")
     assert app.subheader[0].value == "Nothing is open"
     assert [button.label for button in app.button] == ["Go to the pipelines", "New pipeline"]
@@ -108,17 +86,17 @@ def test_a_path_in_the_home_of_an_unknown_user_is_said_at_its_field(store: Store
 
 
 def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_canvas_away(
-    store: Store, open_draft: OpenDraft, analyzer: KnowsColumns, monkeypatch: pytest.MonkeyPatch
+    store: Store, open_draft: OpenDraft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
-    def breaks(expression: str, schema: Schema, node: str, field: str) -> str:
+    def breaks(rules: TypeRules, expression: str, schema: Schema, node: str, field: str) -> str:
         asked.append(expression)
         raise RuntimeError(expression)
 
     document = add_node(examples()["01-word-frequency"], "filter", "words", {"condition": "true"}, "latest")[0]
     app = open_draft(document, "latest")
-    monkeypatch.setattr(analyzer, "type_of", breaks)
+    monkeypatch.setattr("engine.expressions.analyzer.TypeRules.type_of", breaks)
     typed = "CAST(word AS TIMESTAMP(3)) IS NULL"
     labelled(app.text_area, "Condition").set_value(typed).run()
     assert asked[-1] == "CAST(word AS TIMESTAMP_NTZ) IS NULL"
@@ -201,16 +179,6 @@ def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:
     assert not labelled(app.button, "Run").disabled
     labelled(app.text_area, "Condition").set_value("nobody > 1").run()
     assert any("The columns are word, cnt" in text.value for text in app.markdown)
-
-
-def test_while_spark_starts_an_expression_is_not_wrong_only_not_known(
-    open_draft: OpenDraft, analyzer: KnowsColumns
-) -> None:
-    analyzer.is_starting = True
-    pipeline, _ = add_node(examples()["01-word-frequency"], "filter", "count_words", {"condition": "cnt > 1"})
-    app = open_draft(pipeline, "filter")
-    assert any("as soon as Spark has started" in caption.value for caption in app.caption)
-    assert not labelled(app.button, "Run").disabled
 
 
 def test_an_edge_shows_what_flows_through_it_and_why(open_draft: OpenDraft) -> None:

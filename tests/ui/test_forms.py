@@ -21,7 +21,7 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.type_texts import spark_type
 from engine.model.types import BIGINT, STRING, Type
 from engine.registry import operators, sources
-from ui.builder.checking import checked, errors
+from ui.builder.checking import checked
 from ui.builder.editing import add_node, operator_class, set_parameter
 from ui.builder.fixes import suggested_for
 from ui.builder.problems import explained
@@ -29,7 +29,6 @@ from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
 from ui.forms.grid import edited_rows, parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
-from ui.shell.engine_gate import EngineStarting
 
 EVERYTHING: dict[str, type[Operator] | type[Source]] = {**sources(), **operators()}
 SCHEMA = Schema((Column("ts", BIGINT, time=TimeUnit.EPOCH_MS), Column("user_id", STRING), Column("amount", BIGINT)))
@@ -87,13 +86,10 @@ def test_a_row_with_an_empty_field_is_no_missing_row_as_well() -> None:
     assert complaints.below(()) == ((("order_by", 0, "column"), "choose a column."),)
 
 
-def test_what_the_planner_says_is_shown_at_its_field_and_what_is_not_known_yet_is_no_complaint() -> None:
+def test_what_the_planner_says_is_shown_at_its_field() -> None:
     problems = (PipelineError("condition: unknown column 'b'.", "filter", "condition"),)
     complaints = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, problems)
     assert complaints.take(("condition",)) == ("unknown column 'b'.",)
-    waiting = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, (EngineStarting("filter", "condition"),))
-    assert waiting.rest() == ()
-    assert waiting.notes(("condition",)) != ()
 
 
 def test_a_problem_says_its_place_in_the_form_and_no_path() -> None:
@@ -201,13 +197,6 @@ def test_cells_that_were_not_edited_keep_their_values() -> None:
     assert edited_rows(rows, edits, columns) == [["", 5, 2.5], [None, "7", True], ["x", None, None]]
 
 
-class NoSpark:
-    """An analyzer that has not started yet."""
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
-        raise EngineStarting(node, field)
-
-
 def fresh(name: str) -> Iterator[tuple[str, Pipeline]]:
     """A node of an operator as it is after its drop, and as it is with a new row in one of its lists."""
     dropped, node_id = add_node(Pipeline(), name)
@@ -228,10 +217,9 @@ RAW = re.compile(r"Input should|valid|\bnull\b|the field '|\b[a-z]+_[a-z_]+\b|ex
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_a_new_node_says_in_plain_words_what_to_choose(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.builder.checking.gate", NoSpark)
+def test_a_new_node_says_in_plain_words_what_to_choose(name: str) -> None:
     for when, pipeline in fresh(name):
-        for problem in errors(checked(pipeline)):
+        for problem in checked(pipeline).problems:
             sentence = explained(pipeline, problem)
             assert not RAW.search(QUOTED.sub("", sentence)), f"{when}: {sentence}"
             assert sentence.endswith("."), f"{when}: {sentence}"

@@ -11,9 +11,8 @@ from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
-from tests.engine.planning import OneType
 from tests.ui.gesture_cases import CASES, CATALOG, answer, drawn, sketched
-from ui.builder.checking import checked, errors
+from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
 from ui.builder.fixes import fixes
 from ui.builder.gestures import Dialogue
@@ -27,8 +26,7 @@ MAX = {"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", 
 
 
 @pytest.fixture
-def draft(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[Pipeline], Drafting]:
-    monkeypatch.setattr("ui.builder.checking.gate", lambda: OneType("boolean"))
+def draft(store: Store) -> Callable[[Pipeline], Drafting]:
     return lambda pipeline: Drafting("k1", History(pipeline))
 
 
@@ -70,7 +68,7 @@ def test_a_node_that_nobody_touched_is_configured_by_its_first_edge(draft: Calla
         {"kind": "connect", "source": "words", "target": "aggregate", "port": "in"},
     )
     assert drafting.pipeline.node("aggregate").parameters["group_by"] == ["word"]
-    assert not errors(checked(drafting.pipeline))
+    assert not checked(drafting.pipeline).problems
 
 
 def test_a_node_that_is_added_behind_another_works_at_once(draft: Callable[..., Drafting]) -> None:
@@ -84,7 +82,7 @@ def test_a_node_that_is_added_behind_another_works_at_once(draft: Callable[..., 
     assert keys(drafting) == ["totals>sink:in", "words>totals:in"]
     assert drafting.pipeline.node("totals").parameters["group_by"] == ["word"]
     assert drafting.selection == "sink"
-    assert not errors(checked(drafting.pipeline))
+    assert not checked(drafting.pipeline).problems
 
 
 def test_what_a_browser_tells_again_after_the_app_was_restarted_is_not_taken_again(
@@ -163,10 +161,10 @@ def test_every_fix_that_is_offered_works(draft: Callable[..., Drafting]) -> None
             emptied = example.model_copy(update={"nodes": nodes})
             for broken in (emptied, example.model_copy(update={"edges": cut})):
                 found = checked(broken)
-                for problem in errors(found):
+                for problem in found.problems:
                     for fix in fixes(broken, problem, found):
                         offered += 1
-                        assert not [each for each in errors(checked(fix.document)) if each.node == problem.node]
+                        assert not [each for each in checked(fix.document).problems if each.node == problem.node]
     assert offered > 20
 
 

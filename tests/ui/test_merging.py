@@ -8,13 +8,13 @@ from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.ui.conftest import OpenView
-from tests.ui.test_build_view import KnowsColumns, analyzer, labelled, open_draft
+from tests.ui.test_build_view import labelled, open_draft
 from ui.builder.editing import add_node, delete_node, set_parameter
 from ui.builder.history import History
 from ui.builder.merging import changed_nodes, merged
 from ui.shell.state import SessionState
 
-__all__ = ["analyzer", "open_draft"]
+__all__ = ["open_draft"]
 BASE = examples()["05-window-join"]
 
 
@@ -43,9 +43,7 @@ def test_what_both_changed_is_named_and_mine_counts() -> None:
     assert changed_nodes(BASE, both.pipeline) == ("joined",)
 
 
-def test_a_version_that_somebody_else_saved_is_said_before_it_is_saved_over(
-    store: Store, open_view: OpenView, analyzer: KnowsColumns
-) -> None:
+def test_a_version_that_somebody_else_saved_is_said_before_it_is_saved_over(store: Store, open_view: OpenView) -> None:
     saved = store.pipelines.save(BASE.to_json(), name="pairs")
     history = History(longer(BASE, 60_000))
     store.drafts.save("k1", history.to_json(), pipeline_id=saved.pipeline_id, version=saved.version)
@@ -65,7 +63,7 @@ def test_a_version_that_somebody_else_saved_is_said_before_it_is_saved_over(
 
 
 def test_a_draft_that_another_tab_changed_goes_on_as_two(
-    store: Store, open_view: OpenView, analyzer: KnowsColumns, monkeypatch: pytest.MonkeyPatch
+    store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_url = SessionState.write_url
     are_kept: list[bool] = []

@@ -89,10 +89,8 @@ def parameters_at(operator: str, port: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("operator", ["kafka", "upsert_kafka", "postgres_cdc", "postgres", "mysql", "csv"])
 def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
-    operator: str, listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+    operator: str, listener: Listener, store: Store, open_view: OpenView
 ) -> None:
-    # These pipelines have no expressions.
-    monkeypatch.setattr("ui.builder.checking.gate", lambda: None)
     node = Node(id="orders", operator=operator, parameters=parameters_at(operator, listener.port))
     pipeline = Pipeline(nodes=(node, Node(id="out", operator="sink")), edges=(Edge(source="orders", target="out"),))
     store.drafts.save("k1", History(pipeline).to_json())
@@ -112,9 +110,8 @@ def _button(app: AppTest, label: str) -> Any:
 
 
 def test_the_columns_of_a_file_of_the_web_are_asked_for_by_a_press_of_a_button(
-    listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+    listener: Listener, store: Store, open_view: OpenView
 ) -> None:
-    monkeypatch.setattr("ui.builder.checking.gate", lambda: None)
     url = f"https://127.0.0.1:{listener.port}/x.csv"
     pipeline = Pipeline(nodes=(Node(id="orders", operator="csv", parameters={"path": url}),))
     store.drafts.save("k1", History(pipeline).to_json())

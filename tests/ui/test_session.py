@@ -13,6 +13,8 @@ from engine.errors import EngineUnavailable, ExpressionError
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT
 from tests.ui.test_page_record import redraw_fragments
+from ui.builder.checking import checked
+from ui.builder.importing import imported
 from ui.shell.engine_gate import EngineGate, GateStatus, wait_for_rehearsal, without_rehearsal
 
 SCHEMA = Schema((Column("a", BIGINT),))
@@ -161,16 +163,17 @@ def test_a_page_that_a_callback_of_a_fragment_requests_is_opened() -> None:
     assert app.text[0].value == "opens run"
 
 
-def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = threading.Event()
-    monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: started.wait(10))
-    gate = EngineGate("local[2]")
-    gate.warm_up()
-    before = time.monotonic()
-    assert gate.type_of("a + 1", SCHEMA, "n", "f") == BIGINT
-    assert time.monotonic() - before < 1
-    assert gate.status is GateStatus.STARTING
-    started.set()
+def test_a_script_is_read_and_checked_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(engine: str) -> None:
+        raise AssertionError(engine)
+
+    monkeypatch.setattr("engine.spark.session.get_spark", nobody)
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", nobody)
+    table = "CREATE TABLE t (k STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '9');"
+    pipeline = imported(
+        f"{table} SELECT UPPER(k) AS u, COUNT(*) AS n FROM t GROUP BY UPPER(k);".encode(), "s.sql"
+    ).pipeline
+    assert checked(pipeline).problems == ()
 
 
 def page_as_spark_starts() -> None:
@@ -260,7 +263,6 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
     with pytest.raises(EngineUnavailable, match="no Java here"):
         gate.spark()
     assert gate.status is GateStatus.FAILED
-    assert gate.type_of("a + 1", SCHEMA, "n", "f") == BIGINT
     gate.retry()
     with pytest.raises(EngineUnavailable):
         gate.spark()
@@ -270,6 +272,5 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
 def test_once_spark_is_there_expressions_are_checked(spark: object) -> None:
     gate = EngineGate("local[2]")
     assert gate.spark() is spark
-    assert gate.type_of("a + 1", SCHEMA, "n", "f") == BIGINT
     with pytest.raises(ExpressionError, match="b"):
         gate.type_of("b + 1", SCHEMA, "n", "f")

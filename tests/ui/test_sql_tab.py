@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage import Store
-from tests.engine.planning import OneType
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
 from ui.builder.importing import imported, is_document
@@ -20,10 +19,7 @@ OpenDraft = Callable[[Pipeline], AppTest]
 
 
 @pytest.fixture
-def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch) -> OpenDraft:
-    for module in ("ui.builder.checking", "ui.components.builder.sql_tab"):
-        monkeypatch.setattr(f"{module}.gate", lambda: OneType("bigint"))
-
+def open_draft(store: Store, open_view: OpenView) -> OpenDraft:
     def open_(pipeline: Pipeline) -> AppTest:
         store.drafts.save("k1", History(pipeline).to_json())
         return open_view("build", draft="k1").segmented_control(key="drawer-tab").set_value("SQL").run()
@@ -97,14 +93,7 @@ def test_the_word_at_a_place_is_underlined(line: int, column: int, word: str | N
     assert [text[each.start : each.end] for each in wrong_at(text, line, column, "no table")] == [word] * bool(word)
 
 
-def test_what_was_exported_is_imported_as_json_and_as_sql(
-    open_draft: OpenDraft, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Gate(OneType):
-        def spark(self) -> None:
-            """It has started."""
-
-    monkeypatch.setattr("ui.builder.importing.gate", lambda: Gate("bigint"))
+def test_what_was_exported_is_imported_as_json_and_as_sql(open_draft: OpenDraft) -> None:
     example = examples()["01-word-frequency"]
     exported = script(open_draft(example)).encode()
     read, notices, _ = imported(exported, "words.SQL")

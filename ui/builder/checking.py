@@ -10,6 +10,7 @@ from engine.contract.derived import Derived
 from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import NotRead, StudioError
+from engine.expressions.analyzer import TypeRules
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
@@ -18,16 +19,15 @@ from engine.python_functions.consent import CodeNotAllowed, is_allowed
 from ui.builder.editing import operator_class
 from ui.forms.spec import fields_of
 from ui.shell import workspace
-from ui.shell.engine_gate import EngineStarting, gate
 from ui.shell.log import app_log
 
 LOG: Final = app_log()
 
 
 def checked(pipeline: Pipeline) -> Check:
-    """The check of a document. It never waits for Spark, and an unexpected error becomes a problem on the canvas."""
+    """The check of a document. It needs no Spark, and an unexpected error becomes a problem on the canvas."""
     try:
-        result = check(pipeline, gate(), workspace.folder())
+        result = check(pipeline, TypeRules(), workspace.folder())
         return replace(result, problems=(*result.problems, *_not_allowed(result)))
     except Exception:
         LOG.exception("a document could not be checked")
@@ -42,20 +42,10 @@ def _not_allowed(verdict: Check) -> Iterator[CodeNotAllowed]:
             yield CodeNotAllowed(node.id)
 
 
-def errors(verdict: Check) -> tuple[StudioError, ...]:
-    """The problems, without those that only say that Spark is still starting."""
-    return tuple(problem for problem in verdict.problems if not isinstance(problem, EngineStarting))
-
-
 def blocking(verdict: Check) -> tuple[StudioError, ...]:
     """The problems because of which nothing can run: a statement that could not be read does not stop the rest."""
-    wrong = errors(verdict)
+    wrong = verdict.problems
     return tuple(each for each in wrong if not isinstance(each, NotRead)) if verdict.plan is not None else wrong
-
-
-def is_waiting(verdict: Check) -> bool:
-    """Whether a part is unchecked because Spark is still starting."""
-    return any(isinstance(problem, EngineStarting) for problem in verdict.problems)
 
 
 def modes(verdict: Check) -> Mapping[str, ChangelogMode]:

@@ -32,7 +32,7 @@ from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from engine.registry import configured, operators
 from engine.windows.parameters import LENGTHS
-from ui.builder.checking import checked, errors, input_schemas, output_schema
+from ui.builder.checking import checked, input_schemas, output_schema
 from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
 from ui.builder.renaming import with_column_renamed
 from ui.forms.spec import FieldKind, fields_of
@@ -107,7 +107,7 @@ def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]
 def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
     """Whether the node has no problem any more, and no valid node has become invalid."""
     after = checked(fix.document)
-    wrong = {problem.node for problem in errors(after)}
+    wrong = {problem.node for problem in after.problems}
     return "" not in wrong and node_id not in wrong and not any(name in wrong for name in verdict.derived)
 
 
@@ -141,7 +141,7 @@ def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterato
     for new in likely[:2]:
         document = pipeline
         for _ in pipeline.nodes:
-            missing = {each.node for each in errors(checked(document)) if _missing_column(each) == old}
+            missing = {each.node for each in checked(document).problems if _missing_column(each) == old}
             if not missing:
                 break
             for node_id in missing:

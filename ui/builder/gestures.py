@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from engine.contract.operator import OUT
 from engine.errors import PlanRejected
 from engine.model.pipeline import Edge, Node, Pipeline, Place, free_node_id
-from ui.builder.checking import checked, errors
+from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
     add_node,
@@ -142,9 +142,9 @@ class Dialogue:
             self.refusal = _occupied(pipeline, message, taken)
             return
         grown = joined(pipeline, source, target, port, message.out)
-        before = {str(problem) for problem in errors(checked(pipeline))}
+        before = {str(problem) for problem in checked(pipeline).problems}
         verdict = checked(grown)
-        new = [each for each in errors(verdict) if isinstance(each, PlanRejected) and str(each) not in before]
+        new = [each for each in verdict.problems if isinstance(each, PlanRejected) and str(each) not in before]
         if new:
             sentence = f"{source} cannot be connected to {target}. {_named(new[0], target)}"
             self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], verdict))
@@ -181,7 +181,7 @@ def _occupied(pipeline: Pipeline, message: Connect, taken: tuple[str, ...]) -> R
     sentence = f"{source} cannot be connected to {target}: {why}."
     options = [Fix(f"Replace {taken[0]} by {source}", joined(pipeline, source, target, port, message.out))]
     both = united(pipeline, target, port, (*taken, source))
-    if not errors(checked(both)) or len(errors(checked(both))) <= len(errors(checked(pipeline))):
+    if not checked(both).problems or len(checked(both).problems) <= len(checked(pipeline).problems):
         options.append(Fix("Put a union of both before it", both))
     return Refusal(message.n, source, target, sentence, tuple(options))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.script import is_sql, script_of
 from ui.builder.drafting import open_draft
 from ui.shell import workspace
-from ui.shell.engine_gate import gate
 
 ENDINGS: Final = ("json", "sql")
 _HEAD: Final = 100_000
@@ -27,13 +27,12 @@ class Imported(NamedTuple):
 
 
 def imported(content: bytes, name: str) -> Imported:
-    """The pipeline of a file. Waits for Spark if the file is a script. Raises StudioError."""
+    """The pipeline of a file. Raises StudioError."""
     text = content.decode("utf-8", errors="replace")
     path = Path(name)
     if path.suffix.lower() != ".sql":
         return Imported(Pipeline.from_json(text))
-    gate().spark()
-    script = script_of(text, gate(), workspace.folder(), path.stem)
+    script = script_of(text, TypeRules(), workspace.folder(), path.stem)
     return Imported(script.pipeline, script.warnings)
 
 

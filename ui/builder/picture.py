@@ -15,7 +15,7 @@ from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
 from engine.windows.parameters import BOUNDS
-from ui.builder.checking import checked, edge_reason, errors, keys_in_words, modes
+from ui.builder.checking import checked, edge_reason, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
 from ui.builder.problems import explained, is_to_do
@@ -100,7 +100,7 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         shape: Shape = {"hint": hint(node), "outputs": outputs, **_planned(plans.get(node.id))}
         if node.id in known:
             shape["mode"] = _symbols(known[node.id])
-        wrong = [problem for problem in errors(verdict) if problem.node == node.id]
+        wrong = [problem for problem in verdict.problems if problem.node == node.id]
         if wrong:
             shape["problems"] = [
                 {

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 from engine.errors import ExpressionError, StudioError, unknown_name
 from engine.model.wrong_values import in_plain_words
 from ui.forms.spec import Field, FieldKind, fields_of
-from ui.shell.engine_gate import EngineStarting
 
 Path = tuple[str | int, ...]
 # A field of an item of a list, or the item: `aggregates.0.column`.
@@ -38,11 +37,9 @@ class Complaints:
     def __init__(
         self,
         complaints: Sequence[tuple[Path, str]],
-        notes: Sequence[tuple[Path, str]] = (),
         refused: Sequence[ExpressionError] = (),
     ) -> None:
         self._open = list(complaints)
-        self._notes = list(notes)
         self._refused = refused
 
     def take(self, path: Path) -> tuple[str, ...]:
@@ -73,14 +70,9 @@ class Complaints:
         """The expressions that the analyzer refused at a field."""
         return tuple(error for error in self._refused if path_of(error.field) == path)
 
-    def notes(self, path: Path) -> tuple[str, ...]:
-        """The notes at a path: not errors, but checks that are still pending."""
-        return tuple(text for at, text in self._notes if at == path)
-
 
 def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]) -> Complaints:
     """All errors in these parameters: those of the model's validation, or if there are none, those of the planner."""
-    notes = [(path_of(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
     try:
         model.model_validate(dict(parameters))
     except ValidationError as error:
@@ -93,11 +85,9 @@ def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problem
             if len(other["loc"]) > len(each["loc"])
         ]
         wrong = [each for each in found if each["type"] != "too_short" or each["loc"] not in within]
-        return Complaints([_complaint(model, each) for each in wrong], notes)
-    complaints = [
-        (path_of(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)
-    ]
-    return Complaints(complaints, notes, [each for each in problems if isinstance(each, ExpressionError)])
+        return Complaints([_complaint(model, each) for each in wrong])
+    complaints = [(path_of(each.field), without_field(each)) for each in problems]
+    return Complaints(complaints, [each for each in problems if isinstance(each, ExpressionError)])
 
 
 def path_of(field: str) -> Path:

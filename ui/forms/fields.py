@@ -26,7 +26,6 @@ from ui.forms.offered import offered_field
 from ui.forms.shown_complaints import show_complaints
 from ui.forms.source_columns import source_columns
 from ui.forms.spec import Field, FieldKind
-from ui.shell.guard import as_sentence
 
 _LIVE: Final = "300ms"
 _FEW: Final = 4
@@ -75,8 +74,6 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
         st.html(marked_html(refused.expression, refused.reason))
     sentences = form.complaints.take((*form.path, field.name))
     show_complaints(sentences, is_to_do=form.value(field) in (None, "", [], {}))
-    for sentence in form.complaints.notes((*form.path, field.name)):
-        st.caption(f":material/hourglass_top: {as_sentence(sentence)}")
 
 
 def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from engine.errors import NotReplayable, StudioError
+from engine.errors import NotReplayable
+from engine.expressions.analyzer import TypeRules
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
@@ -20,7 +21,6 @@ from storage.library.replays import KeyRecords
 from storage.model import Filter, Run
 from ui.engines.far_files import far_files_of
 from ui.shell import workspace
-from ui.shell.engine_gate import EngineStarting, gate
 
 MOST: Final = 100_000
 """The most records of one key that are replayed unless more are requested; they take about a second."""
@@ -55,26 +55,18 @@ class Touched(NamedTuple):
     is_cut: bool = False
 
 
-class StillStarting(StudioError):
-    """Spark is needed to plan the pipeline, and is still starting."""
-
-
 def plan_of(run: Run) -> Plan:
-    """The plan of a run. Raises StudioError if its sources can no longer be read, or StillStarting."""
+    """The plan of a run. Raises StudioError if its sources can no longer be read."""
     return _plan(run.document, run.engine)
 
 
 @lru_cache(maxsize=16)
 def _plan(document: str, engine: str) -> Plan:
     with looking_at(far_files_of(engine)):
-        verdict = check(Pipeline.from_json(document), gate(), workspace.folder())
+        verdict = check(Pipeline.from_json(document), TypeRules(), workspace.folder())
     if verdict.plan is not None:
         return verdict.plan
-    problem = verdict.problems[0]
-    if isinstance(problem, EngineStarting):
-        message = "Spark is starting; it is needed for the expressions of this pipeline. Try again in a few seconds."
-        raise StillStarting(message)
-    raise problem
+    raise verdict.problems[0]
 
 
 def state_of(

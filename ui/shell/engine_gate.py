@@ -3,8 +3,8 @@
 It is the engine that can read this machine's files (`ui.engines.known.home`), whatever engine runs use; another engine
 starts with the first run on it.
 
-A page asks `gate().status`; forms check expressions through `gate().analyzer`, which answers "still starting"
-until Spark is there instead of blocking. A run gets its session in its own thread, and may wait.
+A page asks `gate().status`; nothing that it plans or checks needs Spark. A run gets its session in its own thread, and
+may wait.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from functools import cache
 from typing import Any, Final
 
 from engine.errors import EngineUnavailable, StudioError
-from engine.expressions.analyzer import TypeRules
-from engine.model.schema import Schema
-from engine.model.types import Type
 from engine.runtime.archiving import make_in_background
 from engine.runtime.rehearsal import rehearse
 from engine.spark.session import get_spark, server_of
@@ -45,13 +42,6 @@ def wait_for_rehearsal(cancel: threading.Event, patience_s: float = 15) -> None:
     end = time.monotonic() + patience_s
     while not (_idle.wait(0.05) or cancel.is_set() or time.monotonic() > end):
         pass
-
-
-class EngineStarting(StudioError):
-    """Not the user's error: the expression will be checked as soon as Spark is there."""
-
-    def __init__(self, node: str, field: str) -> None:
-        super().__init__("the expression is checked as soon as Spark has started.", node, field)
 
 
 class GateStatus(Enum):
@@ -102,10 +92,6 @@ class EngineGate:
                 self.error, self._thread = None, None
                 self._done.clear()
         self.warm_up()
-
-    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
-        """The contract's `Analyzer`, which needs no Spark. Raises ExpressionError."""
-        return TypeRules().type_of(expression, schema, node, field)
 
     def _start(self) -> None:
         if self._started() and self._rehearsed():

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.builder.checking import blocking, checked, errors
+from ui.builder.checking import blocking, checked
 from ui.builder.drafting import Drafting, current
 from ui.builder.messages import Open, Run, Select
 from ui.components.builder.bench import LATE, RECORDS, bench
@@ -39,7 +39,7 @@ def build(drafting: Drafting) -> None:
             for notice in drafting.notices:
                 st.info(as_sentence(notice), icon=":material/info:")
             nodes = {node.id for node in pipeline.nodes}
-            for problem in errors(verdict):
+            for problem in verdict.problems:
                 # The form of a node shows the node's problems, and an empty canvas says how to begin.
                 if problem.node not in nodes and nodes:
                     st.markdown(f":red[:material/error: {as_sentence(problem)}]")

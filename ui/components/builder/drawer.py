@@ -9,7 +9,6 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
-from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
 from ui.builder.fixes import Fix, fixes
@@ -78,8 +77,8 @@ def _head(pipeline: Pipeline, verdict: Check, size: Size) -> str:
         label_visibility="collapsed",
         wrap=False,
     )
-    to_do = sum(is_to_do(pipeline, problem) for problem in errors(verdict))
-    if wrong := len(errors(verdict)) - to_do:
+    to_do = sum(is_to_do(pipeline, problem) for problem in verdict.problems)
+    if wrong := len(verdict.problems) - to_do:
         st.badge(words.count(wrong, "problem"), color="red")
     if to_do and pipeline.nodes:
         st.badge(f"{to_do} to do", color="gray")
@@ -131,8 +130,6 @@ def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -
         case "Problems":
             problem_list(drafting, verdict)
         case _:
-            if is_waiting(verdict):
-                st.caption(":material/hourglass_top: Expressions are checked as soon as Spark has started.")
             _records(drafting, shown, node_id, port)
 
 
@@ -206,7 +203,7 @@ def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
 def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Draw all problems, each with a button that selects its node, and those that mend it."""
     known = {node.id for node in drafting.pipeline.nodes}
-    wrong = errors(verdict)
+    wrong = verdict.problems
     if not wrong:
         st.success("Nothing is wrong: the pipeline can run.", icon=":material/check_circle:")
     for at, problem in enumerate(wrong):

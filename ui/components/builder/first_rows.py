@@ -17,7 +17,6 @@ from ui.builder.server_consent import NotAsked, agree
 from ui.components.beat import beat
 from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.shell import words
-from ui.shell.engine_gate import EngineStarting
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
 
 _AT_ONCE_S: Final = 0.3
@@ -30,9 +29,7 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
         st.caption("Select a node or an edge to see the first records that flow there.")
         return
     preview = preview_of(pipeline, node_id)
-    if isinstance(preview, EngineStarting):
-        st.caption(":material/hourglass_top: Records appear as soon as Spark has started.")
-    elif isinstance(preview, NotAsked):
+    if isinstance(preview, NotAsked):
         st.caption(f"**{words.escaped(preview.node)}**: {as_sentence(preview.sentence)}")
         st.button(
             f"Read from {words.escaped(preview.source.server)}",

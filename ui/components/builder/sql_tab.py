@@ -10,6 +10,7 @@ import streamlit as st
 
 from engine.contract.unread import Unread
 from engine.errors import StudioError
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from engine.script import Script, Written, program_of, script_of, sql_of
@@ -18,7 +19,6 @@ from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
 from ui.components.editor import Editing, code_area, editors, wrong_at
 from ui.shell import workspace
-from ui.shell.engine_gate import EngineStarting, gate
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.pending import pending
 
@@ -118,12 +118,9 @@ def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     """
     kept.readable = None
     try:
-        script = script_of(text, gate(), workspace.folder(), drafting.pipeline.name)
+        script = script_of(text, TypeRules(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:
         kept.trouble = _Trouble(text, str(error), error.line, error.column)
-        return
-    except EngineStarting:
-        kept.trouble = _Trouble(text, "Spark is still starting. Change the text again in a moment.")
         return
     except StudioError as error:
         kept.trouble = _Trouble(text, str(error))
@@ -143,7 +140,7 @@ def _adopt(drafting: Drafting, kept: _Kept, script: Script) -> None:
 
 def _script(pipeline: Pipeline) -> Written | None:
     try:
-        return sql_of(pipeline, gate(), workspace.folder())
+        return sql_of(pipeline, TypeRules(), workspace.folder())
     except StudioError:
         # The list of problems shows the error.
         return None

@@ -13,10 +13,10 @@ from engine.planner import Plan
 from engine.replay import KeyedNode, keyed_node, keyed_nodes
 from storage.model import CascadeRecord, Run
 from ui.components.time_travel.key_state import key_state
-from ui.inspect.replaying import MOST, StillStarting, Touched, keys_before, plan_of, state_of, touched_keys
+from ui.inspect.replaying import MOST, Touched, keys_before, plan_of, state_of, touched_keys
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate
-from ui.shell.guard import as_sentence, guarded, guarded_fragment
+from ui.shell.guard import as_sentence, guarded
 from ui.shell.state import state
 
 _NODE: Final = "state-node"
@@ -24,7 +24,6 @@ _KEY: Final = "state-key"
 _FOLLOW: Final = ""
 _ALL: Final = "state-of-all-records"
 _DRAWN: Final = 4
-_RETRY_S: Final = 1.5
 Key = tuple[Any, ...]
 
 
@@ -32,10 +31,6 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
     """Draw the choice of operator and key, and the state. cascade: the records that the event caused."""
     try:
         plan = plan_of(run)
-    except StillStarting as error:
-        st.info(as_sentence(error), icon=":material/hourglass_top:")
-        _again()
-        return
     except StudioError as error:
         st.warning(f"The state of this run cannot be shown: {as_sentence(error)}", icon=":material/memory:")
         return
@@ -189,10 +184,3 @@ def _parsed(text: str) -> Key | None:
     except ValueError:
         return None
     return tuple(parts) if isinstance(parts, list) else None
-
-
-@guarded_fragment(run_every=_RETRY_S)
-def _again() -> None:
-    """Rerun the page once Spark is ready."""
-    if gate().status.value == "ready":
-        st.rerun()
