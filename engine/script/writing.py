@@ -30,6 +30,7 @@ from engine.script.kept_text import is_said
 from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
+from engine.script.refused_by_flink import notes
 from engine.script.taken_apart import taken_apart
 from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
@@ -79,7 +80,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     """
     plan(pipeline, analyzer, folder)
     if pipeline.script and is_said(pipeline, pipeline.script, analyzer, folder):
-        return Written(pipeline.script)
+        return Written(pipeline.script, tuple(notes(pipeline.script)))
     original_nodes, _ = derive(pipeline, analyzer, folder)
     whole = unfolded(pipeline.part(original_nodes), original_nodes)
     nodes, problems = derive(whole, analyzer, folder)

@@ -178,7 +178,7 @@ def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:
     app = open_draft(pipeline, "filter")
     assert not labelled(app.button, "Run").disabled
     labelled(app.text_area, "Condition").set_value("nobody > 1").run()
-    assert any("The columns are word, cnt" in text.value for text in app.markdown)
+    assert any("unknown column 'nobody'. available: word, cnt." in text.value.lower() for text in app.markdown)
 
 
 def test_an_edge_shows_what_flows_through_it_and_why(open_draft: OpenDraft) -> None:

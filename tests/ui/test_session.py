@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.errors import EngineUnavailable, ExpressionError
+from engine.errors import EngineUnavailable
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT
 from tests.ui.test_page_record import redraw_fragments
@@ -269,8 +269,5 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
 
 
 @pytest.mark.slow
-def test_once_spark_is_there_expressions_are_checked(spark: object) -> None:
-    gate = EngineGate("local[2]")
-    assert gate.spark() is spark
-    with pytest.raises(ExpressionError, match="b"):
-        gate.type_of("b + 1", SCHEMA, "n", "f")
+def test_a_run_gets_the_session_of_the_gate(spark: object) -> None:
+    assert EngineGate("local[2]").spark() is spark
