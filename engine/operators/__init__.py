@@ -3,7 +3,7 @@
 The file ends with `OPERATOR = YourClass`, a subclass of `engine.contract.operator.Operator`. The class declares, in
 this order:
 
-- its names in the palette and in documents: `operator`, `title`, `summary`, `group`
+- its names in the palette and in documents: `operator`, `title`, `summary`, `group`; `also_called` for the search
 - its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser
 - its inputs, unless it has the single port `in`: `ports`; `many_edges` if a port takes several edges; `tables` for
 ports that are read before all others

@@ -62,7 +62,11 @@ def slips(script: str) -> tuple[Slip, ...]:
         parts = statements(without_prompts(script))
     except SqlRejected:
         return ()
-    declared = _declared(parts)
+    try:
+        declared = _declared(parts)
+    except RecursionError:
+        # Whoever reads the script says that it is nested too deeply.
+        return ()
     named = _reserved_names(parts)
     found: list[Slip] = []
     for statement in parts:

@@ -3,7 +3,7 @@
 The file ends with `SOURCE = YourClass`, a subclass of `engine.contract.source.Source`; a module without `SOURCE` is
 shared code. The class declares:
 
-- its names in the palette and in documents: `operator`, `title`, `summary`
+- its names in the palette and in documents: `operator`, `title`, `summary`; `also_called` for the search
 - its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser. The
 base class has event time, watermark delay and computed columns
 - `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
