@@ -121,12 +121,15 @@ class _Compilation:
         if folder is not None and any(folder.glob(f"*{_name(of.stamp)}*.nbi")):
             self._run(of, folder)
         else:
-            threading.Thread(target=self._run, args=(of, folder), name="compiler", daemon=True).start()
+            threading.Thread(target=self._run_alone, args=(of, folder), name="compiler", daemon=True).start()
+
+    def _run_alone(self, of: Rule, folder: Path | None) -> None:
+        with _alone(folder):
+            self._run(of, folder)
 
     def _run(self, of: Rule, folder: Path | None) -> None:
         try:
-            with _alone(folder):
-                self.function = _compiled(of, folder)
+            self.function = _compiled(of, folder)
         finally:
             self.done.set()
 

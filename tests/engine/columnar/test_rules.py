@@ -103,6 +103,18 @@ def test_arrays_of_arrow_that_are_read_only_do_not_need_a_function_of_their_own(
 
 
 @pytest.mark.usefixtures("process")
+def test_code_that_is_there_is_loaded_while_another_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rule_of(running_sums).compiled(waits=True) is not None
+    monkeypatch.delitem(sys.modules, "changelog_studio_compiled")
+    with rules._alone(rules._cache_folder()):
+        loading = threading.Thread(target=rule_of(running_sums).compiled, daemon=True)
+        loading.start()
+        loading.join(timeout=10)
+        assert not loading.is_alive()
+    assert rule_of(running_sums).compiled() is not None
+
+
+@pytest.mark.usefixtures("process")
 def test_a_process_without_numba_interprets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     assert compiler() is None
