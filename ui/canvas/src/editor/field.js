@@ -83,8 +83,10 @@ export function edited(area) {
     if (field?.line) pause = setTimeout(send, PAUSE_MS)
   }
 
-  // Before it is hidden.
+  // Before it is hidden, and loses its focus: somebody may type in it already.
   const height = area.offsetHeight
+  const hasFocus = document.activeElement === area
+  const { selectionStart, selectionEnd } = area
   const view = new EditorView({
     doc: area.value,
     extensions: [
@@ -117,6 +119,10 @@ export function edited(area) {
   label?.addEventListener('click', focus)
   whole.dataset.edited = ''
   whole.append(view.dom)
+  if (hasFocus) {
+    view.focus()
+    view.dispatch({ selection: { anchor: selectionStart, head: selectionEnd } })
+  }
 
   /** @param {Field} next @param {Fields} data */
   const speak = (next, data) => {
