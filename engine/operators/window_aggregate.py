@@ -56,6 +56,7 @@ from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, 
 from engine.windows.columnar import columnar_windows
 from engine.windows.parameters import (
     BOUNDS,
+    WINDOW_WORDS,
     GivenWindows,
     bound_columns,
     group_window_over,
@@ -78,17 +79,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
     operator: ClassVar[str] = "window_aggregate"
     title: ClassVar[str] = "Window aggregate"
     summary: ClassVar[str] = "Counts, sums and other aggregates per group and event-time window."
-    also_called: ClassVar[tuple[str, ...]] = (
-        "tumble",
-        "tumbling",
-        "hop",
-        "hopping",
-        "sliding",
-        "cumulate",
-        "session",
-        "group by",
-        "timewindow",
-    )
+    also_called: ClassVar[tuple[str, ...]] = (*WINDOW_WORDS, "group by", "timewindow")
     group: ClassVar[str] = "aggregates"
 
     group_by: GroupBy = parameter(

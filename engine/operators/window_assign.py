@@ -32,7 +32,7 @@ from engine.model.schema import Column, Schema
 from engine.model.types import quote
 from engine.model.windowing import WindowKind
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_windows
-from engine.windows.parameters import MadeWindows, bound_columns
+from engine.windows.parameters import WINDOW_WORDS, MadeWindows, bound_columns
 from engine.windows.session_rows import SessionRowsKernel
 
 if TYPE_CHECKING:
@@ -45,17 +45,7 @@ class WindowAssign(MadeWindows):
     operator: ClassVar[str] = "window_assign"
     title: ClassVar[str] = "Windows"
     summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
-    also_called: ClassVar[tuple[str, ...]] = (
-        "tumble",
-        "tumbling",
-        "hop",
-        "hopping",
-        "sliding",
-        "cumulate",
-        "session",
-        "tvf",
-        "table function",
-    )
+    also_called: ClassVar[tuple[str, ...]] = (*WINDOW_WORDS, "tvf", "table function")
     group: ClassVar[str] = "records"
 
     partition_by: PartitionBy = parameter(

@@ -63,6 +63,10 @@ Offset = Annotated[
 ]
 
 
+WINDOW_WORDS: Final = ("tumble", "tumbling", "hop", "hopping", "sliding", "cumulate", "session")
+"""What windows are called in SQL and elsewhere, for the search of operators."""
+
+
 class MadeWindows(RoutesLate):
     """Windows assigned by event time."""
 
