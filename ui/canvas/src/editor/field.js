@@ -25,7 +25,8 @@ import { language } from './language.js'
 import { signature } from './signature.js'
 
 /** @import { Field, Fields, Wrong } from './types' */
-/** @typedef {{ show: (field: Field, data: Fields) => void, close: () => void }} Edited */
+/** @typedef {{ text: string, from: number, to: number }} Typing what is typed, and its selection */
+/** @typedef {{ area: HTMLTextAreaElement, show: (field: Field, data: Fields) => void, close: () => Typing | null }} Edited */
 
 const PAUSE_MS = 300
 const value = /** @type {PropertyDescriptor} */ (
@@ -46,9 +47,10 @@ function press(key) {
 /**
  * The editor of a text area, which is hidden meanwhile.
  * @param {HTMLTextAreaElement} area
+ * @param {Typing | null} typing goes on here: the field was drawn anew
  * @returns {Edited}
  */
-export function edited(area) {
+export function edited(area, typing) {
   const whole = /** @type {HTMLElement} */ (area.closest('[data-testid="stTextArea"]') ?? area.parentElement)
   const speaks = new Compartment()
   const look = new Compartment()
@@ -85,8 +87,8 @@ export function edited(area) {
 
   // Before it is hidden, and loses its focus: somebody may type in it already.
   const height = area.offsetHeight
-  const hasFocus = document.activeElement === area
-  const { selectionStart, selectionEnd } = area
+  if (document.activeElement === area) typing ??= { text: area.value, from: area.selectionStart, to: area.selectionEnd }
+  let isTyping = typing !== null
   const view = new EditorView({
     doc: area.value,
     extensions: [
@@ -110,7 +112,15 @@ export function edited(area) {
       speaks.of([]),
       look.of([]),
       // At once: a button that is pressed next must find the text.
-      EditorView.domEventHandlers({ blur: () => send() }),
+      EditorView.domEventHandlers({
+        focus: () => void (isTyping = true),
+        blur: () => {
+          // A field that is drawn anew takes its editor away, which nobody left.
+          if (!area.isConnected) return
+          isTyping = false
+          send()
+        },
+      }),
       EditorView.updateListener.of(heard),
     ],
   })
@@ -119,9 +129,13 @@ export function edited(area) {
   label?.addEventListener('click', focus)
   whole.dataset.edited = ''
   whole.append(view.dom)
-  if (hasFocus) {
+  if (typing) {
+    const { text, from, to } = typing
     view.focus()
-    view.dispatch({ selection: { anchor: selectionStart, head: selectionEnd } })
+    view.dispatch({
+      changes: text === area.value ? undefined : { from: 0, to: view.state.doc.length, insert: text },
+      selection: { anchor: from, head: to },
+    })
   }
 
   /** @param {Field} next @param {Fields} data */
@@ -162,6 +176,7 @@ export function edited(area) {
   }
 
   return {
+    area,
     show(next, data) {
       const { wrong: places, ...spoken } = next
       const facts = JSON.stringify([
@@ -185,10 +200,13 @@ export function edited(area) {
       mark(places, next.line)
     },
     close() {
+      const { anchor: from, head: to } = view.state.selection.main
+      const left = isTyping ? { text: view.state.doc.toString(), from, to } : null
       clearTimeout(pause)
       label?.removeEventListener('click', focus)
       delete whole.dataset.edited
       view.destroy()
+      return left
     },
   }
 }

@@ -32,7 +32,7 @@ function dress(parent) {
 
 class Editors {
   constructor() {
-    /** @type {Map<HTMLTextAreaElement, Edited>} */
+    /** @type {Map<string, Edited>} by field */
     this.open = new Map()
     /** @type {Fields | null} */
     this.data = null
@@ -43,16 +43,19 @@ class Editors {
 
   draw() {
     if (!this.data) return
-    for (const [area, editor] of this.open) {
-      if (area.isConnected) continue
+    for (const [key, editor] of this.open) {
+      if (key in this.data.fields || editor.area.isConnected) continue
       editor.close()
-      this.open.delete(area)
+      this.open.delete(key)
     }
     for (const [key, field] of Object.entries(this.data.fields)) {
       const area = /** @type {HTMLTextAreaElement | null} */ (document.querySelector(`${selector(key)} textarea`))
       if (!area) continue
-      const editor = this.open.get(area) ?? edited(area)
-      this.open.set(area, editor)
+      let editor = this.open.get(key)
+      if (editor?.area !== area) {
+        editor = edited(area, editor?.close() ?? null)
+        this.open.set(key, editor)
+      }
       editor.show(field, this.data)
     }
   }
