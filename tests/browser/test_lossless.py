@@ -96,7 +96,8 @@ def write_condition(page: Page, name: str, text: str) -> None:
     # The field of this node: the field of the previous node is still there for a moment.
     own = page.locator(f"[class*='st-key-form'][class*='-{name}-']")
     field = own.get_by_role("textbox", name="Condition", exact=True)
-    field.focus()
+    # A click waits for what can be hit: the editor may take the place of the text area at this moment.
+    field.click()
     page.keyboard.press("Control+a")
     page.keyboard.type(text)
 
