@@ -31,6 +31,8 @@ Event time
     timeline           event time over arrival order, decimated for the chart
     arrivals           the source events of a range; sources and operators in figures
     late               late records and rejected rows
+    late_files         one late record: what pushed the watermark past it, and how many are like it
+    telling_values     which records are late: the values that are frequent among them
     what_if            the records that another watermark delay or allowed lateness would keep
     added_latency      how much later windows would fire with another watermark delay
     idle_sources       sources that sent nothing for unusually long
@@ -70,6 +72,8 @@ from storage.event_time.current_watermarks import CurrentWatermarks
 from storage.event_time.future_records import FutureRecords
 from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
+from storage.event_time.late_files import LateFiles
+from storage.event_time.telling_values import TellingValues
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
 from storage.library.batch_checks import BatchChecks
@@ -155,6 +159,8 @@ class Store:
         self.timeline = Timelines(database, self.runs)
         self.arrivals = Arrivals(database, self.runs, self.cache)
         self.late = LateRecords(database, self.runs)
+        self.late_files = LateFiles(database, self.runs, self.late, self.arrivals)
+        self.telling_values = TellingValues(database, self.runs, self.cache)
         self.what_if = WhatIf(database, self.runs, self.cache)
         self.added_latency = AddedLatencies(database, self.runs, self.timeline)
         self.idle_sources = IdleSources(database, self.runs)

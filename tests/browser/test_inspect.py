@@ -208,7 +208,13 @@ def test_a_drag_over_the_chart_zooms_into_those_events(open_page: OpenPage) -> N
 
 def test_a_late_record_leads_to_what_its_event_did(open_page: OpenPage) -> None:
     page = open_page("event-time?run=2")
+    parts = page.get_by_role("radiogroup", name="Show")
+    parts.get_by_text("Which ones?").click()
+    expect(page.get_by_text("records have key = b, as")).to_be_visible()
+    parts.get_by_text("Late records").click()
     rows(page, "Late records").last.click()
+    expect(page.get_by_text("Event 4 of clicks pushed the watermark past it")).to_be_visible()
+    expect(rows(page, "In time, would have come out at per_window")).to_contain_text("[5, 6]")
     page.get_by_role("button", name="See what event 6 did").click()
     expect(page).to_have_url(re.compile(r"changelog\?.*event=6"))
     expect(rows(page, "What event 6 did")).to_have_count(1)

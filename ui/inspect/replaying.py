@@ -89,7 +89,9 @@ def state_of(
     # First up to the previous event, so that one replay gives the state before the event and after it.
     for last in (event - 1, event):
         while done < last and not is_cut:
-            records_by_port = {each.port: _records(store, run_id, each, last, _AT_ONCE, done + 1) for each in questions}
+            records_by_port = {
+                each.port: key_records(store, run_id, each, last, _AT_ONCE, first=done + 1) for each in questions
+            }
             # If a batch is cut off, its last event may be incomplete.
             until = min([last, *(records.last_seq - 1 for records in records_by_port.values() if records.is_cut)])
             replay.feed({port: records.table for port, records in records_by_port.items()}, wanted, until, spark)
@@ -124,7 +126,7 @@ def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
     """The same in mini-batch. Raises NotReplayable if too many records of all keys determine the ends of bundles."""
-    records_by_port = {each.port: _records(store, run_id, each, event, MOST) for each in node.questions()}
+    records_by_port = {each.port: key_records(store, run_id, each, event) for each in node.questions()}
     if any(records.is_cut for records in records_by_port.values()):
         message = (
             "it works in bundles (mini-batch). The end of a bundle depends on the records of all keys, and there "
@@ -141,7 +143,7 @@ def _state_in_bundles(
 
 def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> Touched:
     """The keys that an event touched: those of its input records, else those of the records emitted for it."""
-    now = {each.port: _records(store, run_id, each, event, _AROUND, event) for each in node.questions()}
+    now = {each.port: key_records(store, run_id, each, event, _AROUND, first=event) for each in node.questions()}
     keys = node.keys({port: records.table for port, records in now.items()}, spark)
     is_cut = any(records.is_cut for records in now.values())
     if not keys:
@@ -157,9 +159,10 @@ def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: S
     return node.keys(last, spark, newest_first=True)[:_KEYS_SHOWN]
 
 
-def _records(
-    store: Store, run_id: int, question: Question, event: int, limit: int, first: int | None = None
+def key_records(
+    store: Store, run_id: int, question: Question, event: int, limit: int = MOST, *, first: int | None = None
 ) -> KeyRecords:
+    """The first records of a question's key up to an event. first: only from this event on."""
     wanted = Filter(_kinds(question), equals=question.equals, from_seq=first, to_seq=event)
     return store.replays.records(run_id, question.node, question.output, wanted, limit)
 

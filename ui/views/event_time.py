@@ -10,6 +10,8 @@ from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, LateTotals, Timeline
 from storage.model import Edge, EventRange, Filter, Run
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
+from ui.components.event_time.late_file import late_file
+from ui.components.event_time.late_groups import late_groups
 from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
@@ -33,7 +35,7 @@ _DESCRIBED: Final = 1000
 _AROUND: Final = 50
 # A record that alone made this share of the late records late is worth a warning.
 _ALARMING: Final = 0.2
-_LATE, _RECORDS = "Late records", "Records of the range"
+_LATE, _RECORDS, _GROUPS = "Late records", "Records of the range", "Which ones?"
 _FIGURES, _LEAD = "Sources and operators", "Lead over the watermark"
 
 
@@ -104,7 +106,10 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     key = f"event-time-{run.run_id}"
 
     def brushed() -> None:
-        boxes = st.session_state[key].selection.get("box") or []
+        selection = st.session_state[key].selection
+        boxes = selection.get("box") or []
+        if not boxes and (points := selection.get("points")):
+            move_to(round(float(points[0]["x"])))
         if boxes and (xs := boxes[0].get("x")):
             low, high = sorted(float(x) for x in xs)
             start, end = max(first, round(low + 0.5 - 1e-9)), min(last, int(high))
@@ -118,7 +123,7 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
         theme="streamlit",
         width="stretch",
         on_select=brushed,
-        selection_mode="box",
+        selection_mode=("box", "points"),
         config=chart_config("event-time", modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt="Event time over arrival order",
     )
@@ -220,7 +225,8 @@ def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw one part at a time: parts that are not shown are not queried."""
     key = f"part-{run.run_id}"
     st.session_state.setdefault(key, _LATE)
-    part = st.segmented_control("Show", [_LATE, _RECORDS, _FIGURES, _LEAD], key=key, required=True, width="content")
+    shown = [_LATE, *([_GROUPS] if totals.late else []), _RECORDS, _FIGURES, _LEAD]
+    part = st.segmented_control("Show", shown, key=key, required=True, width="content")
     match part:
         case "Records of the range":
             _records(run, timeline)
@@ -228,6 +234,8 @@ def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
             _figures(run, timeline)
         case "Lead over the watermark":
             _lead(timeline)
+        case "Which ones?":
+            late_groups(run, dropped=totals.dropped)
         case _:
             _late(run, totals)
 
@@ -236,6 +244,7 @@ def _late(run: Run, totals: LateTotals) -> None:
     if not totals.late:
         all_clear(f"None of {words.count(totals.records, 'record')} was late for any operator", run)
         return
+    late_file(run, state.event)
     late_records(run, totals.last_seq, height=380)
     if state.event is not None and st.button(
         f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"

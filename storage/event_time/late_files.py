@@ -1,0 +1,120 @@
+"""The file of a late record: what pushed the watermark past it, when its window had fired, and how many were like it.
+
+A record is late once its operator's watermark has reached a bound. Watermarks only rise, so one event reached it first:
+
+    watermark  ____________/------------      the push: the first event at which it is at the bound or above it
+    bound      . . . . . .^. . . . x . .      x: the late record
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.model.timeline import MAX_WATERMARK
+from engine.replay.clock import clock_of
+from storage.database.connection import Database
+from storage.database.run_tables import RunTables
+from storage.event_time.arrivals import Arrival, Arrivals
+from storage.event_time.late import LateRecords
+from storage.event_time.model import LateRecord
+from storage.event_time.watermarks import RunWatermarks
+from storage.library.of_all_runs import OfAllRuns
+from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
+from storage.model import EventRange
+
+MOST = 8
+"""The most operators of one file."""
+
+
+@dataclass(frozen=True)
+class LateFile:
+    """What is known of a record that was late for one operator.
+
+    push: the event that moved the operator's watermark to the record's bound; None if retention has removed it.
+    ahead_ms: by how much the push's event time was later than the record's; None if one of them has none. fired_seq:
+    the event at which the missed window fired last, before the record; None if it never did. alike: the records that
+    were late for the same operator and, if it has windows, for the same window; this one included. delay_ms: the
+    watermark delay of the record's source in the run; None if it has none. below: the nodes that the operator feeds,
+    directly and indirectly, in the order of the graph.
+    """
+
+    late: LateRecord
+    push: Arrival | None
+    ahead_ms: int | None
+    fired_seq: int | None
+    alike: int
+    delay_ms: int | None
+    below: tuple[str, ...]
+
+
+class LateFiles(OfAllRuns):
+    """The files of all runs' late records. Raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs, late: LateRecords, arrivals: Arrivals) -> None:
+        super().__init__(database, runs)
+        self._late = late
+        self._arrivals = arrivals
+
+    def of_event(self, run_id: int, seq: int) -> tuple[LateFile, ...]:
+        """A file for each operator for which this event's record was late, at most MOST; empty if there is none."""
+        records = self._late.page(run_id, EventRange(seq, seq), limit=MOST).records
+        if not records:
+            return ()
+        run = self._runs.stored(run_id)
+        marks = RunWatermarks(self._database, run)
+        return tuple(self._file(run, marks, late) for late in records)
+
+    def _file(self, run: StoredRun, marks: RunWatermarks, late: LateRecord) -> LateFile:
+        push = self._push(run, marks, late)
+        ahead_ms = None
+        if push is not None and push.event_time_ms is not None and late.event_time_ms is not None:
+            ahead_ms = push.event_time_ms - late.event_time_ms
+        delays = {edge.node: edge.watermark_delay_ms for edge in run.sources}
+        return LateFile(
+            late,
+            push,
+            ahead_ms,
+            self._fired(run.tables, late),
+            self._alike(run.tables, late),
+            delays.get(late.source),
+            _below(run, late.node),
+        )
+
+    def _push(self, run: StoredRun, marks: RunWatermarks, late: LateRecord) -> Arrival | None:
+        if late.watermark_ms is None or late.lateness_ms is None:
+            return None
+        clock = clock_of(marks, run.above(late.node), late.seq)
+        event = clock.due(min(late.watermark_ms - late.lateness_ms, MAX_WATERMARK), 1)
+        if event is None or event < run.entry.kept_from:
+            return None
+        return next(iter(self._arrivals.page(run.run_id, EventRange(event, event)).records), None)
+
+    def _fired(self, tables: RunTables, late: LateRecord) -> int | None:
+        window = {"node": late.node, "start": late.window_start_ms, "end": late.window_end_ms, "seq": late.seq}
+        return self._database.integer(
+            f"SELECT max(seq) FROM {tables.fires} WHERE node = $node AND window_start_ms = $start "
+            "AND window_end_ms = $end AND seq < $seq",
+            window,
+        )
+
+    def _alike(self, tables: RunTables, late: LateRecord) -> int:
+        return self._database.count(
+            f"FROM {tables.late} WHERE entry = 1 AND node = $node AND dropped = $dropped "
+            "AND window_end_ms IS NOT DISTINCT FROM $end AND window_start_ms IS NOT DISTINCT FROM $start",
+            {
+                "node": late.node,
+                "dropped": late.dropped,
+                "start": late.window_start_ms,
+                "end": late.window_end_ms,
+            },
+        )
+
+
+def _below(run: StoredRun, node: str) -> tuple[str, ...]:
+    order = list(dict.fromkeys(edge.node for edge in run.edges))
+    reached = {node}
+    for name in order:
+        if any(output[0] in reached for _, output in run.inputs(name)):
+            reached.add(name)
+    return tuple(name for name in order if name in reached and name != node)

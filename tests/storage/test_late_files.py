@@ -1,0 +1,140 @@
+"""The file of a late record, and the values that late records share."""
+
+from __future__ import annotations
+
+from math import log, log2
+from pathlib import Path
+
+import pytest
+
+from storage import Store
+from storage.event_time.telling_values import HOUR
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+from tests.ui import seeded_store
+
+MAX = (1 << 63) - 1
+MINUTE = 60_000
+
+
+@pytest.fixture
+def windows(store: Store, tmp_path: Path) -> int:
+    return seeded_store.windows(store, tmp_path)
+
+
+def test_the_push_is_the_record_that_moved_the_watermark_to_the_bound(store: Store, windows: int) -> None:
+    (file,) = store.late_files.of_event(windows, 6)
+    # Record 4 is at 120 s: the watermark went to 115 s, and closed the window [100 s, 110 s).
+    assert file.push is not None
+    assert (file.push.seq, file.push.source) == (4, "clicks")
+    assert (file.ahead_ms, file.delay_ms, file.late.needed_delay_ms) == (11_000, 5_000, 10_002)
+    assert (file.fired_seq, file.alike, file.below) == (None, 2, ("out",))
+
+
+def test_an_event_in_time_has_no_file(store: Store, windows: int) -> None:
+    assert store.late_files.of_event(windows, 1) == ()
+
+
+@pytest.mark.parametrize(
+    ("late", "push"),
+    [
+        # a's delay is 5, b's is 0, and both have to reach 19: a does with 30 at event 3, b had it at event 2.
+        (("window", "in", 4, b"", 12, 10, 20, 20, 1, "window closed"), (3, "a")),
+        # Of the bound 20: b stands at 20 from event 2 on.
+        (("window", "in", 4, b"", 12, 10, 21, 20, 0, "window closed"), (3, "a")),
+        # After a's end only b counts.
+        (("window", "in", 8, b"", 40, 30, 46, 50, 5, "window closed"), (7, "b")),
+    ],
+)
+def test_of_several_sources_the_last_one_to_reach_it_pushed(
+    store: Store, tmp_path: Path, late: tuple[object, ...], push: tuple[int, str]
+) -> None:
+    a = edge("a", columns(v="string", ts="bigint*"), watermark_delay_ms=5)
+    b = edge("b", columns(v="string", ts="bigint*"), watermark_delay_ms=0)
+    window = edge("window", columns(n="bigint"))
+    epoch = Epoch(
+        0,
+        records={
+            "a": [(1, b"", "+I", ("one", 10)), (3, b"", "+I", ("two", 30)), (4, b"", "+I", ("three", 12))],
+            "b": [(2, b"", "+I", ("x", 20)), (7, b"", "+I", ("y", 50)), (8, b"", "+I", ("z", 40))],
+        },
+        watermarks=[
+            (1, "a", 10, 5, False),
+            (2, "b", 20, 20, False),
+            (3, "a", 30, 25, False),
+            (4, "a", 12, 25, False),
+            (6, "a", None, MAX, True),
+            (7, "b", 50, 50, False),
+            (8, "b", 40, 50, False),
+        ],
+        late=[late],
+        fires=[("window", 3, 10, 20)],
+    )
+    run_id = recorded(store, tmp_path, plan(a, b, window, wires=[("a", "window"), ("b", "window")]), epoch)
+    (file,) = store.late_files.of_event(run_id, int(str(late[2])))
+    assert file.push is not None
+    assert (file.push.seq, file.push.source) == push
+
+
+def test_a_window_that_fired_before_says_when(store: Store, tmp_path: Path) -> None:
+    clicks = [["a", 1_000], ["a", 9_000], ["a", 30_000], ["a", 2_000]]
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=rows("key string, ts bigint", rows=clicks, event_time="ts", watermark_delay_ms=0),
+        per_window=(
+            "window_aggregate",
+            {"kind": "tumble", "size_ms": 10_000, "group_by": ["key"], "aggregates": [seeded_store.COUNT]},
+        ),
+        out=("sink", {"mode": "changelog"}),
+    )
+    run_id = run_locally(store, tmp_path, pipeline)
+    (file,) = store.late_files.of_event(run_id, 4)
+    assert file.fired_seq == 3
+    assert file.push is not None
+    assert file.push.seq == 3
+
+
+def vans(store: Store, folder: Path) -> int:
+    """Every fifth record is of a van; those from Leipzig arrive two minutes late, and nothing else does."""
+    sent: list[list[object]] = []
+    for n in range(200):
+        kind, city = ("van" if n % 5 == 0 else "car"), ("Leipzig" if n % 4 == 0 else "Halle")
+        late = 120_000 if (kind, city) == ("van", "Leipzig") and n > 40 else 0
+        sent.append([kind, city, f"r{n}", None if n % 7 else True, n * 5_000 - late])
+    return run_locally(
+        store,
+        folder,
+        pipeline_of(
+            "trips -> per_minute -> out",
+            trips=rows(
+                "kind string, city string, name string, flag boolean, ts bigint",
+                rows=sent,
+                event_time="ts",
+                watermark_delay_ms=0,
+            ),
+            per_minute=("window_aggregate", {"kind": "tumble", "size_ms": MINUTE, "aggregates": [seeded_store.COUNT]}),
+            out=("sink", {"mode": "changelog"}),
+        ),
+    )
+
+
+def test_the_columns_that_tell_most_come_first_and_two_together_if_they_tell_more(store: Store, tmp_path: Path) -> None:
+    found = store.telling_values.groups(vans(store, tmp_path), "trips", dropped=True)
+    assert (found.late, found.records) == (7, 200)
+    first = found.groups[0]
+    assert set(first.columns) == {"kind", "city"}
+    (value,) = first.values
+    assert (set(value.values), value.late, value.records) == ({"van", "Leipzig"}, 7, 10)
+    assert [group.columns for group in found.groups[1:3]] == [("kind",), ("city",)]
+    assert found.groups[1].bits == pytest.approx(log2(5) - 1 / (14 * log(2))), "all are vans, which a fifth of all is"
+    # A value per record tells nothing, and the event time is compared by its hour.
+    by_name = {group.columns: group.bits for group in found.groups}
+    assert by_name["name",] < 0
+    assert (HOUR,) in by_name
+
+
+def test_the_groups_of_a_run_without_late_records_are_empty(store: Store, tmp_path: Path) -> None:
+    run_id = seeded_store.windows(store, tmp_path, delay=12_000)
+    assert store.telling_values.groups(run_id, "clicks") == store.telling_values.groups(run_id, "clicks", dropped=True)
+    assert store.telling_values.groups(run_id, "clicks").groups == ()

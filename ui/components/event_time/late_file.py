@@ -1,0 +1,152 @@
+"""The file of a late record: what it was, what pushed the watermark past it, and what would have come out in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.errors import NotReplayable, StudioError
+from engine.model.changelog import RowKind
+from storage.event_time.late_files import LateFile
+from storage.event_time.model import LateRecord
+from storage.model import Run
+from ui.components.event_time.late_table import outcome_of, window_of
+from ui.components.grid import Cell, Row, Table, grid
+from ui.inspect.late_outcomes import LateOutcome, late_outcome
+from ui.inspect.replaying import plan_of
+from ui.shell import words, workspace
+from ui.shell.engine_gate import gate
+from ui.shell.guard import as_sentence
+from ui.shell.navigation import go
+from ui.shell.state import state
+
+_NODES_NAMED: Final = 4
+
+
+def late_file(run: Run, event: int | None) -> None:
+    """Draw the file of an event's record, or how to open one if it was not late."""
+    files = workspace.store().late_files.of_event(run.run_id, event) if event is not None else ()
+    if event is None or not files:
+        st.caption("Pick a record: its file says what pushed the watermark past it, and what would have come out.")
+        return
+    late = files[0].late
+    with st.container(border=True, key="late-file"):
+        title, close = st.columns([12, 1], vertical_alignment="center")
+        title.markdown(f"**Event {event:,} of {words.escaped(late.source or late.node)}**, a late record")
+        if close.button("", key="late-file-close", icon=":material/close:", help="Close the file", type="tertiary"):
+            state.update(event=None)
+            st.rerun()
+        if late.values:
+            record = Table(late.columns, [Row([Cell.of(value) for value in late.values])])
+            grid(record, key="late-file-record", label="The late record")
+        for at, file in enumerate(files):
+            _operator(run, file, at)
+
+
+def _operator(run: Run, file: LateFile, at: int) -> None:
+    late = file.late
+    st.markdown(f"**{words.escaped(late.node)}**: {outcome_of(late)}.")
+    st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(file)))
+    _outcome(run, file, at)
+    with st.container(horizontal=True):
+        places = (
+            ("The record that pushed the watermark", file.push.seq if file.push is not None else None),
+            ("The window as it fired", file.fired_seq),
+        )
+        for label, seq in places:
+            if seq is not None and st.button(
+                label, key=f"late-file-{at}-{seq}-{label[:10]}", icon=":material/my_location:", help=f"Event {seq:,}"
+            ):
+                state.update(event=seq)
+                go("time_travel")
+
+
+def _sentences(file: LateFile) -> Iterator[str]:
+    """Markdown."""
+    late = file.late
+    if late.window_end_ms is not None:
+        fired = (
+            f"which had fired at event {file.fired_seq:,}, {words.count(late.seq - file.fired_seq, 'event')} earlier"
+            if file.fired_seq is not None
+            else "for which nothing had arrived in time"
+        )
+        yield f"**It missed the window** {words.escaped(window_of(late))}, {fired}."
+    if late.event_time_ms is not None:
+        yield f"**Its event time** was {words.instant(late.event_time_ms)}; the watermark stood at {_mark(late)}."
+    yield _push(file)
+    if late.needed_delay_ms is not None:
+        ran = f" instead of {words.duration(file.delay_ms)}" if file.delay_ms is not None else ""
+        yield (
+            f"**In time with** a watermark delay of **{words.duration(late.needed_delay_ms)}** at "
+            f"{words.escaped(late.source)}{ran}."
+        )
+    if file.alike > 1:
+        where = "this window" if late.window_end_ms is not None else "this operator"
+        became = "dropped" if late.dropped else "late but used"
+        yield f"**{file.alike - 1:,} more** {'was' if file.alike == 2 else 'were'} {became} for {where}."
+    if file.below and late.dropped:
+        named = ", ".join(words.escaped(name) for name in file.below[:_NODES_NAMED])
+        more = f" and {len(file.below) - _NODES_NAMED} more" if len(file.below) > _NODES_NAMED else ""
+        yield f"**Further down**, {named}{more} never heard of it."
+
+
+def _mark(late: LateRecord) -> str:
+    by = f", {words.duration(late.lateness_ms)} too far" if late.lateness_ms and late.lateness_ms < words.END_MS else ""
+    return f"{words.instant(late.watermark_ms)}{by}"
+
+
+def _push(file: LateFile) -> str:
+    push = file.push
+    if push is None:
+        return "**What pushed the watermark** past it is no longer kept."
+    source = words.escaped(push.source)
+    if push.is_end:
+        return f"**The end of {source}** at event {push.seq:,} pushed the watermark past it: after it, all is late."
+    ahead = ""
+    if file.ahead_ms is not None and push.event_time_ms is not None:
+        ahead = f" from {words.instant(push.event_time_ms)}, **{words.duration(file.ahead_ms)} ahead** of it"
+    content = words.record(push.columns, push.values)
+    shown = f": {words.code(content)}" if content else ""
+    return f"**Event {push.seq:,} of {source} pushed the watermark past it**: a record{ahead}{shown}."
+
+
+def _outcome(run: Run, file: LateFile, at: int) -> None:
+    if file.delay_ms is None:
+        return
+    try:
+        outcome = late_outcome(workspace.store(), run.run_id, plan_of(run), file.late, file.delay_ms, gate().spark)
+    except NotReplayable as error:
+        st.caption(f"What would have come out is not shown: {as_sentence(error)}")
+        return
+    except StudioError as error:
+        st.caption(f"What would have come out cannot be computed: {as_sentence(error)}")
+        return
+    if outcome is None:
+        return
+    key = words.record(*zip(*outcome.key, strict=True)) if outcome.key else ""
+    of = f" for {words.escaped(key)}" if key else ""
+    if not outcome.emitted and not outcome.in_time:
+        st.caption(f"In time, it would have changed nothing{of}.")
+        return
+    left, right = st.columns(2)
+    for place, title, rows in (
+        (left, "Came out", outcome.emitted),
+        (right, "In time, would have come out", outcome.in_time),
+    ):
+        with place:
+            st.caption(f"{title}{of}")
+            if rows:
+                label = f"{title} at {file.late.node}"
+                grid(_emitted(outcome, rows), key=f"late-file-{at}-{title}", label=label)
+            else:
+                st.markdown("Nothing.")
+
+
+def _emitted(outcome: LateOutcome, rows: Sequence[tuple[RowKind, tuple[Any, ...]]]) -> Table:
+    return Table(
+        ("kind", *outcome.columns),
+        [Row([Cell(kinds=(kind,)), *map(Cell.of, values)]) for kind, values in rows],
+        narrow=frozenset({"kind"}),
+    )

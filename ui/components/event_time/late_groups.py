@@ -1,0 +1,118 @@
+"""Which records are late: their most telling values, beside the share that these have among all records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from storage.event_time.telling_values import LateGroups, TellingColumns, TellingValue
+from storage.model import Run
+from ui.components.grid import Cell, Row, Table, grid
+from ui.shell import words, workspace
+from ui.shell.theme import DROPPED, IN_TIME, draw_figure
+
+_DROPPED_ONLY, _LATE = "dropped", "late"
+# Below it, late records are spread as all records are.
+_TELLS: Final = 0.02
+_ROW_PX: Final = 44
+
+
+def late_groups(run: Run, *, dropped: int) -> None:
+    """Draw the groups of a source's late records. dropped: how many the run dropped; if any, they can be chosen."""
+    sources = [edge.node for edge in workspace.store().runs.stored(run.run_id).sources]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = sources[0]
+        if len(sources) > 1:
+            source = st.selectbox("Source", sources, key=f"groups-source-{run.run_id}")
+        which = _LATE
+        if dropped:
+            which = st.segmented_control(
+                "Which", [_DROPPED_ONLY, _LATE], default=_DROPPED_ONLY, required=True, key=f"groups-which-{run.run_id}"
+            )
+    with st.spinner("Comparing the late records with all records …"):
+        found = workspace.store().telling_values.groups(run.run_id, source, dropped=which == _DROPPED_ONLY)
+    if not found.late:
+        st.info(f"No record of {source} was {which}.", icon=":material/check_circle:")
+        return
+    telling = [group for group in found.groups if group.bits >= _TELLS]
+    if not telling:
+        st.info(
+            f"The {words.count(found.late, f'{which} record')} of {source} are spread over all values like its other "
+            "records: no column explains them.",
+            icon=":material/info:",
+        )
+    else:
+        st.markdown(headline(found, telling[0], which, source))
+        draw_figure(_chart(found, telling[0], which), "late-groups")
+    grid(_table(found, which), key=f"groups-grid-{run.run_id}", label="Which records are late", height=320)
+
+
+def headline(found: LateGroups, group: TellingColumns, which: str, source: str) -> str:
+    """The most telling value in a sentence: its share of the late records against its share of all. Markdown."""
+    value = max(group.values, key=lambda each: each.late / found.late - each.records / found.records)
+    share, of_all = value.late / found.late, value.records / found.records
+    return (
+        f"**{share:.0%} of the {which}** {'record has' if found.late == 1 else 'records have'} "
+        f"{words.escaped(_named(group, value))}, as {of_all:.1%} of all records of {words.escaped(source)} do."
+    )
+
+
+def _named(group: TellingColumns, value: TellingValue) -> str:
+    pairs = zip(group.columns, value.values, strict=True)
+    return " and ".join(f"{name} = {'NULL' if each is None else each}" for name, each in pairs)
+
+
+def _label(value: TellingValue) -> str:
+    return words.in_chart(", ".join("NULL" if each is None else each for each in value.values))
+
+
+def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
+    labels = [_label(value) for value in group.values]
+    figure = go.Figure()
+    for name, shares, color in (
+        (f"of the {which} records", [value.late / found.late for value in group.values], DROPPED),
+        ("of all records", [value.records / found.records for value in group.values], IN_TIME),
+    ):
+        figure.add_bar(
+            y=labels,
+            x=shares,
+            name=name,
+            orientation="h",
+            marker_color=color,
+            text=[f"{share:.0%}" for share in shares],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y}: %{x:.1%} " + name + "<extra></extra>",
+        )
+    figure.update_layout(
+        barmode="group",
+        height=90 + _ROW_PX * len(labels),
+        margin={"l": 8, "r": 40, "t": 30, "b": 8},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        yaxis={"autorange": "reversed", "title": words.in_chart(" and ".join(group.columns)), "type": "category"},
+        xaxis={"tickformat": ".0%", "rangemode": "tozero"},
+    )
+    return figure
+
+
+def _table(found: LateGroups, which: str) -> Table:
+    columns = ("column", "value", f"{which} records", f"of the {which}", "of all records", "as likely as any record")
+    rows = []
+    for group in found.groups:
+        for at, value in enumerate(group.values):
+            rate = (value.late / value.records) / (found.late / found.records)
+            rows.append(
+                Row(
+                    (
+                        Cell(" and ".join(group.columns) if at == 0 else "", is_strong=True),
+                        Cell(", ".join("NULL" if each is None else each for each in value.values)),
+                        Cell(f"{value.late:,}", is_number=True),
+                        Cell(f"{value.late / found.late:.1%}", is_number=True),
+                        Cell(f"{value.records / found.records:.1%}", is_number=True),
+                        Cell(f"{rate:,.1f} times", is_number=True, tone="bad" if rate >= 2 else ""),
+                    )
+                )
+            )
+    return Table(columns, rows, frozenset(columns[2:]))
