@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.examples import FOLDER
-from engine.expressions.functions import ALLOWED, REFUSED
+from engine.functions.spark import ALLOWED, REFUSED
 from tests.malformed_files import Damage, File, avro, compressed, database, workbook
 
 _CASES: Final = Path(__file__).parent / "conformance" / "cases"

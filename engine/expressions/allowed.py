@@ -17,8 +17,8 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 
-from engine.expressions.functions import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED, names
 from engine.expressions.parsing import UNREADABLE, VALUES, tree_of
+from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED, names
 from engine.model.schema import Schema
 
 # Words of the grammar that may precede a parenthesis. A function with such a name has to be quoted.

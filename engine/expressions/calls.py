@@ -21,7 +21,6 @@ from engine.expressions.coercion import (
     common_of,
     is_interval,
 )
-from engine.expressions.functions import names
 from engine.expressions.part_types import (
     Unknown,
     are_alike,
@@ -39,6 +38,7 @@ from engine.expressions.part_types import (
     shifted_moment,
 )
 from engine.expressions.signatures import result_of
+from engine.functions.spark import names
 from engine.model.schema import Schema
 from engine.model.types import (
     BINARY,

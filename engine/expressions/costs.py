@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from sqlglot import Dialect, TokenType
 
-from engine.expressions.functions import names
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.functions.spark import names
 
 MOST_BYTES: Final = 16 << 20
 MOST_ELEMENTS: Final = 1_000_000

@@ -1,10 +1,7 @@
 """The types of Spark's functions: by name, what it takes and what it gives.
 
-A line says `parameters -> result: names`. `x?` may be left out, `x*` may be repeated. A capital letter is any type, the
-same wherever it stands: values of it are converted to their common type; of `E`, only whole numbers are. `Number` is
-any type of numbers.
-
-Functions whose result depends on more than types are in `calls`.
+They stand in the table of functions, and in `engine.functions.spark` for functions that only Spark has. Functions whose
+result depends on more than types are in `calls`.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from engine.expressions.coercion import accepts, alike, common, is_ordered
-from engine.expressions.functions import names
+from engine.functions.spark import TYPED, names
 from engine.model.type_texts import spark_type
 from engine.model.types import (
     BIGINT,
@@ -38,159 +35,6 @@ from engine.model.types import (
     Timestamp,
     Type,
 )
-
-_TABLE: Final = """
-string -> string: lower upper lcase ucase initcap quote url_encode url_decode try_url_decode
-string, string? -> string: ltrim rtrim btrim
-string, int -> string: left right repeat
-string, int, string? -> string: lpad rpad
-string, string, string -> string: translate
-string, string, string? -> string: replace
-string, string, int -> string: substring_index split_part
-string, int, int -> string: conv
-int -> string: space
-bigint -> string: bin chr char
-string -> int: ascii
-characters -> string: soundex
-characters -> int: json_array_length
-characters, characters, characters? -> string: parse_url try_parse_url
-characters, characters -> string: get_json_object
-text -> int: char_length character_length length len octet_length bit_length
-string, string, int? -> int: locate position regexp_instr levenshtein
-string, string -> int: instr regexp_count find_in_set
-text, text -> boolean: startswith endswith contains
-string, string -> boolean: regexp_like rlike regexp
-string, string, int? -> string: regexp_extract
-string, string -> string: regexp_substr
-string, string, int? -> array<string>: regexp_extract_all split
-string, string, string -> string: regexp_replace
-characters, characters?, characters? -> map<string,string>: str_to_map
-string, any* -> string: printf format_string
-int, string, string* -> string: elt
-hexed -> string: hex
-string -> binary: unhex unbase64
-binary -> string: md5 sha sha1 base64
-binary, int -> string: sha2
-binary -> bigint: crc32
-string, string -> binary: encode
-binary, string -> string: decode
-any -> string: typeof
-any -> boolean: isnull isnotnull
-string -> void: raise_error
-
-double -> double: sqrt cbrt exp expm1 ln log2 log10 log1p sin cos tan cot sec csc asin acos atan sinh cosh tanh
-double -> double: asinh acosh atanh degrees radians rint
-double, double -> double: power pow atan2 hypot
-double, double? -> double: log
-double -> double: sign signum
-double -> boolean: isnan
--> double: pi e
-int -> bigint: factorial
-Number -> Number: abs negative positive
-wide, int -> bigint: shiftleft shiftright shiftrightunsigned
-int, int -> int: shiftleft shiftright shiftrightunsigned
-
-date, days -> date: dateadd
-string, timestamp -> timestamp: date_trunc
-timestamp, string -> string: date_format
-timestamp -> int: hour minute second
-date -> int: year quarter month day dayofmonth dayofweek weekday dayofyear weekofyear
-date -> string: dayname monthname
-date -> date: last_day
-date, int -> date: add_months
-date, days -> date: date_add date_sub
-date, date -> int: datediff date_diff
-date, string -> date: next_day trunc
-timestamp, timestamp, boolean? -> double: months_between
-int, int, int -> date: make_date
-day -> int: unix_date
-int -> date: date_from_unix_date
-instant -> bigint: unix_seconds unix_millis unix_micros
-whole -> timestamp: timestamp_millis timestamp_micros
-Number -> timestamp: timestamp_seconds
-bigint, string? -> string: from_unixtime
-moment, string? -> timestamp: to_timestamp try_to_timestamp to_timestamp_ltz
-string, string? -> timestamp_ntz: to_timestamp_ntz
-string, string? -> date: to_date try_to_date
-moment, characters? -> bigint: unix_timestamp to_unix_timestamp
-timestamp, string -> timestamp: from_utc_timestamp to_utc_timestamp
-string, string, timestamp_ntz -> timestamp_ntz: convert_timezone
-string, timestamp_ntz -> timestamp_ntz: convert_timezone
-int, int, int, int, int, decimal(16,6) -> timestamp_ntz: make_timestamp_ntz try_make_timestamp_ntz
-int, int?, int?, int?, int?, int?, decimal(18,6)? -> interval: make_interval try_make_interval
-
-characters -> variant: parse_json try_parse_json
-variant -> string: schema_of_variant
-object -> string: to_json
-object, map<characters,characters> -> string: to_json
-characters -> array<string>: json_object_keys
-
-string -> string: reverse
-array<T> -> array<T>: reverse
-sized -> int: size cardinality
-array<T> -> int: array_size
-array<E>, E -> boolean: array_contains
-array<E>, E -> bigint: array_position
-array<E>, E -> array<E>: array_append array_prepend array_remove
-array<E>, array<E> -> array<E>: array_union array_except array_intersect
-array<E>, array<E> -> boolean: arrays_overlap
-array<T> -> array<T>: array_distinct array_compact array_sort sort_array
-array<T>, int, int -> array<T>: slice
-array<T> -> T: array_max array_min
-array<array<T>> -> array<T>: flatten
-array<string>, characters, characters? -> string: array_join
-T, count -> array<T>: array_repeat
-array<T>, index -> T: get element_at try_element_at
-map<K,V>, K -> V: element_at try_element_at
-map<K,V> -> array<K>: map_keys
-map<K,V> -> array<V>: map_values
-map<K,V> -> array<struct<`key`:K,`value`:V>>: map_entries
-map<K,V>, map<K,V>* -> map<K,V>: map_concat
-map<E,V>, E -> boolean: map_contains_key
-array<K>, array<V> -> map<K,V>: map_from_arrays
-
-hashed, hashed* -> int: hash
-hashed, hashed* -> bigint: xxhash64
-T, T -> boolean: equal_null
-binary, binary, string?, string?, binary? -> binary: aes_decrypt try_aes_decrypt
-binary, binary, string? -> binary: hmac
-binary -> string: to_base32
-string -> binary: from_base32
-string -> binary: to_binary try_to_binary
-string -> string: validate_utf8 try_validate_utf8 make_valid_utf8
-string -> boolean: is_valid_utf8 luhn_check
-string, string -> double: jaro_winkler_similarity
-string, string?, string? -> array<array<string>>: sentences
-characters -> string: collation mask
-variant -> boolean: is_variant_null is_valid_variant
-variant -> variant: variant_strip_nulls
-object -> variant: to_variant_object
-row, map<characters,characters>? -> string: to_csv to_xml
-boolean -> int: bit_count
-whole -> int: bit_count
-whole, int -> tinyint: bit_get getbit
-bigint -> bigint: bitmap_bit_position bitmap_bucket_number
-bytes -> bigint: bitmap_count
-Number, count -> string: format_number
-Number, characters -> string: format_number
-double, double -> double: nanvl
-Number -> Number: nullifzero
-double, double, double, bigint -> bigint: width_bucket
-int?, int?, int?, decimal(18,6)? -> interval day to second: make_dt_interval
-int?, int? -> interval year to month: make_ym_interval
-int, int, int, int, int, decimal(16,6), string? -> timestamp: make_timestamp try_make_timestamp
-int, int, int, int, int, decimal(16,6), string? -> timestamp: make_timestamp_ltz try_make_timestamp_ltz
-array<E>, count, E -> array<E>: array_insert
-E, E, E? -> array<E>: sequence
-array<float>, array<float> -> float: vector_cosine_similarity vector_inner_product vector_l2_distance
-array<float>, float? -> float: vector_norm
-array<float>, float? -> array<float>: vector_normalize
-
-boolean, T, T -> T: if
-T, T* -> T: coalesce
-T, T -> T: nvl ifnull
-any, T, T -> T: nvl2
-"""
 
 _LETTER: Final = re.compile(r"[A-Z]")
 _GROUPS: Final = {
@@ -265,17 +109,15 @@ def result_of(name: str, arguments: Sequence[Type]) -> Type | None:
 @cache
 def signatures() -> dict[str, list[Signature]]:
     """By name, the ways to call a function."""
-    table: dict[str, list[Signature]] = {}
-    for line in filter(None, _TABLE.splitlines()):
-        shape, _, names = line.rpartition(":")
-        given, _, result = shape.partition("->")
-        words = re.split(r", ", given.strip()) if given.strip() else []
-        least = sum(not word.endswith(("?", "*")) for word in words)
-        types = tuple(spark_type(word.rstrip("?*")) for word in words)
-        signature = Signature(types, least, given.strip().endswith("*"), spark_type(result.strip()))
-        for name in names.split():
-            table.setdefault(name, []).append(signature)
-    return table
+    return {name: [_signature(shape) for shape in shapes] for name, shapes in TYPED.items()}
+
+
+def _signature(shape: str) -> Signature:
+    given, _, result = shape.partition("->")
+    words = given.strip().split(", ") if given.strip() else []
+    least = sum(not word.endswith(("?", "*")) for word in words)
+    types = tuple(spark_type(word.rstrip("?*")) for word in words)
+    return Signature(types, least, given.strip().endswith("*"), spark_type(result.strip()))
 
 
 def _fits(parameter: Type, argument: Type, known: dict[str, Type]) -> bool:

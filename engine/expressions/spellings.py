@@ -3,7 +3,7 @@
 CAST(t AS TIMESTAMP(3))        types as `engine.model.schema.type_from` reads them; a string is cut to its length
 FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
 TO_TIMESTAMP_LTZ(n, 3)         numbers as timestamps
-SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.expressions.scalars`
+SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their rows in `engine.functions`
 
 The rest of a text stays unchanged, but for comments. Syntax of both dialects keeps its meaning in Spark SQL.
 """
@@ -20,18 +20,14 @@ from sqlglot.tokenizer_core import Token
 
 from engine.expressions.allowed import same_words
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.functions import FUNCTIONS
+from engine.functions.spark import ALLOWED
 from engine.model.type_texts import type_from
 
 _OPENING: Final = {"(": ")", "[": "]"}
 _TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis"}
-_ONLY_FLINK: Final = frozenset(
-    {
-        *("SHA224", "SHA256", "SHA384", "SHA512", "TO_BASE64", "FROM_BASE64", "SPLIT_INDEX"),
-        *("WEEK", "ELEMENT", "ARRAY_REVERSE", "IS_DIGIT", "IS_ALPHA"),
-    }
-)
 
 
 @lru_cache(maxsize=8192)
@@ -93,8 +89,9 @@ class _Spelling:
             arguments = list(self._arguments(*inside))
             if len(arguments) == 2 and arguments[1] in _EPOCHS:
                 written = f"{_EPOCHS[arguments[1]]}({arguments[0]})"
-        elif word in _ONLY_FLINK:
-            written = self._called(word, list(self._arguments(*inside)))
+        elif word.lower() not in ALLOWED and (function := FUNCTIONS.get(word)) and function.spark is not None:
+            arguments = [f"({argument})" for argument in self._arguments(*inside)]
+            written = f"({function.written(arguments)})" if function.takes(len(arguments)) else None
         return (None, at + 1) if written is None else (written, close + 1)
 
     def _cast(self, word: str, start: int, end: int) -> str | None:
@@ -129,13 +126,6 @@ class _Spelling:
             return by.format(down)
         up = f"timestampadd({unit}, 1, {down})"
         return f"(CASE WHEN {down} = {value} THEN {value} ELSE {by.format(up)} END)"
-
-    def _called(self, name: str, arguments: list[str]) -> str | None:
-        from engine.expressions.scalars import SCALARS
-
-        scalar = SCALARS[name]
-        fits = scalar.least <= len(arguments) and (scalar.most is None or len(arguments) <= scalar.most)
-        return f"({scalar.written([f'({argument})' for argument in arguments])})" if fits else None
 
     def _arguments(self, start: int, end: int) -> Iterator[str]:
         first = start

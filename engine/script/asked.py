@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from engine.errors import unknown_name
+from engine.functions import FUNCTIONS
+from engine.functions.refused import no_function
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.script.parts import Insert, Parts
@@ -19,10 +21,13 @@ _QUERIES: Final = ("SELECT", "WITH", "(")
 
 
 def answered(statement: Statement, parts: Parts) -> str | None:
-    """The answer to SHOW or DESCRIBE; None for any other statement. Raises SqlRejected for an unknown table."""
+    """The answer to SHOW or DESCRIBE; None for any other statement. Raises SqlRejected for an unknown name."""
     cursor = Cursor(statement)
     if cursor.skip("DESCRIBE") or cursor.skip("DESC"):
+        is_function = cursor.skip("FUNCTION")
         cursor.skip("EXTENDED")
+        if is_function:
+            return _function(cursor.name(), parts)
         name = cursor.name()
         return f"{name}: {_columns(name, parts)}"
     if not cursor.skip("SHOW"):
@@ -75,6 +80,17 @@ def _columns(name: str, parts: Parts) -> str:
     types = {column.name: column.type.flink for column in table.columns}
     types |= {column.name: "METADATA" for column in table.metadata}
     return ", ".join(f"{column} {types.get(column, 'computed')}" for column in table.order)
+
+
+def _function(name: str, parts: Parts) -> str:
+    own = parts.functions.get(name.upper())
+    if own is not None:
+        return f"{own.name} is {own.target}, in Python"
+    row = FUNCTIONS.get(name.upper())
+    if row is None:
+        raise SqlRejected(no_function("function", name, sorted(FUNCTIONS)))
+    example = f" Example: {row.example} is {row.result}" if row.result else ""
+    return f"{row.shown(name.upper())}: {row.sentence}{example}"
 
 
 def _known(name: str, parts: Parts) -> str:

@@ -1,7 +1,7 @@
 """Spark SQL expressions as equivalent Flink SQL: the inverse of `engine.sql.functions.expressions`.
 
 A text with the same meaning in both stays as written. Functions are translated back by their entries in
-`engine.expressions.scalars`; a function without an entry stays, with a warning.
+`engine.functions`; a function without an entry stays, with a warning.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from sqlglot.errors import SqlglotError
 from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import SPARK
-from engine.expressions.scalars import SCALARS
+from engine.functions import FUNCTIONS, ROWS
+from engine.functions.of_times import EXTRACTED
 from engine.model.type_texts import type_from
 from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.functions.moments import EXTRACTED, READABLE, TO_MILLISECONDS
+from engine.sql.functions.moments import READABLE, TO_MILLISECONDS
 
 _ALIKE: Final[dict[type[Expr], str]] = {
     exp.Add: "+",
@@ -61,11 +62,11 @@ _MORE: Final = {
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
     "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
 }
-"""By Spark SQL, Flink SQL that is not just a function of `SCALARS`."""
+"""By Spark SQL, Flink SQL that is not just a row of the table."""
 # Not WEEK: it begins on Monday in Spark, on Sunday in Flink.
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 # Functions that mean the same in Flink and Spark, without their own entry.
-_BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
+_BOTH: Final = ("LENGTH",)
 
 
 @dataclass
@@ -193,7 +194,7 @@ class Translation:
                 return self._key(node.expressions[0].expressions)
             case "TIMESTAMPDIFF" | "TIMESTAMPADD" if len(arguments) == 3:
                 return f"{name.upper()}({node.expressions[0].name.upper()}, {arguments[1]}, {arguments[2]})"
-            case upper if upper not in SCALARS and upper not in _BOTH and upper not in _of_matches():
+            case upper if upper not in FUNCTIONS and upper not in _BOTH and upper not in _of_matches():
                 self.unknown.append(f"{name}()")
         return f"{name}({', '.join(arguments)})"
 
@@ -236,12 +237,10 @@ class Translation:
 def _patterns() -> tuple[tuple[str, int, Expr], ...]:
     """Functions whose Spark SQL is not simply a call of the same name, as trees; the most specific first."""
     patterns: list[tuple[str, int, Expr]] = []
-    for name, scalar in SCALARS.items():
-        for count in range(scalar.least, min(scalar.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
-            text = scalar.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
-            if not text:
-                # Its Spark SQL depends on the arguments.
-                continue
+    # The Spark SQL of the others depends on their arguments.
+    for row in (row for row in ROWS if row.spark is not None):
+        for count in range(row.least, min(row.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
+            text = row.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
             try:
                 tree = spark_tree(text)
             except SqlglotError:
@@ -249,13 +248,13 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
             # A call of a function that Flink has too stays this call: COALESCE does not become IFNULL.
             is_same = (
                 isinstance(tree, exp.Anonymous)
-                and tree.name.upper() in SCALARS
+                and tree.name.upper() in FUNCTIONS
                 and all(isinstance(one, exp.Column) for one in tree.expressions)
             )
             if not is_same and all(_has(tree, at) for at in range(count)):
-                patterns.append((name, count, tree))
+                patterns.append((row.name, count, tree))
     for unit, template in EXTRACTED.items():
-        if unit not in SCALARS:
+        if unit not in FUNCTIONS:
             text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
             patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, spark_tree(text)))
     for template, flink in _MORE.items():

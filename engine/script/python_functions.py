@@ -20,7 +20,7 @@ from sqlglot import TokenType
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.registry import functions as aggregates
 from engine.errors import unknown_name
-from engine.expressions.scalars import SCALARS
+from engine.functions import FUNCTIONS
 from engine.model.pipeline import Node, Pipeline
 from engine.operators.python_function import Python
 from engine.python_functions.declared import Rejected, declared_in
@@ -62,7 +62,7 @@ def create_function(statement: Statement) -> FunctionDdl:
     cursor.skip("IF", "NOT", "EXISTS")
     at = cursor.here
     name = cursor.name()
-    if (name.upper() in SCALARS and not is_system) or name.upper() in aggregates():
+    if (name.upper() in FUNCTIONS and not is_system) or name.upper() in aggregates():
         message = f"there is a function {name.upper()} already. Give yours another name."
         raise cursor.rejected(message, at)
     cursor.expect("AS")
@@ -107,7 +107,7 @@ def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence
             continue
         told: dict[str, Any] = {"code": made.code, **({"type": made.type} if made.type else {})}
         target = literal(f"{_MODULE}.{name}")
-        system = "SYSTEM " if name.upper() in SCALARS else ""
+        system = "SYSTEM " if name.upper() in FUNCTIONS else ""
         statements.append(
             f"-- studio.python: {json.dumps(told, ensure_ascii=False)}\n"
             f"CREATE TEMPORARY {system}FUNCTION {identifier(name)} AS {target} LANGUAGE PYTHON;"

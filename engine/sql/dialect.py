@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 from sqlglot import TokenType, exp, parser, tokens
 
 from engine.expressions.as_written import AsWritten
+from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
 from engine.sql import match_grammar
 from engine.sql.functions import periods
 from engine.sql.functions.json_functions import PARSERS
-from engine.sql.functions.refused import OF_TABLES
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.functions.refused import ELSEWHERE, REFUSED, WITHOUT_PARENTHESES
 from engine.sql.algebra import Expr, Relation, Scan, Windowed, ref
-from engine.sql.functions.refused import ELSEWHERE, REFUSED, WITHOUT_PARENTHESES
 from engine.sql.rejected import SqlRejected
 
 

@@ -10,9 +10,9 @@ import pytest
 from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.expressions.analyzer import TypeRules
-from engine.expressions.functions import ALLOWED, REFUSED
-from engine.expressions.scalars import SCALARS
 from engine.expressions.spellings import as_spark
+from engine.functions import ROWS
+from engine.functions.spark import ALLOWED, REFUSED
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, INT, STRING
 from tests.analyzing import types_on
@@ -93,11 +93,11 @@ def test_every_function_of_the_registry_is_allowed_or_refused_by_name(spark: Spa
 
 
 def test_what_flink_sql_becomes_is_allowed() -> None:
-    # The Spark form of these depends on their arguments.
-    for name, scalar in SCALARS.items() - {(each, SCALARS[each]) for each in ("TRUNCATE", "TYPEOF", "CONVERT_TZ")}:
-        for count in (scalar.least, scalar.most or scalar.least + 1):
-            text = scalar.written(["k", "n", "n"][:count])
-            assert Expression.parse(text).refusal(SCHEMA) is None, name
+    # The Spark form of the others depends on their arguments.
+    for row in (row for row in ROWS if row.spark is not None):
+        for count in (row.least, row.most or row.least + 1):
+            text = row.written(["k", "n", "n"][:count])
+            assert Expression.parse(text).refusal(SCHEMA) is None, row.name
 
 
 @pytest.mark.parametrize(

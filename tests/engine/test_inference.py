@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.expressions.allowed import tree_of_names
-from engine.expressions.functions import ALLOWED
 from engine.expressions.inference import inferred
 from engine.expressions.signatures import signatures
 from engine.expressions.untyped import UnresolvedColumn, Untyped
+from engine.functions.spark import ALLOWED
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
 from engine.model.types import Type

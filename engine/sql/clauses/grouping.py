@@ -15,11 +15,11 @@ from sqlglot import exp
 
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
+from engine.functions.refused import no_function
 from engine.model.free_names import free_name
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, plain, ref
 from engine.sql.clauses.grouping_sets import expanded, grouping_sets, in_order, with_grouping
 from engine.sql.clauses.window_functions import group_window
-from engine.sql.functions.refused import no_function
 from engine.sql.names import Aggregates
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.errors import available
+from engine.functions.refused import REFUSED
 from engine.model.free_names import free_name
 from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, is_free, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
-from engine.sql.functions.refused import REFUSED
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 

@@ -15,12 +15,12 @@ from sqlglot import exp
 from engine.contract.operator import Operator
 from engine.contract.parameters import marks_of
 from engine.errors import shortened
+from engine.functions.refused import no_function
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
 from engine.sql.clauses.constants import value_of
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.functions.intervals import interval_ms
-from engine.sql.functions.refused import no_function
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 

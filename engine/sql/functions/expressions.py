@@ -12,7 +12,8 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.scalars import SCALARS
+from engine.functions import FUNCTIONS
+from engine.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.model.schema import Schema
 from engine.model.types import FLOATS, INTEGERS, MILLISECONDS, STRING, Timestamp, Type, quote
 from engine.sql.algebra import Expr
@@ -25,8 +26,7 @@ from engine.sql.functions.moments import cut_off, extracted, formatted, from_epo
 from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
 from engine.sql.functions.patterns import like, replacement, similar, text
 from engine.sql.functions.periods import overlapping
-from engine.sql.functions.random_values import RANDOM, random
-from engine.sql.functions.refused import UNIX_TIMESTAMP, no_function
+from engine.sql.functions.random_values import random
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
 from engine.sql.functions.time_zones import converted
 from engine.sql.functions.type_names import type_name
@@ -246,19 +246,19 @@ class Writer:
             return type_name(self, call)
         if name == "ROW":
             return row(self, call.expressions, call)
-        if name in RANDOM:
-            return random(self, call)
         if (json := json_function(self, call)) is not None:
             return json
-        scalar = SCALARS.get(name)
-        if scalar is None:
-            raise SqlRejected(no_function("function", name, sorted(SCALARS)), call)
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise SqlRejected(no_function("function", name, sorted(FUNCTIONS)), call)
         count = len(call.expressions)
         if name == "UNIX_TIMESTAMP" and count == 0:
             raise SqlRejected(UNIX_TIMESTAMP, call)
-        if count < scalar.least or (scalar.most is not None and count > scalar.most):
-            message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
+        if not function.takes(count):
+            message = f"{name} takes {_counted(function.least, function.most)}, but it is given {count}."
             raise SqlRejected(message, call)
+        if not function.is_deterministic:
+            return random(self, call)
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         require_pattern(call)
         if name in _UNITED:
@@ -290,7 +290,7 @@ class Writer:
                 put_in = replacement(arguments[2], isinstance(call.expressions[2].unnest(), exp.Literal))
                 return f"regexp_replace({arguments[0]}, {arguments[1]}, {put_in})"
             case _:
-                return scalar.written(arguments)
+                return function.written(arguments)
 
 
 def _counted(least: int, most: int | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.functions.of_times import EXTRACTED
 from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
@@ -19,28 +20,6 @@ from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
-
-EXTRACTED: Final = {
-    "YEAR": "year({0})",
-    "ISOYEAR": "extract(YEAROFWEEK FROM {0})",
-    "QUARTER": "quarter({0})",
-    "MONTH": "month({0})",
-    "WEEK": "weekofyear({0})",
-    "DOY": "dayofyear({0})",
-    "DAY": "dayofmonth({0})",
-    "DOW": "dayofweek({0})",
-    "ISODOW": "(weekday({0}) + 1)",
-    "HOUR": "hour({0})",
-    "MINUTE": "minute({0})",
-    "SECOND": "second({0})",
-    "MILLISECOND": "(extract(SECOND FROM {0}) * 1000 % 1000)",
-    "MICROSECOND": "(extract(SECOND FROM {0}) * 1000000 % 1000000)",
-    "EPOCH": "unix_seconds({0})",
-    "DECADE": "(year({0}) div 10)",
-    "CENTURY": "((year({0}) + 99) div 100)",
-    "MILLENNIUM": "((year({0}) + 999) div 1000)",
-}
-"""EXTRACT(unit FROM x): by unit, the Spark SQL."""
 
 _MOMENT: Final = (
     "regexp_extract({0}, '^[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}"

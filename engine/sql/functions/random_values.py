@@ -9,27 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.functions import FUNCTIONS
 from engine.model.types import quote
-from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_MOST_ARGUMENTS: Final = {"RAND": 1, "RAND_INTEGER": 2, "UUID": 0}
-RANDOM: Final = frozenset(_MOST_ARGUMENTS)
 _UNIT: Final = "1.1102230246251565E-16D"
 """2 to the power of -53."""
 
 
 def random(writer: ExpressionWriter, call: exp.Anonymous) -> str:
-    """A random value in Spark SQL. Raises SqlRejected for a wrong number of arguments."""
+    """A random value in Spark SQL."""
     name, arguments = call.name.upper(), [writer.write(argument) for argument in call.expressions]
-    least = 1 if name == "RAND_INTEGER" else 0
-    if not least <= len(arguments) <= _MOST_ARGUMENTS[name]:
-        message = f"{name} takes {least} to {_MOST_ARGUMENTS[name]} arguments, but it is given {len(arguments)}."
-        raise SqlRejected(message, call)
     # Without a seed, the place of the call is one. A map has no order, and so no hash.
-    seed = arguments[0] if len(arguments) > least else f"{call.meta.get('start', 0)}L"
+    seed = arguments[0] if len(arguments) > FUNCTIONS[name].least else f"{call.meta.get('start', 0)}L"
     columns = [quote(column.name) for column in writer.schema if not column.type.has_map]
     hashed = f"xxhash64({', '.join([seed, *columns])})"
     share = f"(shiftrightunsigned({hashed}, 11) * {_UNIT})"

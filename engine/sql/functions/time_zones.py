@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 from zoneinfo import available_timezones
 
-from engine.expressions.functions import names
+from engine.functions.spark import names
 from engine.sql.functions.patterns import text
 
 _FORM: Final = r"^\s*([0-9]+)-([0-9]+)-([0-9]+) ([0-9]+):([0-9]+):([0-9]+)"

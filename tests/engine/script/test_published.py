@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.sql import SqlRejected
 from tests.engine.script.scripts import read, refusals
 
 if TYPE_CHECKING:
@@ -187,6 +188,22 @@ def test_questions_about_tables_and_plans_are_answered(spark: SparkSession) -> N
         "line 5: EXPLAIN: t: Rows [I], scan; aggregate: Aggregate [I,UB,UA], without retraction",
     ]
     assert len(script.jobs) == 1
+
+
+def test_a_question_about_a_function_is_answered_by_its_row(spark: SparkSession) -> None:
+    code = '-- studio.python: {"code": "def f(x: int) -> int: return x"}'
+    table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');"
+    own = f"{table}\n{code}\nCREATE FUNCTION f AS 'm.f' LANGUAGE PYTHON;\n"
+    questions = "DESCRIBE FUNCTION regexp_count;\nDESC FUNCTION EXTENDED UUID;\nDESCRIBE FUNCTION f;\n"
+    script = read(f"{own}{questions}SELECT c FROM t;", spark)
+    assert [note for note in script.warnings if note.startswith("line")] == [
+        "line 4: DESCRIBE: REGEXP_COUNT(text, pattern): How often a regular expression is found. "
+        "Example: REGEXP_COUNT('banana', 'an') is 2",
+        "line 5: DESC: UUID(): An identifier that is made of the record.",
+        "line 6: DESCRIBE: f is m.f, in Python",
+    ]
+    with pytest.raises(SqlRejected, match="unknown function 'LENGHT'. The most similar of"):
+        read(f"{own}DESCRIBE FUNCTION LENGHT;\nSELECT c FROM t;", spark)
 
 
 def test_a_password_and_a_file_of_another_machine_do_not_stop_a_script(spark: SparkSession) -> None:

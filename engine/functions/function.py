@@ -1,0 +1,96 @@
+"""A function of Flink SQL as a value: all that the studio knows of it stands in its row of the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+_PLACEHOLDER: Final = re.compile(r"\{(\d|[*+&])\}")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument. type: as a line of `engine.functions.spark` names it. mark: `?` may be left out, `*` repeated."""
+
+    name: str
+    type: str
+    mark: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A scalar function.
+
+    signature: `name type, ... -> type`; a type as in `engine.functions.spark`, `?` if the argument may be left out, `*`
+        if it may be repeated. They are those of Spark's function, if that is the same.
+    sentence: what it gives.
+    example: a call, and `result` its value as CAST(... AS STRING) shows it; "" if each run has another one.
+    spark: the call in Spark SQL. {0}, {1} are the arguments, {*} all of them, {+} all but the first, {&} the condition
+        that none is NULL. "" if Spark has the same function, None if the call decides (`engine.sql.functions`).
+    fuller: `spark` of a call with more arguments than it needs, if it is another one.
+    syntax: the call, if it is not NAME(value, value).
+    null: what the example gives if its first argument is NULL, as `result`; "" if that is no value of one row.
+    bad: a call with an argument that is no good, and what it gives, as `example` and `result`.
+    """
+
+    name: str
+    signature: str
+    sentence: str
+    example: str
+    result: str
+    spark: str | None = ""
+    fuller: str = ""
+    aliases: tuple[str, ...] = ()
+    syntax: str = ""
+    null: str = "NULL"
+    bad: tuple[str, str] | None = None
+    is_deterministic: bool = True
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments in order."""
+        given = self.signature.partition("->")[0].strip()
+        # A type may have a comma: map<K,V>.
+        words = (each.partition(" ") for each in given.split(", ")) if given else ()
+        return tuple(
+            Parameter(name, type_.rstrip("?*"), type_[-1] if type_[-1] in "?*" else "") for name, _, type_ in words
+        )
+
+    @property
+    def types(self) -> str:
+        """The signature without names, as a line of `engine.functions.spark` has it."""
+        given = ", ".join(each.type + each.mark for each in self.parameters)
+        return f"{given} -> {self.signature.rpartition('->')[2].strip()}"
+
+    @property
+    def least(self) -> int:
+        """The arguments that it needs."""
+        return sum(not each.mark for each in self.parameters)
+
+    @property
+    def most(self) -> int | None:
+        """The arguments that it takes at most; None for any number."""
+        return None if any(each.mark == "*" for each in self.parameters) else len(self.parameters)
+
+    def shown(self, name: str) -> str:
+        """The call as an editor shows it. name: the one of its names that is shown."""
+        words = [each.name for each in self.parameters]
+        if self.most is None:
+            words = [*words[: -1 if words[-2:-1] == words[-1:] else None], "…"]
+        return self.syntax or f"{name}({', '.join(words)})"
+
+    def takes(self, count: int) -> bool:
+        """Whether it is called with so many arguments."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+    def written(self, arguments: list[str]) -> str:
+        """The call in Spark SQL; only for one with a template."""
+        template = self.fuller if self.fuller and len(arguments) > self.least else self.spark
+        values = {str(at): argument for at, argument in enumerate(arguments)}
+        values["*"] = ", ".join(arguments)
+        values["+"] = ", ".join(arguments[1:])
+        values["&"] = " AND ".join(f"{argument} IS NOT NULL" for argument in arguments)
+        # In one pass: an argument may contain what looks like a placeholder, such as the pattern '[0-9]{2}'.
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template or f"{self.name}({{*}})")
