@@ -31,12 +31,12 @@ from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
 from engine.mini_batch.bundles import Bundles, flushes
 from engine.model.combined_watermark import combined_watermark
-from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan, Plan
 from engine.python_functions.consent import require_consent
+from engine.runtime.edges.records import of_kinds
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
 
 if TYPE_CHECKING:
@@ -77,7 +77,6 @@ class LocalRun:
         """By source, its events in order of arrival, each with the watermark after it."""
         self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
         self._by_time = sources_by_event_time(plan)
-        self._drops_retractions = not is_on(plan.pipeline.options, RETRACTION)
         self._done: dict[str, _Output] = {}
 
     def records(self, node_id: str, port: str = OUT) -> pa.Table:
@@ -121,13 +120,11 @@ class LocalRun:
 
     def _given(self, input_: InputPlan) -> pa.Table:
         """The records that a consumer receives of an input: without -U if it does not need them."""
-        table = self.records(input_.node, input_.port)
-        dropped = self._plan.node(input_.node).mode - input_.mode if input_.port == OUT else frozenset()
-        return _without(table, {int(kind) for kind in dropped})
+        return of_kinds(self.records(input_.node, input_.port), self._plan.passing(input_))
 
     def _without_retractions(self, node: NodePlan, table: pa.Table) -> pa.Table:
         """If retraction is switched off, retractions are dropped."""
-        return _without(table, set(range(4)) - set(map(int, node.mode))) if self._drops_retractions else table
+        return of_kinds(table, frozenset(node.mode)) if self._plan.drops_retractions else table
 
     def _keyed(self, node: NodePlan, step: Keyed, inputs: Sequence[pa.Table]) -> _Output:
         gathered = gather(node, step, dict(enumerate(inputs)), self._spark)
@@ -167,15 +164,6 @@ def _with_steps(table: pa.Table, steps: Sequence[bytes]) -> pa.Table:
     import pyarrow as pa
 
     return table.set_column(1, table.schema.field(STEP), pa.array(steps, pa.binary()))
-
-
-def _without(table: pa.Table, kinds: set[int]) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not kinds:
-        return table
-    return table.filter(pc.invert(pc.is_in(table.column(KIND), pa.array(sorted(kinds), pa.int8()))))
 
 
 def _table(schema: Schema, records: Sequence[Emitted]) -> pa.Table:

@@ -12,6 +12,7 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
+from engine.model.options import RETRACTION, is_on
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import above_of
 
@@ -101,6 +102,20 @@ class Plan:
     def tables(self) -> frozenset[str]:
         """The lookup tables' sources, which precede all others in an epoch."""
         return tables_of((node.operator, [input_.derived for input_ in node.inputs]) for node in self.nodes)
+
+    @property
+    def drops_retractions(self) -> bool:
+        """Whether no output has -U and -D, since retraction is switched off."""
+        return not is_on(self.pipeline.options, RETRACTION)
+
+    def passing(self, input_: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
+        """The kinds of an input's records that its consumer receives: without -U if it needs none. None: all of them.
+
+        allowed: only these kinds pass.
+        """
+        whole = self.node(input_.node).mode if input_.port == OUT else input_.mode
+        kept = input_.mode if allowed is None else input_.mode & allowed
+        return None if kept >= whole else frozenset(int(kind) for kind in kept)
 
     @property
     def sinks(self) -> tuple[NodePlan, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.contract.kernel import Key
-from engine.contract.operator import OUT, Operator
+from engine.contract.operator import Operator
 from engine.contract.state_in_words import moment
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import NotReplayable
@@ -106,10 +106,8 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
     if not isinstance(step, Keyed):
         message = "it keeps no state by key. Choose an operator that does, such as an aggregate or a join."
         raise NotReplayable(message, node_id)
-    kinds = tuple(
-        frozenset(RowKind) - (plan.node(input_.node).mode - input_.mode) if input_.port == OUT else frozenset(RowKind)
-        for input_ in node.inputs
-    )
+    passing = (plan.passing(input_) for input_ in node.inputs)
+    kinds = tuple(frozenset(RowKind if each is None else map(RowKind, each)) for each in passing)
     return KeyedNode(node, step, kinds, sources_by_event_time(plan))
 
 

@@ -21,9 +21,7 @@ from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_field
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
-from engine.model.changelog import ChangelogMode
 from engine.model.combined_watermark import Above, Combined, Standing
-from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.model.types import quote
 from engine.planner import NodePlan, Plan
@@ -156,20 +154,16 @@ class EpochRunner:
             return NodeOutput(self._run_native(node, step, events.number))
         return self._run_keyed(node, step, events)
 
-    @property
-    def _drops_retractions(self) -> bool:
-        return not is_on(self.plan.pipeline.options, RETRACTION)
-
     def _run_source(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         records = events.records(node)
-        if not self._drops_retractions or node.derived.is_insert_only:
+        if not self.plan.drops_retractions or node.derived.is_insert_only:
             return NodeOutput(records)
         frame = self._without_retractions(records.frame(self.spark), node)
         return NodeOutput(self._write(frame, node, OUT, events.number))
 
     def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
         """If retraction is switched off, -U and -D are dropped."""
-        if not self._drops_retractions:
+        if not self.plan.drops_retractions:
             return records
         from pyspark.sql import functions as f
 
@@ -202,7 +196,7 @@ class EpochRunner:
 
     def _kinds(self, input_: InputPlan, node: NodePlan) -> frozenset[int] | None:
         """The kinds of an input's records that a stateless step forwards; None for all of them."""
-        return self._passing(input_, node.mode if self._drops_retractions else input_.mode)
+        return self.plan.passing(input_, node.mode if self.plan.drops_retractions else None)
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
@@ -268,7 +262,7 @@ class EpochRunner:
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),
             None if events.is_last else states.arrow,
-            self._drops_retractions,
+            self.plan.drops_retractions,
         )
         task: PlainTask | ColumnarTask
         if make is not None:
@@ -293,7 +287,7 @@ class EpochRunner:
         """The input of a keyed step, by buckets of keys."""
         epoch = events.number
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
-        given = StepInput(step, inputs, [self._passing(input_) for input_ in node.inputs])
+        given = StepInput(step, inputs, [self.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
         if step.bundling is not None:
             shape, pieces = self._bundles(node, given, events, folder)
@@ -355,20 +349,11 @@ class EpochRunner:
         columns = [f.col(quote(name)) for name in records.columns[len(POSITION) :]]
         return dropped.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
-    def _passing(self, input_: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
-        """The kinds of an input's records that a consumer receives, without -U if it needs none; None for all.
-
-        allowed: only these kinds pass.
-        """
-        whole = self.plan.node(input_.node).mode if input_.port == OUT else input_.mode
-        kept = input_.mode if allowed is None else input_.mode & allowed
-        return None if kept >= whole else frozenset(int(kind) for kind in kept)
-
     def _given(self, input_: InputPlan) -> DataFrame:
         """The records that a consumer receives from an input."""
         from pyspark.sql import functions as f
 
-        records, kinds = self._records[input_.node, input_.port].frame(self.spark), self._passing(input_)
+        records, kinds = self._records[input_.node, input_.port].frame(self.spark), self.plan.passing(input_)
         return records if kinds is None else records.where(f.col(KIND).isin(sorted(kinds)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+Records = TypeVar("Records", pa.RecordBatch, pa.Table)
 
 # A longer list of numbers in the query costs more than a join with them.
 _LISTED: Final = 4096
@@ -133,7 +135,7 @@ class EdgeRecords:
         return read.select(SEQ, f.lit(self.step or b"").alias(STEP), kind.alias(KIND), *columns)
 
 
-def of_kinds(records: pa.RecordBatch, kinds: frozenset[int] | None) -> pa.RecordBatch:
+def of_kinds(records: Records, kinds: frozenset[int] | None) -> Records:
     """The records of these kinds; None for all."""
     if kinds is None:
         return records

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import EdgeView
 from engine.contract.step import Native
-from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.projections import renames_only
@@ -40,9 +39,8 @@ def _view_of_input(plan: Plan, node: NodePlan) -> EdgeView | None:
     if not isinstance(step, Native):
         return None
     (input_,), (projection,) = node.inputs, step.projections
-    all_kinds = plan.node(input_.node).mode if input_.port == OUT else input_.mode
-    passes_all = input_.mode == all_kinds and (step.kinds is None or step.kinds >= {int(kind) for kind in all_kinds})
-    if not passes_all or not (is_on(plan.pipeline.options, RETRACTION) or node.mode >= all_kinds):
+    allowed = node.mode if plan.drops_retractions else None
+    if plan.passing(input_, allowed) is not None or not (step.kinds is None or step.kinds >= set(input_.mode)):
         return None
     columns = renames_only(projection, input_.schema, node.schema)
     if columns is None:
