@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import marshal
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
@@ -192,12 +191,22 @@ def _parts(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 def _texts(function: FunctionType) -> Iterator[bytes]:
     """The code of a function and its parts."""
-    yield marshal.dumps(function.__code__)
+    yield repr(_told(function.__code__)).encode()
     for name, part in _parts(function):
         if isinstance(part, FunctionType):
             yield from _texts(part)
         else:
             yield f"{name} {getattr(part, '_fields', part)}".encode()
+
+
+def _told(code: CodeType) -> tuple[Any, ...]:
+    """What a function does, the same in every process.
+
+    The bytes of `marshal` are not: they tell which constants something else holds, too, so that each way to a worker
+    would have its own code in the cache.
+    """
+    constants = [_told(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+    return code.co_argcount, code.co_varnames, code.co_names, constants, code.co_code, code.co_exceptiontable
 
 
 def _keep_by_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.columnar import rules
-from engine.columnar.rules import MANY, compiler, rule, rule_of
+from engine.columnar.rules import MANY, Rule, compiler, rule, rule_of
 from engine.contract.columnar_kernel import Longs
 from engine.windows.sessions import sessions
 
@@ -112,6 +114,15 @@ def test_code_that_is_there_is_loaded_while_another_process_compiles(monkeypatch
         loading.join(timeout=10)
         assert not loading.is_alive()
     assert rule_of(running_sums).compiled() is not None
+
+
+@pytest.mark.parametrize("of", [running_sums, sessions])
+def test_a_worker_finds_what_another_one_compiled_of_the_same_text(of: Callable[..., Any]) -> None:
+    code = rule_of(of).function.__code__
+    copy = FunctionType(marshal.loads(marshal.dumps(code)), rule_of(of).function.__globals__)
+    assert Rule(copy).stamp == rule_of(of).stamp
+    other = code.replace(co_consts=(*code.co_consts[:-1], 17))
+    assert Rule(FunctionType(other, copy.__globals__)).stamp != rule_of(of).stamp
 
 
 @pytest.mark.usefixtures("process")
