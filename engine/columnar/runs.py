@@ -11,7 +11,7 @@ Every function is one pass of NumPy over all runs at once, regardless of the num
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -101,6 +101,47 @@ def runs_of(*columns: Longs | None) -> Runs:
     for column in present:
         firsts[1:] |= column[1:] != column[:-1]
     return Runs.starting(firsts)
+
+
+def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
+    """The order by these columns (None: already sorted), and the runs of rows equal in all of them, in that order."""
+    if not len(columns[0]):
+        return None, Runs(np.zeros(0, np.int64), 0)
+    packed = _packed(columns)
+    if bool((packed[1:] >= packed[:-1]).all()):
+        return None, Runs.of(packed)
+    order = np.argsort(packed)
+    return order, Runs.of(packed[order])
+
+
+def _ranks(column: Longs) -> Longs:
+    """The numbers from 0 with the order of these."""
+    order = np.argsort(column)
+    sorted_ = column[order]
+    ranks = np.empty(len(column), np.int64)
+    ranks[order] = np.concatenate((np.zeros(1, np.int64), np.cumsum(sorted_[1:] != sorted_[:-1])))
+    return ranks
+
+
+def _packed(columns: Sequence[Longs]) -> Longs:
+    """One column with the sort order of all these. What does not fit into 62 bits becomes ranks, of which two fit."""
+    packed, room = columns[0], int(columns[0].max()) + 1
+    for column in columns[1:]:
+        least, most = int(column.min()), int(column.max())
+        if room * (most - least + 1) >= _ROOM:
+            packed, column = _ranks(packed), _ranks(column)
+            room, least, most = int(packed.max()) + 1, 0, int(column.max())
+        span = most - least + 1
+        room *= span
+        if span > 1:
+            packed = packed * span + (column - least)
+    return packed
+
+
+def distinct(*columns: Longs) -> tuple[Longs, ...]:
+    """The rows that differ in some column, once each, in order of the columns. The first one has no number below 0."""
+    order, runs = in_order(*columns)
+    return tuple((column if order is None else column[order])[runs.starts] for column in columns)
 
 
 def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDArray[Any]:

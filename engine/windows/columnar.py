@@ -24,7 +24,7 @@ from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
-from engine.columnar.runs import Runs, runs_of
+from engine.columnar.runs import Runs, in_order, runs_of
 from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
@@ -40,7 +40,7 @@ from engine.contract.columnar_kernel import (
 from engine.contract.frames import GROUP
 from engine.model.timeline import Timeline
 from engine.model.windowing import Windowing, WindowKind
-from engine.windows.columnar_cells import Cells, in_order
+from engine.windows.columnar_cells import Cells
 from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.columnar_parts import WindowParts
 from engine.windows.sessions import in_sessions

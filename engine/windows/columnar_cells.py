@@ -13,17 +13,13 @@ The state of a key between epochs is its cells, without the windows that have fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
-from engine.columnar.runs import Flags, Runs, running_least
+from engine.columnar.runs import Flags, Runs, in_order, running_least
 from engine.contract.columnar_kernel import Longs
 from engine.windows.columnar_parts import WindowParts
-
-_ROOM: Final = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -94,38 +90,3 @@ class Cells:
         # A later cell of a group may have the earlier origin.
         origins = running_least(runs, self.origins)
         return replace(self, origins=origins, parts=parts.running(self.parts, runs))
-
-
-def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
-    """The order by these columns (None: already sorted), and the runs of rows equal in all of them, in that order."""
-    if not len(columns[0]):
-        return None, Runs(np.zeros(0, np.int64), 0)
-    packed = _packed(columns)
-    if bool((packed[1:] >= packed[:-1]).all()):
-        return None, Runs.of(packed)
-    order = np.argsort(packed)
-    return order, Runs.of(packed[order])
-
-
-def _ranks(column: Longs) -> Longs:
-    """The numbers from 0 with the order of these."""
-    order = np.argsort(column)
-    sorted_ = column[order]
-    ranks = np.empty(len(column), np.int64)
-    ranks[order] = np.concatenate((np.zeros(1, np.int64), np.cumsum(sorted_[1:] != sorted_[:-1])))
-    return ranks
-
-
-def _packed(columns: Sequence[Longs]) -> Longs:
-    """One column with the sort order of all these. What does not fit into 62 bits becomes ranks, of which two fit."""
-    packed, room = columns[0], int(columns[0].max()) + 1
-    for column in columns[1:]:
-        least, most = int(column.min()), int(column.max())
-        if room * (most - least + 1) >= _ROOM:
-            packed, column = _ranks(packed), _ranks(column)
-            room, least, most = int(packed.max()) + 1, 0, int(column.max())
-        span = most - least + 1
-        room *= span
-        if span > 1:
-            packed = packed * span + (column - least)
-    return packed

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
-from engine.columnar.runs import Flags, Runs, runs_of
+from engine.columnar.runs import Flags, Runs, in_order, runs_of
 from engine.contract.columnar_kernel import Chunk, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
 from engine.contract.frames import GROUP
 from engine.model.row import Row
 from engine.model.row_values import to_pylist
 from engine.model.timeline import Timeline
 from engine.model.windowing import Windowing, WindowKind
-from engine.windows.columnar_cells import in_order
 from engine.windows.columnar_ends import WindowEnds, due, horizon
 from engine.windows.sessions import in_sessions
 

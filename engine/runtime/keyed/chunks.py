@@ -20,7 +20,6 @@ from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
     ColumnarKernel,
-    Fired,
     InShortChunks,
     Kinds,
     Lates,
@@ -114,7 +113,7 @@ class _Loop:
         if advanced.lates is not None and len(advanced.lates.places):
             self._late(advanced.lates, records)
         if advanced.fired is not None:
-            self._files.fired(_windows(advanced.fired))
+            self._files.fired(advanced.fired)
 
     def _late(self, lates: Lates, records: Records) -> None:
         places = pa.array(lates.places)
@@ -160,8 +159,3 @@ class _Loop:
             key = json.dumps([part[at].as_py() for part in keys], default=str, ensure_ascii=False)
             shares.append((int(spent * int(records[at]) / len(groups)), int(records[at]), key))
         self.slowest = nlargest(KEPT, [*self.slowest, *shares])
-
-
-def _windows(fired: Fired) -> Iterator[tuple[int, int, int]]:
-    both = np.unique(np.stack(fired), axis=1)
-    return zip(*both.tolist(), strict=True)

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.contract.columnar_kernel import NEVER, Longs
+from engine.columnar.runs import distinct
+from engine.contract.columnar_kernel import NEVER, Fired, Longs
 from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
@@ -67,7 +68,7 @@ class NodeWriter:
         self._parts = {
             what: PartFile(self._place(what), schema, is_mapped=what in _MAPPED) for what, schema in schemas.items()
         }
-        self._fired: set[tuple[int, int, int]] = set()
+        self._fired: list[Fired] = []
 
     def records(self, seqs: Any, steps: pa.Array, kinds: Any, columns: Sequence[pa.Array]) -> None:
         """Write output records. Timestamps may be BIGINT microseconds."""
@@ -148,9 +149,9 @@ class NodeWriter:
         node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(size, np.int64)))
         self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
 
-    def fired(self, windows: Iterator[tuple[int, int, int]]) -> None:
-        """Note windows that fired: the event, start and end in ms. Repeated windows are noted once."""
-        self._fired.update(windows)
+    def fired(self, windows: Fired) -> None:
+        """Note windows that fired. Many keys have the same ones, which are noted once."""
+        self._fired.append(Fired(*distinct(*windows)))
 
     def key_times(self, keys: Sequence[tuple[int, int, str]]) -> None:
         """Write the slowest keys, as (ns, records, key)."""
@@ -164,9 +165,9 @@ class NodeWriter:
         """Complete all files, and report them."""
         yield from self._records.close()
         if self._fired:
-            columns = zip(*sorted(self._fired), strict=True)
-            node = [self._files.edge.node] * len(self._fired)
-            arrays = [pa.array(node), *(pa.array(column, pa.int64()) for column in columns)]
+            columns = distinct(*map(np.concatenate, zip(*self._fired, strict=True)))
+            node = pa.array([self._files.edge.node] * len(columns[0]), pa.string())
+            arrays = [node, *map(pa.array, columns)]
             self._parts[FIRES].write(pa.RecordBatch.from_arrays(arrays, schema=fires_schema()))
         for what, part in self._parts.items():
             if part.close():

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.contract.columnar_kernel import NEVER
+from engine.contract.columnar_kernel import NEVER, Fired
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.row_values import to_pylist
@@ -164,7 +164,7 @@ class _Writer:
             self._files.late(np.array(ports), [pa.array(c, t) for c, t in zip(entries, _LATE_TYPES, strict=True)])
             out.lates.clear()
         if out.fired and (all_of_it or len(out.fired) >= _FLUSH):
-            self._files.fired(iter(out.fired))
+            self._files.fired(Fired(*np.array(out.fired, np.int64).T))
             out.fired.clear()
         if self._states and (all_of_it or len(self._states) >= _FLUSH):
             keys, kept = zip(*self._states, strict=True)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
+from engine.columnar.runs import distinct, in_order
 from engine.contract.columnar_kernel import Layout
 from engine.contract.derived import Derived
 from engine.contract.kernel import Input
@@ -28,7 +29,6 @@ from engine.model.windowing import Windowing, WindowKind
 from engine.operators.window_aggregate import WindowAggregate
 from engine.windows.attached_kernel import AttachedWindowKernel
 from engine.windows.columnar import WindowColumns
-from engine.windows.columnar_cells import in_order
 from engine.windows.session_kernel import SessionWindowKernel
 from engine.windows.sliced_kernel import SlicedWindowKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
@@ -217,6 +217,7 @@ def test_rows_in_the_order_of_several_columns(span: int) -> None:
     assert rows == sorted(rows)
     assert [rows[start] for start in runs.starts] == sorted(set(rows))
     assert in_order(*[column[order] for column in columns])[0] is None
+    assert list(zip(*map(np.ndarray.tolist, distinct(*columns)), strict=True)) == sorted(set(rows))
 
 
 INPUT = Schema(
