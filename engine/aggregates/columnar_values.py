@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ from engine.contract.frames import GROUP
 
 _FOUND = 3
 """The columns found of a counted scope: whether its record moves, the smallest value, the largest one."""
+
+# An object for a slice costs as much as looking up this many bytes.
+_SHORT: Final = 128
 
 
 @dataclass(frozen=True)
@@ -252,10 +255,19 @@ class Texts:
                 f"the texts of {len(codes):,} results have {int(offsets[-1]):,} bytes, more than a column can hold"
             )
             raise pa.ArrowCapacityError(message)
-        data = b"".join(map(self._data.__getitem__, map(slice, starts.tolist(), (starts + sizes).tolist())))
+        data = self._slices(starts, offsets)
         mask = None if there is None else pa.py_buffer(np.packbits(there, bitorder="little"))
         buffers = [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.string(), len(codes), buffers)
+
+    def _slices(self, starts: Longs, offsets: Longs) -> Any:
+        """The bytes from each start on, one after the other. offsets: where each slice begins, and the end of all."""
+        sizes = np.diff(offsets)
+        if offsets[-1] <= len(starts) * _SHORT:
+            places = np.repeat(starts - offsets[:-1], sizes)
+            places += np.arange(offsets[-1])
+            return np.frombuffer(self._data, np.uint8)[places]
+        return b"".join(map(self._data.__getitem__, map(slice, starts.tolist(), (starts + sizes).tolist())))
 
 
 def _filled(runs: Runs, codes: Longs) -> Longs:

@@ -32,7 +32,7 @@ ROWS = st.tuples(
     st.sampled_from([None, date(1969, 12, 31), date(2024, 2, 29)]),
     st.booleans(),
     st.sampled_from([True, False, None]),
-    st.sampled_from([None, "", "a", "é,"]),
+    st.sampled_from([None, "", "a", "é,", "long" * 99]),
 )
 TYPES = (pa.int64(), pa.int8(), pa.date32(), pa.bool_(), pa.bool_(), pa.string())
 NAMES = ("bigint", "tinyint", "date", "boolean", "boolean", "string")
