@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from engine.reading.servers.secrets import is_named
+from engine.reading.servers.secrets import WORDS, is_named, is_secret
 from engine.script.tables import TableDdl
 
-_SECRET: Final = re.compile(
-    r"'([^'\n]*(?:password|passwd|secret|token|credential|access[._-]?key|api[._-]?key)[^'\n]*)'(\s*=\s*)'((?:[^']|'')*)'",
-    re.IGNORECASE,
-)
+_OPTION: Final = re.compile(r"'([^'\n]*)'(\s*=\s*)'((?:[^']|'')*)'")
 _TEXT: Final = re.compile(r"'(?:[^']|'')*'")
 # In an address, or in the settings of a login: user:password@host, password=..., password="...".
 _WITHIN: Final = re.compile(
     r"(://[^\s/:@']+:)(?!\$\{)[^\s@/\"']+(?=@)"
-    r"|(\b(?:password|passwd|secret|token)\s*=\s*\"?)(?!\$\{)[^\s@&;\"']+",
+    rf"|(\b(?:{WORDS})\s*=\s*\"?)(?!\$\{{)[^\s@&;\"']+",
     re.IGNORECASE,
 )
 _TABLE: Final = re.compile(r"\bCREATE\s+(?:\w+\s+){0,4}?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w`.$-]+)", re.IGNORECASE)
@@ -38,7 +35,7 @@ def without_passwords(sql: str) -> str:
 
     def named(match: re.Match[str]) -> str:
         option, equals, value = match.groups()
-        if is_named(value):
+        if is_named(value) or not is_secret(option):
             return match[0]
         tables = _TABLE.findall(sql, 0, match.start())
         table = tables[-1].rpartition(".")[2].strip("`") if tables else "studio"
@@ -47,7 +44,7 @@ def without_passwords(sql: str) -> str:
     def within(text: re.Match[str]) -> str:
         return _WITHIN.sub(lambda found: f"{found[1] or found[2]}${{env:STUDIO_PASSWORD}}", text[0])
 
-    return _TEXT.sub(within, _SECRET.sub(named, sql))
+    return _TEXT.sub(within, _OPTION.sub(named, sql))
 
 
 def _variable(table: str, option: str) -> str:

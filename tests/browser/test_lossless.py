@@ -96,7 +96,9 @@ def write_condition(page: Page, name: str, text: str) -> None:
     # The field of this node: the field of the previous node is still there for a moment.
     own = page.locator(f"[class*='st-key-form'][class*='-{name}-']")
     field = own.get_by_role("textbox", name="Condition", exact=True)
-    field.focus()
+    # The editor may take the place of the text area at this moment; then that one cannot have the focus any more.
+    while not own.locator(":focus").count():
+        field.focus()
     page.keyboard.press("Control+a")
     page.keyboard.type(text)
 

@@ -23,14 +23,13 @@ from engine.reading.files.web_hosts import is_served
 from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client_options import check_settings
 from engine.reading.kafka.consumer import Consumer
-from engine.reading.servers.secrets import NotSet, is_named, resolved
+from engine.reading.servers.secrets import WORDS, NotSet, is_named, is_secret, resolved
 
 ANSWER_S: Final = 10.0
 """What a request to the brokers takes at most."""
-_SECRET: Final = re.compile(r"password|passphrase|secret|user\.info|key\.pem$|keystore\.key$")
 _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
-_JAAS_PLAIN: Final = re.compile(r'(?i)(?:password|secret)\w*\s*=\s*(?!"\$\{env:\w+\}")')
+_JAAS_PLAIN: Final = re.compile(rf'(?i)(?:{WORDS})\s*=\s*(?!"\$\{{env:\w+\}}")')
 _JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
 # A pipeline can come from anyone: these options would load a library into this process, or run a command.
 _RUNS_CODE: Final = frozenset(
@@ -95,7 +94,7 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
         if name.startswith("sasl.kerberos.") and not (_KERBEROS_WORD.fullmatch(value) or is_named(value)):
             message = f"properties: {name} is passed to a command, so it may only have letters, digits and . / @ : _ -"
             raise PipelineError(message, node, "properties")
-        is_plain = bool(_JAAS_PLAIN.search(value)) if name == _JAAS else _SECRET.search(name) and not is_named(value)
+        is_plain = bool(_JAAS_PLAIN.search(value)) if name == _JAAS else is_secret(name) and not is_named(value)
         if is_plain:
             message = (
                 f"properties: {name} holds a secret, which would be kept and exported with the pipeline. Put it into "

@@ -16,12 +16,24 @@ from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
 
 LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
 NAMED: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+WORDS: Final = r"password|passwd|passphrase|secret|token|credentials?|access[._-]?key|api[._-]?key|user[._-]info"
+"""What secrets are called in options, as alternatives of a pattern."""
+_CALLED_SO: Final = re.compile(rf"(?i)(?:{WORDS}|keystore[._-]key$|key[._-]pem$)")
+# What only speaks of a secret: an address that gives tokens, the file of a key, a field of generated rows of this name.
+_SPEAKS_OF_ONE: Final = re.compile(
+    r"(?i)^fields\.|[._-](?:url|uri|location|file|path|provider|class|type|(?:client|key)[._-]id|expires?[._-]\w+)$"
+)
 NOTE: Final = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
 """The comment above a table in Flink SQL whose options name a secret."""
 
 
 class NotSet(ValueError):
     """A named environment variable has no value, or may not be looked up."""
+
+
+def is_secret(option: str) -> bool:
+    """Whether the value of an option is a secret, by the option's name."""
+    return _CALLED_SO.search(option) is not None and _SPEAKS_OF_ONE.search(option) is None
 
 
 def is_named(text: str) -> bool:

@@ -13,6 +13,15 @@ from engine.script.passwords import without_passwords
         ("'url' = 'http://u:hunter2@h:8081/x'", "'url' = 'http://u:${env:STUDIO_PASSWORD}@h:8081/x'"),
         ("'jaas' = 'Login password=\"hunter2\";'", "'jaas' = 'Login password=\"${env:STUDIO_PASSWORD}\";'"),
         ("CREATE TABLE t WITH ('password' = 'p')", "CREATE TABLE t WITH ('password' = '${env:T_PASSWORD}')"),
+        *(
+            (f"CREATE TABLE t WITH ('{name}' = 'p')", f"CREATE TABLE t WITH ('{name}' = '${{env:T_{variable}}}')")
+            for name, variable in (
+                ("properties.ssl.keystore.key", "KEY"),
+                ("properties.ssl.key.passphrase", "PASSPHRASE"),
+                ("value.avro-confluent.basic-auth.user-info", "USER_INFO"),
+                ("value.avro-confluent.bearer-auth.token", "TOKEN"),
+            )
+        ),
     ],
 )
 def test_a_secret_is_replaced_by_the_name_of_a_variable(text: str, kept: str) -> None:
@@ -24,6 +33,9 @@ def test_a_secret_is_replaced_by_the_name_of_a_variable(text: str, kept: str) ->
     [
         "'url' = 'http://schema-registry:8081'",
         "'url' = 'jdbc:mysql://h:3306/db'",
+        "'fields.token.kind' = 'random', 'fields.token.length' = '8'",
+        "'properties.sasl.oauthbearer.token.endpoint.url' = 'https://login.example.com/token'",
+        "'properties.ssl.keystore.location' = '/etc/password-store.pem'",
         "SELECT a.token FROM a JOIN b ON a.token = b.token WHERE secret=x",
         "'password' = '${env:P}', 'url' = 'http://u:${env:P}@h'",
     ],
