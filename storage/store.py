@@ -32,6 +32,7 @@ Event time
     arrivals           the source events of a range; sources and operators in figures
     late               late records and rejected rows
     late_files         one late record: what pushed the watermark past it, and how many are like it
+    late_exports       the late records as a file, with their own columns
     telling_values     which records are late: the values that are frequent among them
     what_if            the records that another watermark delay or allowed lateness would keep
     added_latency      how much later windows would fire with another watermark delay
@@ -72,6 +73,7 @@ from storage.event_time.current_watermarks import CurrentWatermarks
 from storage.event_time.future_records import FutureRecords
 from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
+from storage.event_time.late_exports import LateExports
 from storage.event_time.late_files import LateFiles
 from storage.event_time.telling_values import TellingValues
 from storage.event_time.timeline import Timelines
@@ -160,6 +162,7 @@ class Store:
         self.arrivals = Arrivals(database, self.runs, self.cache)
         self.late = LateRecords(database, self.runs)
         self.late_files = LateFiles(database, self.runs, self.late, self.arrivals)
+        self.late_exports = LateExports(database, self.runs)
         self.telling_values = TellingValues(database, self.runs, self.cache)
         self.what_if = WhatIf(database, self.runs, self.cache)
         self.added_latency = AddedLatencies(database, self.runs, self.timeline)

@@ -53,9 +53,9 @@ def write_changelog(database: Database, edge: Edge, wanted: Filter, path: Path, 
         select = _debezium(edge)
     else:
         step = "c.step" if format_ in ("parquet", "duckdb", "sqlite") else "hex(c.step)"
-        select = f"c.seq, {step} AS step, c.kind::VARCHAR AS kind{_columns(edge, format_, safe)}"
+        select = f"c.seq, {step} AS step, c.kind::VARCHAR AS kind{exported_columns(edge, format_, safe=safe)}"
     query = f"SELECT {select} FROM {records_of(edge)} c WHERE {where}"
-    return _write(database, query, values, path, format_, edge.table)
+    return write_query(database, query, values, path, format_, edge.table)
 
 
 def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: Format, *, safe: bool) -> int:
@@ -63,13 +63,20 @@ def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: 
 
     rows: the FROM and WHERE of the rows, as alias c. Raises ExportFailed.
     """
-    select = _debezium(edge, is_table=True) if format_ == "debezium" else _columns(edge, format_, safe)[2:] or "c.seq"
+    select = (
+        _debezium(edge, is_table=True)
+        if format_ == "debezium"
+        else exported_columns(edge, format_, safe=safe)[2:] or "c.seq"
+    )
     keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
     query = f"SELECT {select} FROM {rows} ORDER BY {', '.join([*keys, 'c.rowid'])}"
-    return _write(database, query, {}, path, format_, edge.table)
+    return write_query(database, query, {}, path, format_, edge.table)
 
 
-def _write(database: Database, query: str, values: dict[str, object], path: Path, format_: Format, table: str) -> int:
+def write_query(
+    database: Database, query: str, values: dict[str, object], path: Path, format_: Format, table: str
+) -> int:
+    """Write the rows of a query, and return their number. table: its name in a database. Raises ExportFailed."""
     part = path.with_name(path.name + ".part")
     rows = path.with_name(path.name + ".rows.part")
     options = _OPTIONS.get(format_, _PARQUET)
@@ -129,7 +136,7 @@ def _in_sqlite(type_: str) -> str:
     return known.get(type_, "TEXT")
 
 
-def _columns(edge: Edge, format_: Format, safe: bool) -> str:
+def exported_columns(edge: Edge, format_: Format, *, safe: bool) -> str:
     """The edge's columns as a select list that starts with a comma. safe: no formulas in CSV."""
     if format_ != "csv" or not safe:
         return select_columns(edge.columns, "c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -184,9 +185,14 @@ def test_late_records_are_sorted_by_a_click_on_a_head_and_taken_along(open_page:
     expect(head).to_have_attribute("aria-sort", "descending")
     wait_until_settled(page)
     with page.expect_download() as got:
-        page.get_by_role("button", name="Late records as CSV").click()
+        page.get_by_test_id("stDownloadButton").get_by_role("button", name="CSV").first.click()
+    assert got.value.suggested_filename == "run2-late.csv"
     got.value.save_as(tmp_path / "late.csv")
-    assert len((tmp_path / "late.csv").read_text().splitlines()) == 3
+    head, *lines = csv.reader((tmp_path / "late.csv").read_text().splitlines())
+    assert (head[-4:], [line[-4:] for line in lines]) == (
+        ["late_pushed_by_event", "key", "id", "ts"],
+        [["4", "b", "5", "1000000100001"], ["4", "b", "6", "1000000109000"]],
+    )
 
 
 def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from math import log, log2
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from storage import Store
@@ -138,3 +142,56 @@ def test_the_groups_of_a_run_without_late_records_are_empty(store: Store, tmp_pa
     run_id = seeded_store.windows(store, tmp_path, delay=12_000)
     assert store.telling_values.groups(run_id, "clicks") == store.telling_values.groups(run_id, "clicks", dropped=True)
     assert store.telling_values.groups(run_id, "clicks").groups == ()
+
+
+def test_an_export_has_the_records_own_columns_typed_and_what_pushed_the_watermark(
+    store: Store, windows: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "late.parquet"
+    assert store.late_exports.write(windows, path, "parquet") == 2
+    table = pq.read_table(path)
+    assert table.schema.field("ts").type == pa.int64()
+    assert table.schema.field("late_watermark").type == pa.timestamp("us")
+    first, second = table.to_pylist()
+    assert {name: first[name] for name in ("late_event", "late_outcome", "late_pushed_by_event", "key", "id")} == {
+        "late_event": 5,
+        "late_outcome": "dropped",
+        "late_pushed_by_event": 4,
+        "key": "b",
+        "id": "5",
+    }
+    assert (second["late_event"], second["late_by_ms"], second["late_needed_delay_ms"]) == (6, 5_001, 10_002)
+
+
+def test_every_exported_push_is_that_of_the_records_file(store: Store, tmp_path: Path) -> None:
+    run_id = vans(store, tmp_path)
+    path = tmp_path / "late.jsonl"
+    store.late_exports.write(run_id, path, "json")
+    exported = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(exported) == 7
+    for line in exported:
+        (file,) = store.late_files.of_event(run_id, line["late_event"])
+        assert file.push is not None
+        assert line["late_pushed_by_event"] == file.push.seq
+
+
+def test_columns_of_the_records_keep_their_names(store: Store, tmp_path: Path) -> None:
+    sent = [["a", 0], ["b", 50_000], ["c", 1_000]]
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=rows("late_by string, ts bigint", rows=sent, event_time="ts", watermark_delay_ms=0),
+        per_window=("window_aggregate", {"kind": "tumble", "size_ms": 10_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    path = tmp_path / "late.csv"
+    store.late_exports.write(run_locally(store, tmp_path, pipeline), path, "csv", for_spreadsheets=True)
+    (line,) = csv.DictReader(path.read_text().splitlines())
+    assert (line["late_by"], line["_late_event"], line["_late_by_ms"]) == ("c", "3", "40001")
+
+
+def test_rejected_rows_are_exported_as_they_were(store: Store, windows: int, tmp_path: Path) -> None:
+    path = tmp_path / "rejected.jsonl"
+    assert store.late_exports.write_rejected(windows, path, "json") == 2
+    first, _ = map(json.loads, path.read_text().splitlines())
+    assert first["source"] == "clicks"
+    assert "yesterday" in first["row"]

@@ -106,10 +106,7 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     key = f"event-time-{run.run_id}"
 
     def brushed() -> None:
-        selection = st.session_state[key].selection
-        boxes = selection.get("box") or []
-        if not boxes and (points := selection.get("points")):
-            move_to(round(float(points[0]["x"])))
+        boxes = st.session_state[key].selection.get("box") or []
         if boxes and (xs := boxes[0].get("x")):
             low, high = sorted(float(x) for x in xs)
             start, end = max(first, round(low + 0.5 - 1e-9)), min(last, int(high))
@@ -123,7 +120,7 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
         theme="streamlit",
         width="stretch",
         on_select=brushed,
-        selection_mode=("box", "points"),
+        selection_mode="box",
         config=chart_config("event-time", modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt="Event time over arrival order",
     )

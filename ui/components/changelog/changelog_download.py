@@ -44,7 +44,7 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
             *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
 
-    files = _Files(f"run{edge.run_id}-{edge.name}", total, "record", write)
+    files = Files(f"run{edge.run_id}-{edge.name}", total, "record", write)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         safe = for_spreadsheets("changelog")
         for format_ in _FIRST:
@@ -63,7 +63,7 @@ def table_downloads(edge: Edge, event: int, total: int) -> None:
             *(edge.run_id, edge.node, event, path, edge.port), format=format_, for_spreadsheets=safe
         )
 
-    files = _Files(f"run{edge.run_id}-{edge.name}-after-{event}", total, "row", write)
+    files = Files(f"run{edge.run_id}-{edge.name}-after-{event}", total, "row", write)
     with st.popover("Download", icon=":material/download:", disabled=total == 0):
         safe = for_spreadsheets("table")
         for format_ in ENDINGS:
@@ -71,7 +71,7 @@ def table_downloads(edge: Edge, event: int, total: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Files:
+class Files:
     """Records or rows as files, each made when its button is pressed. what: the word for one of them."""
 
     stem: str

@@ -1,0 +1,133 @@
+"""The late records of a run as a file: each with its own columns, typed, and why, by how much, and due to what.
+
+The columns about lateness come first, with a prefix that no column of the records has. Records of operators with other
+columns share those of the same name; their other columns are empty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from storage.changelogs.exports import Format, exported_columns, write_query
+from storage.database.edge_records import records_of
+from storage.database.sql import identifier, literal
+from storage.errors import ExportFailed
+from storage.event_time.watermarks import RunWatermarks, combined_before
+from storage.library.of_all_runs import OfAllRuns
+from storage.library.stored_run import StoredRun
+from storage.model import Edge
+from storage.spreadsheets import harmless_sql
+
+# Windows and watermarks of the end of the input lie beyond what a timestamp can be.
+_END_MS: Final = 1 << 62
+_FACTS: Final = {
+    "event": "l.seq",
+    "operator": "l.node",
+    "source": "l.source",
+    "outcome": "CASE WHEN l.dropped THEN 'dropped' ELSE 'late but used' END",
+    "used": "l.used",
+    "why": "l.reason",
+    "event_time": "l.event_time_ms",
+    "by_ms": "l.lateness_ms",
+    "window_start": "l.window_start_ms",
+    "window_end": "l.window_end_ms",
+    "watermark": "l.watermark_ms",
+    "needed_delay_ms": "l.needed_delay_ms",
+}
+_TIMES: Final = {"event_time", "window_start", "window_end", "watermark"}
+_PUSHES: Final = """
+SELECT top, min(pushed_at) AS pushed_at FROM (
+    SELECT top, lag(seq) OVER (ORDER BY seq) AS pushed_at FROM ({before}))
+WHERE top IS NOT NULL GROUP BY top
+"""
+
+_REJECTED: Final = ("file", "reason", "raw")
+
+
+@dataclass(frozen=True)
+class _Input:
+    """An input of a node and an edge that feeds it. is_only: no other edge does."""
+
+    node: str
+    port: str
+    edge: Edge
+    is_only: bool
+
+
+class LateExports(OfAllRuns):
+    """The files of all runs' late records."""
+
+    def write(self, run_id: int, path: Path, format_: Format, *, for_spreadsheets: bool = False) -> int:
+        """Write a line for each late record of an operator, in order of events; return their number.
+
+        Raises UnknownRun, ExportFailed.
+        """
+        run = self._runs.stored(run_id)
+        late = set(self._database.rows(f"SELECT DISTINCT node, port FROM {run.tables.late}", {}))
+        inputs = [each for each in _inputs(run) if (each.node, each.port) in late]
+        if not inputs:
+            raise ExportFailed(path, "no record of this run was late")
+        prefix = "late_"
+        while any(column.stored_as.lower().startswith(prefix) for each in inputs for column in each.edge.columns):
+            prefix = f"_{prefix}"
+        marks = RunWatermarks(self._database, run)
+        pushes = {node: _pushes(run, marks, node) for node in dict.fromkeys(each.node for each in inputs)}
+        parts = [
+            f"SELECT {_facts(prefix, pushes[each.node])}{exported_columns(each.edge, format_, safe=for_spreadsheets)} "
+            f"FROM {_late(run, each, pushes[each.node])}"
+            for each in inputs
+        ]
+        query = f"{' UNION ALL BY NAME '.join(parts)} ORDER BY {prefix}event, {prefix}operator"
+        return write_query(self._database, query, {}, path, format_, "late_records")
+
+    def write_rejected(self, run_id: int, path: Path, format_: Format, *, for_spreadsheets: bool = False) -> int:
+        """Write a line for each row that could not be read; return their number. Raises UnknownRun, ExportFailed."""
+        is_safe = format_ == "csv" and for_spreadsheets
+        texts = {name: harmless_sql(name) if is_safe else name for name in _REJECTED}
+        query = (
+            f"SELECT node AS source, {texts['file']} AS file, line, {texts['reason']} AS reason, {texts['raw']} AS row "
+            f"FROM {self._runs.stored(run_id).tables.rejected}"
+        )
+        return write_query(self._database, query, {}, path, format_, "rejected_rows")
+
+
+def _inputs(run: StoredRun) -> list[_Input]:
+    found = []
+    for node in run.pipeline.inputs:
+        edges = run.input_edges(node)
+        ports = Counter(port for port, _ in edges)
+        found += [_Input(node, port, edge, ports[port] == 1) for port, edge in edges]
+    return found
+
+
+def _facts(prefix: str, pushes: str | None) -> str:
+    """The select list about lateness."""
+    pushed = "NULL::BIGINT" if pushes is None else "p.pushed_at"
+    facts = {**{name: _typed(name, sql) for name, sql in _FACTS.items()}, "pushed_by_event": pushed}
+    return ", ".join(f"{sql} AS {identifier(prefix + name)}" for name, sql in facts.items())
+
+
+def _late(run: StoredRun, each: _Input, pushes: str | None) -> str:
+    """The late records l of an input, their records c, and the pushes p. A record that is on no edge has no columns."""
+    push = "" if pushes is None else f"ASOF LEFT JOIN ({pushes}) p ON l.bound <= p.top "
+    return (
+        f"(SELECT *, watermark_ms - lateness_ms AS bound FROM {run.tables.late} WHERE entry = 1 "
+        f"AND node = {literal(each.node)} AND port = {literal(each.port)}) l {push}"
+        f"{'LEFT' if each.is_only else 'INNER'} JOIN {records_of(each.edge)} c ON c.seq = l.seq AND c.step = l.step"
+    )
+
+
+def _typed(name: str, sql: str) -> str:
+    return f"CASE WHEN abs({sql}) < {_END_MS} THEN make_timestamp_ms({sql}) END" if name in _TIMES else sql
+
+
+def _pushes(run: StoredRun, marks: RunWatermarks, node: str) -> str | None:
+    """Each step of an operator's watermark with the event that made it; None without sources, or with idle ones."""
+    held = run.holdbacks(node)
+    if not held or marks.has_turns:
+        return None
+    before = combined_before(run.tables.events, {source: -by_ms for source, by_ms in held.items()}, marks.starts)
+    return _PUSHES.format(before=before)
