@@ -52,8 +52,9 @@ from engine.runtime.arrivals.units import BYTES, Unit
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
 from engine.runtime.explain import explanation
+from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Report
-from engine.spark.cancelling import Watch, cancellable
+from engine.spark.cancelling import cancellable
 from engine.spark.failures import failing_node, failure_sentence
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
@@ -94,10 +95,11 @@ def run(
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
         with cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
+            watched = Watched(files, watch)
             if live is not None:
-                is_over = _run_live(plan, spark, recorder, folder, files, live, partitions, progress, cancel, watch)
+                is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
             else:
-                _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel, watch)
+                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel)
                 is_over = True
         if is_over:
             recorder.finish()
@@ -128,12 +130,11 @@ def _run(
     spark: SparkSession,
     recorder: Recorder,
     folder: Path,
-    files: RunFiles,
+    watched: Watched,
     epochs: int | None,
     partitions: int | None,
     progress: Progress,
     cancel: Event,
-    watch: Watch,
 ) -> None:
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
@@ -145,19 +146,19 @@ def _run(
     for given in givens:
         sizes = [path.stat().st_size for path in given.inputs]
         progress.nodes[given.node.id].bytes_there = sum(sizes) or None
-    read = take_in(givens, spark, folder, files, partial(_heard, progress))
-    ingested = ingest(plan, spark, read, files, epochs=epochs)
+    read = take_in(givens, spark, folder, watched, partial(_heard, progress))
+    ingested = ingest(plan, spark, read, watched.files, epochs=epochs)
     for node in plan.sources:
         # One job reads all sources: each source gets the time of the whole job.
         progress.nodes[node.id].seconds += time.monotonic() - started
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
-    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), watch)
+    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched)
     for events in ingested:
         output = _run_epoch(runner, events, recorder, progress, cancel)
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
-        recorder.commit(brought(files, output))
+        recorder.commit(brought(watched.files, output))
 
 
 def _heard(progress: Progress, report: Report) -> None:
@@ -173,18 +174,17 @@ def _run_live(
     spark: SparkSession,
     recorder: Recorder,
     folder: Path,
-    files: RunFiles,
+    watched: Watched,
     live: Live,
     partitions: int | None,
     progress: Progress,
     cancel: Event,
-    watch: Watch,
 ) -> bool:
     """Process incoming data epoch by epoch. False if the run was stopped."""
     views = views_of(plan)
-    arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
+    arriving = LiveEvents(plan, spark, folder, watched, live, progress, recorder, cancel)
     recorder.begin(described(plan, 1, views))
-    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), watch, arriving.can_be_idle)
+    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched, arriving.can_be_idle)
     runner.go_on(arriving.kept())
     arriving.sweep(runner.kept)
     progress.phase = WAITING
@@ -195,7 +195,7 @@ def _run_live(
             _check_cancelled(cancel)
             progress.phase = "keeping the changelogs"
             checkpoint = arriving.checkpoint(events, runner.kept)
-            kept_here = brought(files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
+            kept_here = brought(watched.files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
             recorder.commit(kept_here)
             progress.epochs = events.number + 1
             progress.phase = WAITING

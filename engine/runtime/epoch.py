@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -46,10 +44,9 @@ from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
 from engine.runtime.mini_batch.on_spark import Flushes
-from engine.runtime.record_waits import Waits
-from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.record_waits import Watched
+from engine.runtime.reports import Batches, Report, run_each, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.spark.cancelling import Watch
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 
@@ -95,16 +92,15 @@ class Kept:
 class EpochRunner:
     """Runs the nodes of a plan epoch by epoch and keeps track of their state files.
 
-    watch: of the run's jobs. can_be_idle: whether sources can be idle, in a live run.
+    watched: runs its jobs. can_be_idle: whether sources can be idle, in a live run.
     """
 
     plan: Plan
     spark: SparkSession
     views: Mapping[tuple[str, str], EdgeView]
-    files: RunFiles
     partitions: int | None
     cores: int
-    watch: Watch
+    watched: Watched
     can_be_idle: bool = False
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
@@ -112,6 +108,11 @@ class EpochRunner:
     _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _marks: dict[str, Standing] = field(default_factory=dict)
     _clocks: dict[str, Clock] = field(default_factory=dict)
+
+    @property
+    def files(self) -> RunFiles:
+        """The files of the run."""
+        return self.watched.files
 
     @property
     def workspace(self) -> Workspace:
@@ -201,15 +202,13 @@ class EpochRunner:
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
         files = self._edge_files(node, port, epoch)
-        waits = Waits(self.workspace.place("waits", uuid4().hex)) if self.files.are_here else None
 
         def task(batches: Batches) -> Iterator[Report]:
             writer = files.begin(task_name())
-            writer.write_all(batches if waits is None else waits.noted(batches))
+            writer.write_all(batches)
             yield from writer.close()
 
-        with nullcontext() if waits is None else self.watch.limited(waits.too_long, node.id):
-            return self._written(files, run_tasks(frame, task))
+        return self._written(files, self.watched.run(frame, task, node.id))
 
     def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
         folder = ("edges", node.id, port, f"epoch={epoch}")
@@ -292,7 +291,7 @@ class EpochRunner:
         if step.bundling is not None:
             shape, pieces = self._bundles(node, given, events, folder)
         else:
-            shape, pieces = gather(self.spark, self.workspace, given, folder)
+            shape, pieces = gather(self.spark, self.workspace, given, folder, self.watched.of(node.id))
         buckets = self.partitions or self._buckets(inputs)
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
@@ -329,6 +328,7 @@ class EpochRunner:
             rank=node.rank,
             schema=node.inputs[0].schema,
             folder=folder,
+            run=self.watched.of(node.id),
         )
         return shape, pieces
 

@@ -1,27 +1,64 @@
 """How long tasks wait for the records that Spark computes for them: a note of a task that waits for too long.
 
 Its next records are those of one batch. Only a task knows how far Spark has come with its part, and only the driver can
-end it: the task writes a file, where the driver looks for one.
+end it: the task writes a file into the workspace, where the driver looks for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from engine.contract.frames import SEQ
+from engine.runtime.reports import Batches, Report, RunTasks, run_tasks, unheard
+from engine.spark.cancelling import Watch
+from engine.spark.run_files import RunFiles
 from engine.spark.watching import ADVICE
+from engine.spark.workspace import writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 RECORDS_S: float = 180.0
 """What one batch of records may take. The slowest of those that end take a few seconds."""
 _LOOKS_S: Final = 0.5
+# How often a task is asked for notes in a workspace that only workers see.
+_ASKED_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Runs tasks over frames that Spark computes. One whose records do not come is ended with a sentence."""
+
+    files: RunFiles
+    watch: Watch
+
+    def of(self, node: str) -> RunTasks:
+        """`run_tasks` for the records of a node."""
+        return partial(self.run, node=node)
+
+    def run(
+        self,
+        frame: DataFrame,
+        task: Callable[[Batches], Iterator[Report]],
+        node: str,
+        heard: Callable[[Report], None] = unheard,
+    ) -> list[Report]:
+        """As `run_tasks`. Raises TookTooLong."""
+        waits = Waits(self.files.workspace.place("waits", uuid4().hex))
+        notes = _Notes(self.files, waits)
+
+        def noted(batches: Batches) -> Iterator[Report]:
+            yield from task(waits.noted(batches))
+
+        with notes, self.watch.limited(notes.too_long, node):
+            return run_tasks(frame, noted, heard)
 
 
 @dataclass(frozen=True)
@@ -38,9 +75,7 @@ class Waits:
         def look() -> None:
             while not is_over.wait(_LOOKS_S):
                 if came and monotonic() - came[0] > self.most_s:
-                    folder = Path(self.folder)
-                    folder.mkdir(parents=True, exist_ok=True)
-                    (folder / str(after[0])).touch()
+                    writing(f"{self.folder}/{after[0]}").close()
                     return
 
         Thread(target=look, daemon=True).start()
@@ -49,19 +84,53 @@ class Waits:
                 # What happens to a batch here is no wait.
                 came.clear()
                 yield batch
-                if batch.num_rows:
+                # The rows of a source have no numbers yet.
+                if batch.num_rows and SEQ in batch.schema.names:
                     after[0] = batch.column(SEQ)[-1].as_py()
                 came.append(monotonic())
         finally:
             is_over.set()
 
-    def too_long(self) -> str | None:
-        """On the driver: the sentence about a task that waits for too long, else None."""
-        try:
-            after = min(int(note.name) for note in Path(self.folder).iterdir())
-        except (OSError, ValueError):
+    def told(self, names: Sequence[str]) -> str | None:
+        """On the driver: the sentence about a task that waits for too long, else None. names: of the notes."""
+        after = min((int(name) for name in names if name.isdecimal()), default=None)
+        if after is None:
             return None
         return (
             f"an expression works for more than {self.most_s:.0f} s on the records after event {after:,}, and may "
             f"never end. {ADVICE}."
         )
+
+
+class _Notes:
+    """The notes of a job, as the driver finds them. Those that only workers see are asked for by a thread of its own:
+    whoever watches a job must not wait for another one.
+    """
+
+    def __init__(self, files: RunFiles, waits: Waits) -> None:
+        self._files, self._waits = files, waits
+        self._names: Sequence[str] = ()
+        self._is_over = Event()
+
+    def __enter__(self) -> None:
+        if not self._files.are_here:
+            Thread(target=self._ask, name="changelog-studio-waits", daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+
+    def too_long(self) -> str | None:
+        """The sentence about a task that waits for too long, else None."""
+        if self._files.are_here:
+            self._names = self._files.names(self._waits.folder)
+        return self._waits.told(self._names)
+
+    def _ask(self) -> None:
+        # Before that there is none.
+        wait = self._waits.most_s
+        while not (self._names or self._is_over.wait(wait)):
+            wait = _ASKED_S
+            try:
+                self._names = self._files.names(self._waits.folder)
+            except Exception:  # noqa: BLE001 - an engine that is gone is told by the job itself
+                return

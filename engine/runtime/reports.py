@@ -18,6 +18,8 @@ _SCHEMA: Final = pa.schema([("report", pa.string())])
 
 Batches = Iterator[pa.RecordBatch]
 Report = dict[str, Any]
+RunTasks = Callable[["DataFrame", Callable[[Batches], Iterator[Report]]], list[Report]]
+"""`run_tasks`, or the same with a watch over the tasks."""
 
 
 def unheard(report: Report) -> None:

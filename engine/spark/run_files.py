@@ -61,6 +61,9 @@ class RunFiles(Protocol):
     def size(self, paths: Sequence[str]) -> int:
         """The total size of some files of the workspace in bytes."""
 
+    def names(self, folder: str) -> Sequence[str]:
+        """The names of the files in a folder of the workspace."""
+
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
         """Fetch files of the workspace; returns their paths on this machine."""
 
@@ -106,6 +109,10 @@ class LocalFiles:
     def size(self, paths: Sequence[str]) -> int:
         """From the file system."""
         return sum(map(self.workspace.size, paths))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """From the file system."""
+        return self.workspace.names(folder)
 
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
         """The files are on this machine already."""
@@ -156,6 +163,10 @@ class FetchedFiles:
     def size(self, paths: Sequence[str]) -> int:
         """From tasks."""
         return sum(self._sizes(paths))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """From a task."""
+        return str(self._each([partial(_names, self.workspace, folder)])[0]).split()
 
     def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
         """Fetch the files that are not here yet."""
@@ -211,7 +222,8 @@ class FetchedFiles:
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for at in batch.column(0).to_pylist():
-                    yield pa.RecordBatch.from_pydict({"at": [at], "answer": [str(works[at]() or 0)]})
+                    answer = works[at]()
+                    yield pa.RecordBatch.from_pydict({"at": [at], "answer": ["" if answer is None else str(answer)]})
 
         tasks = self.spark.range(0, len(works), 1, min(len(works), _TASKS))
         rows = tasks.mapInArrow(sent(task), "at BIGINT, answer STRING").collect()
@@ -270,6 +282,10 @@ def _empty(workspace: Workspace) -> None:
         time.sleep(_LOOK_S)
         if not workspace.exists():
             return
+
+
+def _names(workspace: Workspace, folder: str) -> str:
+    return " ".join(workspace.names(folder))
 
 
 def _move_in(places: Mapping[str, str]) -> None:

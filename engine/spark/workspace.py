@@ -119,6 +119,17 @@ class Workspace:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
 
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in one of its folders; none if there is no such folder."""
+        if is_uri(folder):
+            system, inside = file_system(folder)
+            found = system.get_file_info(fs.FileSelector(inside, allow_not_found=True))
+            return [file.base_name for file in found if file.is_file]
+        try:
+            return os.listdir(folder)
+        except FileNotFoundError:
+            return []
+
     def exists(self) -> bool:
         """Whether any of it exists."""
         system, inside = file_system(self.root)

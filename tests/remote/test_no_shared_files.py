@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -14,15 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.frames import SEQ
 from engine.contract.recorder import Progress
-from engine.errors import RunCancelled, SourceError
+from engine.errors import RunCancelled, SourceError, TookTooLong
 from engine.examples import FOLDER, examples
 from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
 from engine.reading.files.storage import looking_at
-from engine.runtime import run
+from engine.runtime import record_waits, run
 from engine.runtime.in_process import in_process
 from engine.spark import run_files
+from engine.spark.cancelling import cancellable
 from engine.spark.engine_storage import storage_of
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, files_of, temporary_files
@@ -189,6 +192,19 @@ def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
         run_far(far, pipeline, far.app, cancel=cancel, progress=progress)
     cancelling.join()
     assert left(far) == []
+
+
+def test_an_expression_that_takes_too_long_there_is_ended(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note of the task is in the workspace, where only another task finds it."""
+    monkeypatch.setattr(record_waits, "RECORDS_S", 1.0)
+    monkeypatch.setattr(record_waits, "_ASKED_S", 0.5)
+    spark = get_spark(far.engine.name)
+    frame = spark.range(1).selectExpr(f"id AS {SEQ}", "java_method('java.lang.Thread', 'sleep', 60000L) AS slept")
+    with temporary_files(far.engine, spark) as files, cancellable(spark, "slow", Event()) as watch:
+        watched = record_waits.Watched(files, watch)
+        with pytest.raises(TookTooLong, match="works for more than 1 s on the records after event 0") as caught:
+            watched.run(frame, lambda batches: iter([{"rows": sum(batch.num_rows for batch in batches)}]), "slow")
+    assert caught.value.node == "slow"
 
 
 def test_the_test_of_an_engine_finds_all_well(far: Far) -> None:

@@ -25,9 +25,9 @@ from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.failures import NodeFailed, failing_node, lost_worker, reason_of
-from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def take_in(
     givens: Sequence[Given],
     spark: SparkSession,
     folder: Path,
-    run_files: RunFiles,
+    watched: Watched,
     heard: Callable[[Report], None] = unheard,
 ) -> dict[str, Read]:
     """Read sources: those that workers read themselves in one job, the others in a job each.
@@ -82,20 +82,20 @@ def take_in(
     files: dict[str, UnitFiles] = {}
     scanned: list[tuple[_Scanned, int]] = []
     reports: list[Report] = []
-    sent = run_files.send(path for given in givens for path in given.inputs)
+    sent = watched.files.send(path for given in givens for path in given.inputs)
     for given in givens:
         node, source, scan = given.node, given.source, given.scan
         places = {str(path): sent[str(path)] for path in given.inputs}
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
-            files[node.id] = _unit_files(node, run_files.workspace, changes, scan)
+            files[node.id] = _unit_files(node, watched.files.workspace, changes, scan)
             scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
             continue
-        files[node.id] = _unit_files(node, run_files.workspace, changes, scan)
+        files[node.id] = _unit_files(node, watched.files.workspace, changes, scan)
         try:
             frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
-            reports += _read_by_spark(node, files[node.id], frames, heard)
+            reports += _read_by_spark(node, files[node.id], frames, watched, heard)
         except PySparkException as error:
             message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error
@@ -195,7 +195,7 @@ def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
 
 
 def _read_by_spark(
-    node: NodePlan, files: UnitFiles, frames: SourceFrames, heard: Callable[[Report], None]
+    node: NodePlan, files: UnitFiles, frames: SourceFrames, watched: Watched, heard: Callable[[Report], None]
 ) -> list[Report]:
     """A job that reads one source through Spark: its partitions are cut into units where the ordinals restart."""
     time = node.schema.event_time
@@ -229,11 +229,14 @@ def _read_by_spark(
                 unit.write(part, int(ordinals[low]), before)
         yield from close_all(node_id, iter(done), rejected)
 
-    reports = run_tasks(frames.rows, task, heard)
+    # Reading may take as long as its files and servers do: only expressions are watched.
+    is_read_only = not (isinstance(node.operator, Source) and node.operator.computed)
+    run = run_tasks if is_read_only else partial(watched.run, node=node_id)
+    reports = run(frames.rows, task, heard=heard)
     units = units_of(reports, node_id)
     if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
         # Rows of several partitions were mixed: sort them first.
-        reports = run_tasks(frames.rows.orderBy(ORDINAL), task)
+        reports = run(frames.rows.orderBy(ORDINAL), task)
     return reports
 
 

@@ -30,7 +30,7 @@ from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.arrivals.state import ArrivalState
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
-from engine.spark.run_files import RunFiles
+from engine.runtime.record_waits import Watched
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class LiveEvents:
         plan: Plan,
         spark: SparkSession,
         folder: Path,
-        files: RunFiles,
+        watched: Watched,
         live: Live,
         progress: Progress,
         recorder: Recorder,
@@ -68,7 +68,7 @@ class LiveEvents:
         check(plan)
         self._recorder = recorder
         self._cancel = cancel
-        self._plan, self._spark, self._files, self._live = plan, spark, files, live
+        self._plan, self._spark, self._watched, self._live = plan, spark, watched, live
         self._folder = folder
         self._progress = progress
         self._streams: dict[str, Stream[Source]] = {
@@ -127,7 +127,7 @@ class LiveEvents:
         }
         bundles = {node: [self._run.inside(path) for path in paths] for node, paths in kept.bundles.items()}
         # Spark does not sync files: the store must not name a file that a power failure would lose.
-        self._files.sync(kept.paths - self._synced)
+        self._watched.files.sync(kept.paths - self._synced)
         self._synced = kept.paths
         after = events.ingested.after
         known = after.to_json()
@@ -151,13 +151,13 @@ class LiveEvents:
 
     def sweep(self, kept: Kept) -> None:
         """Delete the run's files that its last epoch does not name, and those of failed attempts."""
-        self._files.forget()
-        self._files.sweep(kept.paths)
+        self._watched.files.forget()
+        self._watched.files.sweep(kept.paths)
 
     @property
     def _run(self) -> Workspace:
         """The folder of the run, which contains the folder of this attempt."""
-        return self._files.workspace.around
+        return self._watched.files.workspace.around
 
     def _next(self) -> Decision | None:
         """The input of the next epoch; None for no further epoch."""
@@ -232,12 +232,12 @@ class LiveEvents:
     def _taken_in(self, decision: Decision) -> Iterator[EpochEvents]:
         self._progress.phase = "reading the sources"
         givens = [self._given(node, decision) for node in self._plan.sources if node.id in decision.took]
-        read = take_in(givens, self._spark, self._folder, self._files)
+        read = take_in(givens, self._spark, self._folder, self._watched)
         ingested = ingest(
             self._plan,
             self._spark,
             read,
-            self._files,
+            self._watched.files,
             epochs=1,
             before=self._before,
             ending=self._announced(),
@@ -250,7 +250,7 @@ class LiveEvents:
     def _given(self, node: NodePlan, decision: Decision) -> Given:
         given = self._streams[node.id].read(decision.took[node.id])
         if isinstance(given, Scan):
-            if not self._files.are_here:
+            if not self._watched.files.are_here:
                 # The stored messages grow with the run; the workers only receive those of the epoch.
                 self._sent[node.id] = ForNow()
                 given = replace(given, parts=tuple(cut_out(part, self._sent[node.id].path) for part in given.parts))

@@ -34,7 +34,7 @@ from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
 from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
-from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
@@ -162,13 +162,13 @@ class Gathered:
 
 
 def gather(
-    spark: SparkSession, workspace: Workspace, given: StepInput, folder: Sequence[str]
+    spark: SparkSession, workspace: Workspace, given: StepInput, folder: Sequence[str], run: RunTasks
 ) -> tuple[Shape, tuple[Piece, ...]]:
-    """The whole input of a step."""
+    """The whole input of a step. run: the tasks, if Spark computes it."""
     step, inputs = given.step, given.edges
     functions_of = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in functions_of):
-        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, given), step, folder)
+        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, given), step, folder, run)
         return shape, pieces
     has_ports = len(inputs) > 1
     known = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
@@ -256,7 +256,7 @@ def gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
 
 
 def pieces_of(
-    workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
+    workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str], run: RunTasks
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """A gathered frame as pieces; in mini-batch also the files of the records whose bundle is still open."""
     arrow = pa.schema([(field.name, type_of_data(field.dataType).arrow) for field in frame.schema.fields])
@@ -277,7 +277,7 @@ def pieces_of(
             "open": still_open.path if still_open.close() else None,
         }
 
-    reports = run_tasks(frame, task)
+    reports = run(frame, task)
     paths = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     values = [tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs)]

@@ -10,6 +10,7 @@ from engine.model.schema import Schema
 from engine.runtime.keyed.inputs import Piece, Shape, StepInput, gathered_frame, hashed_order, pieces_of
 from engine.runtime.mini_batch.in_one_task import bundled_in_one_task
 from engine.runtime.mini_batch.on_spark import Flushes, bundle
+from engine.runtime.reports import RunTasks
 from engine.spark.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ def bundled_pieces(
     rank: int,
     schema: Schema,
     folder: Sequence[str],
+    run: RunTasks,
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """The records of a step's input whose bundle ends, and the files of those whose bundle is still open.
 
-    carried: the files of the open records of the epoch before. schema: of the first input.
+    carried: the files of the open records of the epoch before. schema: of the first input. run: runs the tasks
+    of what Spark computes.
     """
     step, workspace, hashed = given.step, files.workspace, hashed_order(given.step, schema)
     if sum(records.rows for records in given.edges) <= FEW and files.size(carried) <= _SMALL:
@@ -46,4 +49,4 @@ def bundled_pieces(
     gathered = gathered_frame(spark, given)
     keys = [key_name(at) for at in hashed]
     frame = bundle(spark, gathered, carried, step.bundling, flushes, rank=rank, keys=keys)
-    return pieces_of(workspace, frame, step, folder)
+    return pieces_of(workspace, frame, step, folder, run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
+from tests.engine.planning import pipeline_of
 from tests.python_child import run_python
 
 # A separate server, since that of the other tests must not be ended.
@@ -26,7 +26,10 @@ from engine.expressions.analyzer import TypeRules
 cancelling.PATIENCE_S, record_waits.RECORDS_S, watching.LOOK_S = 1.0, 3.0, 3.0
 folder = Path(os.environ["FOLDER"])
 of_pipeline = [str(folder / "p.json"), "--engine", "local[1]", "--store", str(folder / "s.duckdb")]
-print(main(["run", *of_pipeline]))
+for name in ("keyed", "computed"):
+    of_pipeline[0] = str(folder / f"{name}.json")
+    print(main(["run", *of_pipeline]))
+of_pipeline[0] = str(folder / "p.json")
 spark = session.get_spark("local[1]")
 planned = plan(Pipeline.from_json((folder / "p.json").read_text()), TypeRules(), folder)
 try:
@@ -41,29 +44,33 @@ session.server_of(session.get_spark("local[1]")).close(20)
 """
 
 
+# It tries every way to part a thousand a among eight a*.
+NEVER = "word RLIKE '^a*a*a*a*a*a*a*a*b'"
+
+
 @pytest.mark.slow
 def test_a_regular_expression_that_never_ends_ends_with_a_sentence(tmp_path: Path) -> None:
-    """It tries every way to part a thousand a among eight a*."""
+    """In the key of an aggregate, in a computed column of a source, and in the condition of a preview."""
     (tmp_path / "words.csv").write_text("word\nab\n" + "a" * 1000 + "\n")
-    nodes = [
-        ("words", "csv", {"path": "words.csv"}),
-        ("matched", "filter", {"condition": "word RLIKE '^a*a*a*a*a*a*a*a*b'"}),
-        ("sink", "sink", {}),
-    ]
-    document = {
-        "nodes": [{"id": node, "operator": operator, "parameters": given} for node, operator, given in nodes],
-        "edges": [{"source": "words", "target": "matched"}, {"source": "matched", "target": "sink"}],
-    }
-    (tmp_path / "p.json").write_text(json.dumps(document))
+    grouped = {"group_by": [{"name": "found", "expression": NEVER}], "aggregates": [{"function": "COUNT", "name": "n"}]}
+    computed = {"path": "words.csv", "computed": [{"name": "found", "expression": NEVER}]}
+    for name, given, matched in (
+        ("p", {"path": "words.csv"}, ("filter", {"condition": NEVER})),
+        ("keyed", {"path": "words.csv"}, ("aggregate", grouped)),
+        ("computed", computed, ("filter", {"condition": "found"})),
+    ):
+        parts = {"words": ("csv", given), "matched": matched, "sink": ("sink", {})}
+        (tmp_path / f"{name}.json").write_text(pipeline_of("words -> matched -> sink", **parts).to_json())
     environ = {**os.environ, "CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"), "FOLDER": str(tmp_path)}
     said = run_python(PROGRAM, environ)
-    first, preview, *rows, last = said.stdout.splitlines()
-    assert (first, last) == ("1", "0"), (said.stdout, said.stderr)
+    keyed, computed, preview, *rows, last = said.stdout.splitlines()
+    assert (keyed, computed, last) == ("1", "1", "0"), (said.stdout, said.stderr)
     assert preview.startswith("the answer for 2 records took more than 3 s: an expression may never end."), (
         said.stdout,
         said.stderr,
     )
     assert any("aab" in row for row in rows)
-    assert said.stderr.startswith(
-        "matched: an expression works for more than 3 s on the records after event 0, and may never end. Use a pattern"
-    ), said.stderr
+    ended = [
+        line for line in said.stderr.splitlines() if "works for more than 3 s on the records after event 0" in line
+    ]
+    assert [line.partition(":")[0] for line in ended] == ["matched", "words"], said.stderr
