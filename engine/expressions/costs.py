@@ -3,6 +3,7 @@
     repeat, space, lpad, rpad            at most MOST_BYTES
     sequence, array_repeat               at most MOST_ELEMENTS
     transform, filter, aggregate, ...    loops: where they stand in one another, all of them together at most MOST_STEPS
+    replace, hex, format_string, ...     `engine.expressions.growth`
     aggregate with texts or lists        what it accumulates has at most MOST_BYTES
 
 Spark evaluates a record to its end: no request ends that, and everyone's tasks share the memory of its process. The
@@ -17,10 +18,10 @@ from typing import Any, Final
 
 from sqlglot import Dialect, TokenType
 
+from engine.expressions.growth import ALWAYS, MOST_BYTES, MOST_MADE_BYTES, too_large
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
 from engine.functions.spark import names
 
-MOST_BYTES: Final = 16 << 20
 MOST_ELEMENTS: Final = 1_000_000
 MOST_STEPS: Final = 10_000_000
 # A guard repeats what it looks at: so many calls that make something large may stand in one another.
@@ -48,6 +49,15 @@ _TWO_LISTS: Final = frozenset({"zip_with", "map_zip_with"})
 @lru_cache(maxsize=4096)
 def bounded(sql: str) -> str:
     """A Spark SQL expression with guards; unchanged if it can cost no more than its input."""
+    condition = too_large(sql)
+    if condition == ALWAYS:
+        # Spark computes what has no columns before it looks at a condition.
+        return _failing(_MADE)
+    return _each_bounded(sql) if condition is None else _guarded(_each_bounded(sql), condition, _MADE)
+
+
+def _each_bounded(sql: str) -> str:
+    """An expression whose calls have guards."""
     lowered = sql.lower()
     if not any(name in lowered for name in (*_MAKERS, *_LOOPS)):
         return sql
@@ -202,6 +212,7 @@ class _Writer:
         return [(low + 1, high) for low, high in zip(cuts, cuts[1:], strict=False) if low + 1 < high]
 
 
+_MADE: Final = f"it may make a text of more than {MOST_MADE_BYTES >> 20} MB. Make a shorter one"
 _TEXT: Final = f"it makes a text of more than {MOST_BYTES >> 20} MB. Make a shorter one"
 
 

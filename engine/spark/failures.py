@@ -41,6 +41,10 @@ _KNOWN: Final = (
         "choice in a repetition, such as [ab]* for (a|b)*, or shorter texts.",
     ),
     (
+        r"java\.lang\.ArithmeticException|NegativeArraySizeException|Requested array size exceeds VM limit",
+        "a value is larger than Spark can make it. Make a shorter text or list.",
+    ),
+    (
         r"^(?:[\w.]+\.)?\w*MemoryError\b|std::bad_alloc",
         "a worker ran out of memory. Run the pipeline in more epochs, with fewer cores, or with smaller windows.",
     ),

@@ -118,3 +118,51 @@ def test_a_record_or_a_constant_that_takes_all_of_the_stack_ends_its_job_only(
         spark.range(1).selectExpr(f"{expression} AS a").collect()
     assert sentence in reason_of(raised.value)
     assert spark.range(3).count() == 3
+
+
+UNGROWN = [
+    "replace(w, 'a', 'bb')",
+    "regexp_replace(regexp_replace(w, '[^a-z]+', ' '), ' $', '')",
+    "hex(w)",
+    "format_string('%20d', n)",
+    "format_number(n, 3)",
+    "array_join(l, ', ')",
+    "to_json(struct(w))",
+    f"CASE {' '.join(f'WHEN n = {at} THEN w' for at in range(40))} END || replace(w, 'a', '')",
+]
+
+
+@pytest.mark.parametrize("expression", UNGROWN)
+def test_what_grows_by_a_small_factor_is_unchanged(expression: str) -> None:
+    assert bounded(expression) == expression
+
+
+LONG = "a" * 1000
+GROWING = [(f"replace({expression}, 'a', '{LONG}')", 3_000_000) for expression in [f"replace(w, 'a', '{LONG}')"]] + [
+    ("replace('{n} and {n}', '{n}', w)", 11),
+    ("hex(hex(hex(hex(hex(hex(w))))))", 192),
+    ("format_string(w, n)", 3),
+]
+GROWN = [
+    f"replace(replace(replace(w, 'a', '{LONG}'), 'a', '{LONG}'), 'a', '{LONG}')",
+    f"regexp_replace(regexp_replace(regexp_replace(w, '', '{LONG}'), 'a', '{LONG}'), 'a', '{LONG}')",
+    f"{'hex(' * 30}repeat(w, 16){')' * 30}",
+    f"{'base64(' * 60}w{')' * 60}",
+    f"{'hex(' * 30}'abc'{')' * 30}",
+    f"concat({', '.join(['repeat(w, 16000000)'] * 30)})",
+    "format_string('%2000000000d', n)",
+    "printf(concat('%', '2000000000d'), n)",
+    "format_number(n, 2000000000)",
+    "format_number(n, n * 1000000)",
+]
+
+
+def test_what_grows_is_computed_where_it_stays_small(spark: SparkSession) -> None:
+    given = spark.createDataFrame([("aaa", 3)], "w STRING, n INT")
+    row = given.selectExpr(*(f"length({bounded(expression)})" for expression, _ in GROWING)).first()
+    assert row is not None
+    assert list(row) == [length for _, length in GROWING]
+    for expression in GROWN:
+        with pytest.raises(Exception, match="it may make a text of more than 256 MB") as caught:
+            given.selectExpr(f"length({bounded(expression)})").collect()
+        assert reason_of(caught.value).startswith("it may make a text of more than 256 MB. Make a shorter one")
