@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
 from engine.contract.step import Native, Projection
+from engine.contract.value_sizes import check_sizes
+from engine.errors import RunFailed
 from engine.local.values import Spark, select, with_call
 from engine.model.position import ORDINALS, ordinal
 from engine.model.schema import Column, Schema
@@ -28,6 +30,10 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[pa.Table], spark: 
         path = ORDINALS[port] if len(inputs) > 1 else b""
         tables.append(_projected(node, projection, node.inputs[port].schema, table, path, spark, step.forward))
     whole = pa.concat_tables(tables)
+    try:
+        check_sizes(whole)
+    except ValueError as error:
+        raise RunFailed(str(error), node.id) from error
     return whole if len(tables) == 1 else whole.sort_by([(SEQ, "ascending"), (STEP, "ascending")])
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from engine.contract.frames import POSITION, changelog_schema
 from engine.contract.recorder import EdgeFile
+from engine.contract.value_sizes import check_sizes
 from engine.model.schema import Schema
 from engine.runtime.edges.arrow_native import Branch
 from engine.runtime.edges.records import EdgeRecords
@@ -77,6 +78,10 @@ class EdgeWriter:
         if not batch.num_rows:
             return
         rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+        try:
+            check_sizes(rows)
+        except ValueError as error:
+            raise NodeFailed(self._node, error) from error
         self._part.write(rows)
         for follower, writer in self._followers:
             writer.write(follower.of(rows))
