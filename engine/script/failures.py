@@ -84,7 +84,10 @@ def at_statement(statement: Statement, among: Sequence[Statement], failed: Seque
     except (*REFUSALS, RecursionError) as caught:
         error = caught if isinstance(caught, StudioError) else TooDeep("the script, or an expression in it,")
         place = (error.line, error.column) if isinstance(error, SqlRejected) and error.line else statement.end
-        blamed = next((each for each in among if each.place <= place <= each.end), statement)
+        # One that failed is left out already: blamed again, it would be left out and read anew for ever.
+        left_out = {each.statement.place for each in failed}
+        there = (each for each in among if each.place <= place <= each.end and each.place not in left_out)
+        blamed = next(there, statement)
         called = {name.upper() for name in names_in(blamed)}
         needed = [each for each in failed if each.function is not None and each.function.upper() in called]
         if needed:

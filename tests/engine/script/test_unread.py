@@ -119,3 +119,9 @@ def test_a_script_with_a_password_is_exported_with_its_name(spark: SparkSession)
     )
     written = sql_of(opened(text, spark).pipeline, TypeRules(), Path())
     assert written.text == text.replace("hunter2", "${env:T_PASSWORD}")
+
+
+def test_an_error_at_the_place_of_a_statement_that_failed_is_another_one_of_its_reader() -> None:
+    """Blamed on the same statement again, it would be read anew for ever."""
+    text = "CREATE TABLE t (k STRING) AS t) WITH ('connector' = 'datagen');\nSELECT k FROM FROM k, k (SELECT 1);"
+    assert {failure.statement.place[0] for failure in script_of(text, TypeRules(), Path()).failures} == {1, 2}
