@@ -250,6 +250,7 @@ def declared_type(node: exp.DataType) -> Type:
     if kind in _TYPES and not parts:
         return _TYPES[kind]
     if kind is exp.DType.DECIMAL:
+        require(len(parts) <= 2 and all(part.name.isdecimal() and len(part.name) < 4 for part in parts))
         digits = [int(part.name) for part in parts]
         precision, scale = [*digits, *(10, 0)[len(digits) :]]
         require(1 <= precision <= MOST_DIGITS and 0 <= scale <= precision)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from sqlglot import Dialect
@@ -147,12 +147,19 @@ class _Spelling:
 
     def _closing(self, at: int, end: int) -> int | None:
         """The index of the bracket that closes the one at this index."""
-        depth = 0
-        for place in range(at, end):
-            depth += (self._word(place) in _OPENING) - (self._word(place) in _OPENING.values())
-            if depth == 0:
-                return place
-        return None
+        closing = self._closings.get(at, end)
+        return closing if closing < end else None
+
+    @cached_property
+    def _closings(self) -> dict[int, int]:
+        """The indexes of all brackets that close one, by its index: found once, as each may stand in many others."""
+        found, opened = dict[int, int](), list[int]()
+        for at in range(len(self.tokens)):
+            if self._word(at) in _OPENING:
+                opened.append(at)
+            elif self._word(at) in _OPENING.values() and opened:
+                found[opened.pop()] = at
+        return found
 
     def _between(self, start: int, end: int) -> str:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end + 1]

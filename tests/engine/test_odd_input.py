@@ -40,6 +40,17 @@ def column(name: str, type_: str = "BIGINT", *rows: object) -> dict[str, Any]:
         ("a.json", document(column("\ud800")), "the pipeline has '\\ud800', which is half of a character"),
         ("a.json", document({**TIMED, "watermark_delay_ms": 2**80}), "watermark_delay_ms is too large"),
         ("a.json", document(column("a"), "rows", ("filter", {"condition": f"a > {NINES}"})), "999 ... 999"),
+        (
+            "a.json",
+            document(column("a"), "rows", ("filter", {"condition": f"{'(' * 9000}a{')' * 9000}"})),
+            "too deeply",
+        ),
+        ("a.json", document(column("a"), "rows", ("filter", {"condition": "CAST(a AS DECIMAL(x))"})), "n0: condition"),
+        (
+            "a.json",
+            document({"columns": [{"name": f"c{at}", "type": "INT"} for at in range(5001)]}),
+            "columns: there are 5,001 columns, and 5,000 are the most.",
+        ),
         ("a.json", document({"path": "/dev/zero"}, "csv"), "zero is not a regular file"),
         ("a.json", document({"path": "~nobody-of-that-name/x.csv"}, "csv"), "the home of a user that does not exist"),
         ("a.json", document({"path": "in.jsonl"}, "jsonl"), "has half of a character in its name"),

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re._constants as codes
 import re._parser as parser
 import string
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, Final
 
 from engine.reading.faker.choosing import Chooser
 
 _MOST_REPEATS: Final = 10
 _LONGEST: Final = 1000
+_MOST_PARTS: Final = 10_000
 _CATEGORIES: Final = {
     codes.CATEGORY_DIGIT: string.digits,
     codes.CATEGORY_WORD: f"{string.ascii_letters}{string.digits}_",
@@ -38,21 +41,35 @@ re_error: Final = parser.error
 
 
 def text_of(tree: Tree, choose: Chooser) -> str:
-    """A text that matches, of at most 1,000 characters."""
+    """A text that matches, of at most 1,000 characters; the rest of a pattern with more parts than that is left out."""
+    return _text(tree, choose, [_MOST_PARTS])[:_LONGEST]
+
+
+def _text(tree: Tree, choose: Chooser, left: list[int]) -> str:
+    """left: the parts that may still be made, as repetitions of nothing make no text."""
+    left[0] -= 1
     match tree:
         case "text", text:
             return str(text)
         case "one of", characters:
             return str(choose.one_of(characters))
         case "either", trees:
-            return text_of(choose.one_of(trees), choose)
+            return _text(choose.one_of(trees), choose, left)
         case "all", trees:
-            return "".join(text_of(each, choose) for each in trees)[:_LONGEST]
+            return _joined(trees, choose, left)
         case "repeat", least, most, inner:
-            times = choose.between(least, most + 1)
-            return "".join(text_of(inner, choose) for _ in range(min(times, _LONGEST)))[:_LONGEST]
+            return _joined(repeat(inner, choose.between(least, most + 1)), choose, left)
     message = f"{tree[0]} is no part of a pattern"
     raise ValueError(message)
+
+
+def _joined(trees: Iterable[Tree], choose: Chooser, left: list[int]) -> str:
+    made = ""
+    for each in trees:
+        if len(made) >= _LONGEST or left[0] <= 0:
+            break
+        made += _text(each, choose, left)
+    return made
 
 
 def _all(parsed: Any) -> Tree:

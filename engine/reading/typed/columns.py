@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from engine.contract.derived import NO_KEYS, Derived
 from engine.contract.source import Source
@@ -16,6 +17,9 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.type_texts import type_from
 from engine.model.types import INTEGERS, Timestamp
 from engine.model.whole_texts import half_at
+
+MOST_COLUMNS: Final = 5000
+"""Planning looks at every column of every node, in the process that serves everybody."""
 
 
 def column_of(name: str, text: str, node: str, field: str) -> Column:
@@ -31,6 +35,12 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
     """Raise PipelineError for no columns, and for an empty, reserved or repeated name."""
     if not names:
         message = f"{field}: there are no columns; a source needs at least one."
+        raise PipelineError(message, node, field)
+    if len(names) > MOST_COLUMNS:
+        message = (
+            f"{field}: there are {len(names):,} columns, and {MOST_COLUMNS:,} are the most. Leave some out, or make "
+            "rows of them."
+        )
         raise PipelineError(message, node, field)
     seen: dict[str, str] = {}
     for name in names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
+from math import prod
 
 from sqlglot import exp
 
@@ -17,15 +18,17 @@ from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
 NUMBER = "$e"
+MOST_SETS = 1024
 _FUNCTIONS = ("GROUPING", "GROUPING_ID")
 
 Set = tuple[Expr, ...]
 
 
 def grouping_sets(group: exp.Group | None) -> list[Set] | None:
-    """The sets of GROUP BY in order; None for a plain GROUP BY."""
+    """The sets of GROUP BY in order; None for a plain GROUP BY. Raises SqlRejected for more than MOST_SETS."""
     if group is None or group.find(exp.GroupingSets, exp.Rollup, exp.Cube) is None:
         return None
+    _check_number(group)
     parts: list[list[Set]] = [[()]]
     for item in group.expressions:
         within = [_columns(one) for one in item.expressions]
@@ -39,6 +42,20 @@ def grouping_sets(group: exp.Group | None) -> list[Set] | None:
             case _:
                 parts.append([(item,)])
     return [tuple(chain.from_iterable(choice)) for choice in product(*parts)]
+
+
+def _check_number(group: exp.Group) -> None:
+    sizes = (
+        2.0 ** min(len(item.expressions), 99) if isinstance(item, exp.Cube) else len(item.expressions) + 1
+        for item in group.expressions
+        if isinstance(item, exp.GroupingSets | exp.Rollup | exp.Cube)
+    )
+    if prod(sizes) > MOST_SETS:
+        message = (
+            f"GROUP BY has more than {MOST_SETS:,} sets of columns, as CUBE doubles them with each column. Name those "
+            "that you need in GROUPING SETS."
+        )
+        raise SqlRejected(message, group)
 
 
 def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: Expr) -> tuple[Relation, list[Expr]]:

@@ -153,6 +153,15 @@ def test_a_text_of_a_pattern_matches_it(pattern: str) -> None:
         assert re.fullmatch(pattern, text_of(tree_of(pattern), choose))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "length"), [("((((a{99}){99}){99}){99}){99}", 1000), ("(((((){999}){999}){999}){999}){999}", 0)]
+)
+def test_repetitions_of_repetitions_end_where_the_text_is_full(pattern: str, length: int) -> None:
+    choose = Chooser()
+    choose.begin(1, pattern, 0)
+    assert len(text_of(tree_of(pattern), choose)) == length
+
+
 def test_a_script_with_faker_is_read_run_and_written_back(spark: SparkSession) -> None:
     analyzer = TypeRules()
     script = script_of(SCRIPT, analyzer, HERE, "s")

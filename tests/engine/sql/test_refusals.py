@@ -199,6 +199,10 @@ REFUSED = [
         "SELECT k, g FROM t GROUP BY GROUPING SETS ((k, g), (g), (g, k))",
         "GROUP BY has the set (g, k) twice. Name each set once; for its rows twice, use UNION ALL.",
     ),
+    (
+        f"SELECT k FROM t GROUP BY CUBE ({', '.join(f'k + {at}' for at in range(30))})",
+        "GROUP BY has more than 1,024 sets of columns, as CUBE doubles them with each column.",
+    ),
     ("SELECT k, GROUPING(v) FROM t GROUP BY ROLLUP (k)", "line 1, column 11: GROUPING takes columns of GROUP BY."),
     (
         "SELECT k FROM (SELECT * FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)) x JOIN t ON x.k = t.g "
