@@ -52,6 +52,15 @@ class Losses:
         """The smallest wait without losses."""
         return int(self.needed[-1]) if len(self.needed) else 0
 
+    def wait_for(self, share: float) -> int:
+        """The smallest wait with which at least this share of all records, from 0 to 1, is not lost."""
+        import numpy as np
+
+        may_lose = int((1 - share) * self.total + 1e-9)
+        left = self.counts.sum() - np.concatenate(([0], np.cumsum(self.counts)))
+        at = int(np.argmax(left <= may_lose))
+        return max(int(self.needed[at - 1]), 0) if at else 0
+
     def knee_ms(self) -> int:
         """The wait from which longer waits gain little: the point farthest below the line between the curve's ends.
 

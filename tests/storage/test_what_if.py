@@ -149,6 +149,10 @@ def test_any_delay_and_lateness_of_one_source(
     assert losses.lost(delay + lateness) == len(late(arrivals, ["a"], delay, lateness, kind))
     assert losses.lost(losses.lossless_ms) == 0
     assert losses.lossless_ms == 0 or losses.lost(losses.lossless_ms - 1) > 0
+    for percent in (0, 50, 90, 100):
+        wait = losses.wait_for(percent / 100)
+        assert losses.lost(wait) * 100 <= (100 - percent) * losses.total
+        assert wait == 0 or losses.lost(wait - 1) * 100 > (100 - percent) * losses.total
     assert losses.lost(losses.knee_ms()) <= losses.lost(0)
     for other in others:
         assert losses.lost(sum(other)) == len(late(arrivals, ["a"], *other, kind))

@@ -44,6 +44,15 @@ def test_the_smallest_delay_without_loss_is_a_click_away(seeded: dict[str, int],
     assert {row[1] for row in rows_of(app, f"what-if-grid-{run}")} == {"kept"}
 
 
+def test_a_share_of_the_records_gives_the_delay_that_keeps_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["future"]
+    app = open_view("what_if", run=run)
+    app.number_input(key=f"what-if-{run}-per_window-share").set_value(70.0).run()
+    assert metrics(app)["Records kept"] == "14 of 20"
+    app.number_input(key=f"what-if-{run}-per_window-share").set_value(100.0).run()
+    assert app.select_slider(key=f"what-if-{run}-per_window-delay").value == NEEDED
+
+
 def test_a_longer_allowed_lateness_keeps_records_without_waiting(seeded: dict[str, int], open_view: OpenView) -> None:
     run = seeded["future"]
     app = open_view("what_if", run=run)

@@ -81,7 +81,8 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
                 "corrected with -U and +U.",
             )
     known = lateness_ms if lateness is not None else 0
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _keep(losses, key, known)
         for label, at, name, explanation in (
             ("As it ran", operator.delay_ms, "ran", None),
             ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
@@ -97,6 +98,30 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
                 help=explanation,
             )
     return int(delay_ms), int(lateness_ms)
+
+
+def _keep(losses: Losses, key: str, lateness_ms: int) -> None:
+    """Draw the field that takes a share of the records, and sets the smallest delay that keeps it."""
+    field = f"{key}-share"
+
+    def take() -> None:
+        share = st.session_state[field]
+        if share is not None:
+            _set(key, max(0, losses.wait_for(share / 100) - lateness_ms), lateness_ms)
+
+    st.number_input(
+        "Keep % of the records",
+        min_value=0.0,
+        max_value=100.0,
+        value=None,
+        step=0.1,
+        format="%.2f",
+        key=field,
+        on_change=guarded(take),
+        placeholder="99.9",
+        help="Sets the smallest delay with which no more records are dropped than that.",
+        width=190,
+    )
 
 
 def _figures(run: Run, operator: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
