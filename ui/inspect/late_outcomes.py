@@ -100,7 +100,7 @@ def late_outcome(
 
 
 def _key_of(store: Store, run_id: int, node: KeyedNode, port: int, late: LateRecord, spark: Spark) -> tuple[Any, ...]:
-    records = key_records(store, run_id, node.questions()[port], late.seq, first=late.seq)
+    records = key_records(store, run_id, node.questions()[port], late.seq, MOST, first=late.seq)
     keys = node.keys({port: records.table}, spark)
     if len(keys) != 1:
         message = f"event {late.seq:,} has records of {len(keys)} keys there, so it is not known which one was late."
@@ -112,7 +112,7 @@ def _emitted(
     store: Store, run_id: int, node: KeyedNode, key: tuple[Any, ...], marks: Marks, last: int, spark: Spark
 ) -> list[Row]:
     questions = node.questions(key)
-    tables: Mapping[int, Any] = {each.port: key_records(store, run_id, each, last) for each in questions}
+    tables: Mapping[int, Any] = {each.port: key_records(store, run_id, each, last, MOST) for each in questions}
     if any(records.is_cut for records in tables.values()):
         message = f"its key has more than {MOST:,} records."
         raise NotReplayable(message, node.plan.id)

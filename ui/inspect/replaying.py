@@ -126,7 +126,7 @@ def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
     """The same in mini-batch. Raises NotReplayable if too many records of all keys determine the ends of bundles."""
-    records_by_port = {each.port: key_records(store, run_id, each, event) for each in node.questions()}
+    records_by_port = {each.port: key_records(store, run_id, each, event, MOST) for each in node.questions()}
     if any(records.is_cut for records in records_by_port.values()):
         message = (
             "it works in bundles (mini-batch). The end of a bundle depends on the records of all keys, and there "
@@ -160,7 +160,7 @@ def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: S
 
 
 def key_records(
-    store: Store, run_id: int, question: Question, event: int, limit: int = MOST, *, first: int | None = None
+    store: Store, run_id: int, question: Question, event: int, limit: int, *, first: int | None = None
 ) -> KeyRecords:
     """The first records of a question's key up to an event. first: only from this event on."""
     wanted = Filter(_kinds(question), equals=question.equals, from_seq=first, to_seq=event)

@@ -45,6 +45,18 @@ function press(key) {
 }
 
 /**
+ * Take what is chosen in the list; while the list is computed anew, as soon as it is there.
+ * @param {EditorView} view
+ * @returns {boolean} whether there is a list
+ */
+function takeListed(view) {
+  if (acceptCompletion(view)) return true
+  if (!document.querySelector('.cm-tooltip-autocomplete-disabled')) return false
+  setTimeout(takeListed, 30, view)
+  return true
+}
+
+/**
  * The editor of a text area, which is hidden meanwhile.
  * @param {HTMLTextAreaElement} area
  * @param {Typing | null} typing goes on here: the field was drawn anew
@@ -94,9 +106,9 @@ export function edited(area, typing) {
     extensions: [
       keymap.of([
         { key: 'Mod-Enter', run },
-        { key: 'Tab', run: acceptCompletion },
+        { key: 'Tab', run: takeListed },
         { key: 'Shift-Enter', run: insertNewlineAndIndent },
-        { key: 'Enter', run: () => Boolean(field?.line) && run() },
+        { key: 'Enter', run: (view) => takeListed(view) || (Boolean(field?.line) && run()) },
       ]),
       history(),
       drawSelection(),
