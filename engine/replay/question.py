@@ -92,7 +92,7 @@ class KeyedNode:
         input_ = self.plan.inputs[port]
         columns = key_columns(self.step.inputs[port], input_.schema)
         equals = [
-            (column, _stored(value, input_.schema.column(column).type))
+            (column, stored_value(value, input_.schema.column(column).type))
             for column, value in zip(columns, key, strict=False)
             if column is not None
         ]
@@ -134,6 +134,6 @@ def _key_column(expression: str, schema: Schema) -> Column | None:
     return None if column is None or (match and column.type not in INTEGERS) else column
 
 
-def _stored(value: Any, type_: Type) -> Any:
-    """A value of a key in the store's form: instants in kernels are microseconds."""
+def stored_value(value: Any, type_: Type) -> Any:
+    """A kernel's value in the store's form: instants in kernels are microseconds."""
     return moment(value) if isinstance(type_, Timestamp) and isinstance(value, int) else value

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.contract.state_in_words import moment
 from engine.errors import NotReplayable
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.combined_watermark import shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
-from engine.model.types import Timestamp, Type
 from engine.planner import Plan
 from engine.replay import KeyedNode, Marks, Replay, keyed_node
+from engine.replay.question import stored_value
 from storage import Store
 from storage.event_time.model import LateRecord
 from ui.inspect.replaying import MOST, key_records
@@ -122,15 +121,7 @@ def _emitted(
     # Timers that are due after the last record fire now.
     replay.state(last)
     types = [column.type for column in node.plan.schema]
-    return [(RowKind(record.kind), _in_words(record.row, types)) for record in replay.emitted]
-
-
-def _in_words(row: Sequence[Any], types: Sequence[Type]) -> tuple[Any, ...]:
-    """A kernel's row with its instants, which are microseconds there, as times."""
-    return tuple(
-        moment(value) if isinstance(type_, Timestamp) and isinstance(value, int) else value
-        for value, type_ in zip(row, types, strict=True)
-    )
+    return [(RowKind(record.kind), tuple(map(stored_value, record.row, types))) for record in replay.emitted]
 
 
 def _without(rows: list[Row], both: Counter[str]) -> tuple[Row, ...]:

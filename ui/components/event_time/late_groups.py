@@ -60,16 +60,15 @@ def headline(found: LateGroups, group: TellingColumns, which: str, source: str) 
 
 
 def _named(group: TellingColumns, value: TellingValue) -> str:
-    pairs = zip(group.columns, value.values, strict=True)
-    return " and ".join(f"{name} = {'NULL' if each is None else each}" for name, each in pairs)
+    return " and ".join(f"{name} = {text}" for name, text in zip(group.columns, _texts(value), strict=True))
 
 
-def _label(value: TellingValue) -> str:
-    return words.in_chart(", ".join("NULL" if each is None else each for each in value.values))
+def _texts(value: TellingValue) -> list[str]:
+    return ["NULL" if each is None else each for each in value.values]
 
 
 def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
-    labels = [_label(value) for value in group.values]
+    labels = [words.in_chart(", ".join(_texts(value))) for value in group.values]
     figure = go.Figure()
     for name, shares, color in (
         (f"of the {which} records", [value.late / found.late for value in group.values], DROPPED),
@@ -107,7 +106,7 @@ def _table(found: LateGroups, which: str) -> Table:
                 Row(
                     (
                         Cell(" and ".join(group.columns) if at == 0 else "", is_strong=True),
-                        Cell(", ".join("NULL" if each is None else each for each in value.values)),
+                        Cell(", ".join(_texts(value))),
                         Cell(f"{value.late:,}", is_number=True),
                         Cell(f"{value.late / found.late:.1%}", is_number=True),
                         Cell(f"{value.records / found.records:.1%}", is_number=True),
