@@ -79,7 +79,7 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
             for title in (shown, *others):
                 link = "Inspect" if title == shown else title
                 began = time.monotonic()
-                # By the keyboard: what a live run adds moves the page, and a click that is on its way hits what came there.
+                # By the keyboard: what a live run adds moves the page, and a click on its way hits what came there.
                 page.get_by_role("link", name=link, exact=True).press("Enter")
                 try:
                     expect(drawn(page, title), f"{title} in round {at + 1}").to_be_visible()
