@@ -13,10 +13,10 @@ A table into which the script inserts VALUES becomes a source of these rows, wha
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import SourceMissing, StudioError, unknown_name
-from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
@@ -37,6 +36,7 @@ from engine.registry import configured
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
+from engine.script.inserted_rows import rows_of, with_metadata
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
@@ -45,7 +45,7 @@ from engine.script.postgres_tables import CONNECTOR, changes
 from engine.script.recorded_clock import START_MS
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
-from engine.sql.algebra import Expr
+from engine.sql.algebra import Expr, ref
 from engine.sql.functions.expressions import Writer
 
 FORMATS: Final = {
@@ -82,10 +82,23 @@ INSTEAD: Final = "The table has no rows until you enter some in its node, or the
 _UNREAD_FORMATS: Final = ("avro", "avro-confluent", "debezium-avro-confluent", "orc", "protobuf", "ogg-json")
 
 
+_OLD: Final = "connector.type"
+
+
 def why_unread(ddl: TableDdl) -> str | None:
-    """Why a table of Flink's has no source here; None if it has one, or if its options say nothing of Flink's."""
-    name = ddl.connector
-    if name and name not in CONNECTORS:
+    """Why a table has no source here; None if it has one. Raises SqlRejected for a slip in the word connector."""
+    name = ddl.options.get("connector", "")
+    if not name and _OLD in ddl.options:
+        return (
+            f"Flink would refuse this: {_OLD!r} is an option of Flink 1.10. Write 'connector' = "
+            f"{ddl.options[_OLD]!r}, and the other options as Flink has them now."
+        )
+    if not name:
+        if near := get_close_matches("connector", ddl.options, n=1):
+            message = f"'connector' is missing. Is {near[0]!r} meant to be it?"
+            raise ddl.rejected(message)
+        return "it names no 'connector' (Confluent's tables need none)."
+    if name not in CONNECTORS:
         return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)})."
     format_ = ddl.options.get("value.format", ddl.options.get("format"))
     key = ddl.options.get("key.format")
@@ -118,8 +131,9 @@ def source_table(
     analyzer: Analyzer,
     rows: list[list[Any]] | None,
     kind_column: str | None = None,
+    clock_ms: int = START_MS,
 ) -> SourceTable:
-    """The source of a table. rows: inserted by the script. kind_column: the kinds of rows that are a changelog."""
+    """The source of a table. rows: inserted by the script at clock_ms. kind_column: the kinds of a changelog."""
     require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
@@ -127,22 +141,23 @@ def source_table(
     if (ddl.connector, ddl.options.get("number-of-rows")) == ("datagen", "0"):
         rows = []
     if rows is not None:
-        ddl, rows = _with_metadata(ddl, rows, warnings)
+        ddl, rows = with_metadata(ddl, rows, clock_ms)
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
     if rows is not None:
-        operator, parameters = "rows", _rows(ddl, rows)
+        operator, parameters = "rows", rows_of(ddl, rows)
     elif (why := why_unread(ddl)) is not None:
-        operator, parameters = "rows", _rows(ddl, [])
+        ddl, rows = with_metadata(ddl, [], clock_ms)
+        operator, parameters = "rows", rows_of(ddl, rows)
         warnings.append(f"{ddl.name}: {why} {INSTEAD}")
-        ddl = replace(ddl, metadata=())
     elif ddl.connector == "datagen":
         operator, parameters = "datagen", generated(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)
         if _is_elsewhere(operator, parameters, node_id, folder):
             warnings.append(f"{ddl.name}: there is no file {parameters['path']} on this machine. {INSTEAD}")
-            operator, parameters, ddl = "rows", _rows(ddl, []), replace(ddl, metadata=())
+            ddl, rows = with_metadata(ddl, [], clock_ms)
+            operator, parameters = "rows", rows_of(ddl, rows)
     elif ddl.connector == JDBC:
         operator, parameters = jdbc_table(ddl, warnings)
         if "path" in parameters:
@@ -151,11 +166,8 @@ def source_table(
             raise ddl.rejected(_NO_KINDS.format(operator))
     elif ddl.connector in _SERVED and kind_column is None:
         operator, parameters = _SERVED[ddl.connector](ddl, warnings)
-    elif ddl.connector in _SERVED:
-        raise ddl.rejected(_NO_KINDS.format(ddl.connector))
     else:
-        message = f"'connector' is missing. Available: {', '.join(CONNECTORS)}."
-        raise ddl.rejected(message)
+        raise ddl.rejected(_NO_KINDS.format(ddl.connector))
     metadata = ddl.metadata if "metadata" in parameters else ()
     if not metadata:
         warnings[:0] = [
@@ -240,38 +252,6 @@ def _without_kinds(
     at = names.index(kind_column)
     moved = [[row[at], *row[:at], *row[at + 1 :]] for row in rows]
     return replace(ddl, columns=tuple(column for column in ddl.columns if column.name != kind_column)), moved
-
-
-def _with_metadata(ddl: TableDdl, rows: list[list[Any]], warnings: list[str]) -> tuple[TableDdl, list[list[Any]]]:
-    """The table with its metadata as columns of the rows: as inserted, or what a topic of one partition would say."""
-    columns = list(ddl.written)
-    for one in ddl.metadata:
-        if one.is_virtual:
-            columns.append(Column(one.name, one.type))
-            rows = [[*row, _MESSAGE[one.key](at, ddl) if one.key in _MESSAGE else None] for at, row in enumerate(rows)]
-            if one.key not in _MESSAGE:
-                warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL, as the script inserts the rows.")
-    return replace(ddl, columns=tuple(columns), metadata=()), rows
-
-
-_MESSAGE: Final[Mapping[str, Callable[[int, TableDdl], Any]]] = {
-    "partition": lambda at, ddl: 0,
-    "offset": lambda at, ddl: at,
-    "topic": lambda at, ddl: ddl.options.get("topic"),
-}
-
-
-def _rows(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
-    """The rows, of an upsert source as such. A database has the last row of each key, in the place of the first one."""
-    names = [column.name for column in ddl.columns]
-    if ddl.connector == JDBC and set(ddl.primary_key) <= set(names) and ddl.primary_key:
-        places = [names.index(name) for name in ddl.primary_key]
-        rows = list({json.dumps([row[at] for at in places], default=str): row for row in rows}.values())
-    parameters: dict[str, Any] = {"columns": ddl.column_parameters, "rows": rows}
-    if ddl.connector == "upsert-kafka" and ddl.primary_key:
-        upserts = [[SYMBOLS[INSERT], *row] for row in rows]
-        parameters |= {"rows": upserts, "changelog": True, "updates_by_key": True}
-    return parameters
 
 
 def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tuple[str, dict[str, Any]]:
@@ -362,10 +342,14 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
 
 
 def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
-    """Replace an earlier computed column by its expression."""
-    if isinstance(node, exp.Column) and node.name in known:
-        return exp.Paren(this=known[node.name].copy())
-    return node
+    """A column of the table, or a field of one. An earlier computed column is replaced by its expression."""
+    if not isinstance(node, exp.Column):
+        return node
+    first, *fields = node.parts
+    value: Expr = exp.Paren(this=known[first.name].copy()) if first.name in known else ref(first.name, node)
+    for field in fields:
+        value = exp.Dot(this=value, expression=field.copy())
+    return value
 
 
 def _is_proctime(value: Expr) -> bool:

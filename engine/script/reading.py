@@ -247,17 +247,15 @@ def _view(statement: Statement) -> Expr:
     query = cursor.query()
     if not names:
         return query
-    if isinstance(query, exp.Values):
-        identifiers = [exp.to_identifier(name, quoted=True) for name in names]
-        query.set("alias", exp.TableAlias(this=exp.to_identifier("v"), columns=identifiers))
-        return exp.select("*").from_(query)
     items = query.expressions if isinstance(query, exp.Select) else []
-    if len(items) != len(names) or any(item.find(exp.Star) and not isinstance(item, exp.Anonymous) for item in items):
-        message = "the columns after a view's name need a SELECT with as many columns. Name them there with AS."
-        raise SqlRejected(message, place=statement.place)
-    renamed = [exp.alias_(item.unalias(), name, quoted=True) for item, name in zip(items, names, strict=True)]
-    query.set("expressions", renamed)
-    return query
+    if len(items) == len(names) and not any(isinstance(item.unalias(), exp.Star) or item.is_star for item in items):
+        renamed = [exp.alias_(item.unalias(), name, quoted=True) for item, name in zip(items, names, strict=True)]
+        query.set("expressions", renamed)
+        return query
+    identifiers = [exp.to_identifier(name, quoted=True) for name in names]
+    inner = query if isinstance(query, exp.Values) else exp.Subquery(this=query.unnest())
+    inner.set("alias", exp.TableAlias(this=exp.to_identifier("v"), columns=identifiers))
+    return exp.select("*").from_(inner)
 
 
 class Tables(Mapping[str, Table]):
@@ -320,7 +318,7 @@ class Tables(Mapping[str, Table]):
         analyzer, folder = self._emitter.analyzer, self._emitter.folder
         rows, wanted = self._parts.rows.get(name), node_id(called, self._emitter)
         try:
-            return source_table(ddl, wanted, folder, analyzer, rows, kind)
+            return source_table(ddl, wanted, folder, analyzer, rows, kind, self._parts.clock_ms)
         except SqlRejected:
             # The studio wrote it for a node with an expression that Flink lacks.
             told = Node(id=wanted, operator="").model_copy(update=ddl.statement.directives.get("node", {}))

@@ -35,8 +35,15 @@ _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
-# What people copy along: a byte order mark, and the prompts of Flink's client.
-_NOT_SQL: Final = re.compile(r"^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )", re.IGNORECASE | re.MULTILINE)
+# What people copy along: a byte order mark, the prompts of Flink's client and its answers. Texts and comments are kept.
+_NOT_SQL: Final = re.compile(
+    r"(?P<kept>'(?:[^']|'')*'|`[^`\n]*`|--[^\n]*|/\*(?s:.*?)\*/)"
+    r"|^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )|^#(?=[ \n#!=]).*$|^#$"
+    r"|^\[(?:INFO|WARNING|ERROR)\].*$|^(?:org|java)\.[\w.$]+(?:Exception|Error)\b.*$"
+    r"|^!(?:ok|info|warning|error)[ \t]*$|^\+(?:-+\+)+[ \t]*$|^\| .* \|[ \t]*$"
+    r"|^(?:\d+ rows? in set|Empty set|Received a total of \d+ rows?).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
 _REST: Final = re.compile(r"(?:[ \t]*(?:--[^\n]*)?\r?\n)?")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\r?\n")
@@ -122,7 +129,7 @@ def statements(text: str) -> list[Statement]:
 
 def without_prompts(text: str) -> str:
     """The text with blanks instead of what people copy along, so that all places stay the same."""
-    return _NOT_SQL.sub(lambda match: " " * len(match[0]), text)
+    return _NOT_SQL.sub(lambda match: match["kept"] or " " * len(match[0]), text)
 
 
 def _begins_another(before: Sequence[Token], token: Token) -> bool:

@@ -17,6 +17,7 @@ from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.like import with_base
+from engine.script.of_others import instead_of, is_ignored
 from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
 from engine.script.recorded_clock import OPTION, ROWTIME, asks_for_clock, clock_ms, has_own_rowtime, with_rowtime
@@ -96,7 +97,7 @@ def _take(statement: Statement, parts: Parts) -> None:
 def _show(parts: Parts) -> None:
     """Make results for a script without a query: the last table of a query, else every view, else every table."""
     shown = parts.filled[-1:] or list(parts.views)
-    shown = shown or [name for name, table in parts.tables.items() if table.connector not in ("", *NOT_READ)]
+    shown = shown or [name for name, table in parts.tables.items() if table.connector not in NOT_READ]
     for name in shown:
         statement = parts.views[name] if name in parts.views else parts.tables[name].statement
         query = exp.select("*").from_(exp.to_table(quote(name), dialect=Flink))
@@ -131,6 +132,14 @@ def _as_select(statement: Statement) -> Statement | None:
     return None
 
 
+def _as_table(statement: Statement) -> Statement:
+    """CREATE [OR ALTER] MATERIALIZED TABLE as the table that it fills; how fresh it is kept has no effect here."""
+    at = next((at for at, token in enumerate(statement.tokens[:4]) if token.text.upper() == "MATERIALIZED"), None)
+    if at is None or not statement.begins("CREATE"):
+        return statement
+    return replace(statement, tokens=(statement.tokens[0], *statement.tokens[at + 1 :]))
+
+
 def _bare(statement: Statement) -> Statement:
     """The statement without the words of a surrounding statement set."""
     for words in (("EXECUTE", "STATEMENT", "SET"), ("BEGIN", "STATEMENT", "SET"), ("BEGIN",), ("EXECUTE",)):
@@ -142,6 +151,7 @@ def _bare(statement: Statement) -> Statement:
 def _statement(statement: Statement, parts: Parts) -> None:
     if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
         return
+    statement = _as_table(statement)
     word = statement.tokens[0].text.upper()
     if _exists(statement, parts):
         return
@@ -177,7 +187,7 @@ def _statement(statement: Statement, parts: Parts) -> None:
         parts.explained.append(asked)
     elif (answer := answered(statement, parts)) is not None:
         parts.warnings.append(f"line {statement.place[0]}: {word}: {answer}")
-    elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
+    elif word in _QUIET or is_ignored(statement):
         parts.warnings.append(f"line {statement.place[0]}: {word} has no effect here and is ignored.")
     else:
         raise _unsupported(statement)
@@ -185,7 +195,9 @@ def _statement(statement: Statement, parts: Parts) -> None:
 
 def _unsupported(statement: Statement) -> SqlRejected:
     """The error about a statement that a script here does not have, or whose first words have a slip."""
-    begin = raw(statement.tokens[:2], statement.text)
+    if (instead := instead_of(statement)) is not None:
+        return SqlRejected(f"{statement.tokens[0].text.upper()}: {instead}", place=statement.place)
+    begin = " ".join(token.text for token in statement.tokens[:2])
     words = " ".join(token.text for token in statement.tokens[:2]).upper()
     near = get_close_matches(words, _STATEMENTS, 1, 0.8) or get_close_matches(words.split()[0], _FIRST_WORDS, 1, 0.8)
     if near and near[0] != words.split()[0]:
@@ -231,7 +243,8 @@ def _insert(statement: Statement, parts: Parts) -> None:
         cursor.expect("INTO")
     cursor.skip("TABLE")
     target = cursor.name()
-    columns = tuple(cursor.listed()) if cursor.sees("(") and not cursor.sees("(", "SELECT") else ()
+    is_query = any(cursor.sees("(", word) for word in _QUERY)
+    columns = tuple(cursor.listed()) if cursor.sees("(") and not is_query else ()
     query = cursor.query()
     if isinstance(query, exp.Values):
         table = parts.target(target, statement)

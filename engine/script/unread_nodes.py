@@ -28,7 +28,7 @@ def open_tables(parts: Parts, tables: Mapping[str, Table], emitter: Emitter) -> 
     """Add the sources of a script that is not whole: what failed may have been the only one to read them."""
     needed = needed_by(parts)
     for name, table in parts.tables.items():
-        is_source = name in parts.rows or table.connector not in ("", *NOT_READ)
+        is_source = name in parts.rows or table.connector not in NOT_READ
         if name not in parts.targets and (name in needed or is_source):
             with parts.reading(table.statement):
                 emitter.source(tables[name].node)

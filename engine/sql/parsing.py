@@ -36,7 +36,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
             what, place = opened
             message = f"the {what} that opens here is never closed."
             raise SqlRejected(message, place=place) from error
-        message = f"this is not Flink SQL: {error}."
+        # The part that it quotes is long and has no place; what is left is a character that no word begins with.
+        message = "this is not Flink SQL: its words cannot be told apart. Texts take single quotes, names backticks."
         raise SqlRejected(message) from error
 
 

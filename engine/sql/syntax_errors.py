@@ -8,6 +8,7 @@ from typing import Final
 _REQUIRED: Final = re.compile(r"Required keyword: ")
 _EXPECTING: Final = re.compile(r"Expecting (.+)")
 _EXPECTED: Final = re.compile(r"Expected (.+) after (.+)")
+_INSTEAD: Final = re.compile(r"Expected (.+?) but got <Token")
 _NOT_HERE: Final = re.compile(r"Invalid expression|Unexpected token|Failed to parse", re.IGNORECASE)
 _CALLED: Final = {"TYPE": "a type", ")": "a closing parenthesis", "(": "an opening parenthesis"}
 
@@ -19,14 +20,20 @@ def in_words(description: str, near: str, *, is_last: bool) -> str:
         return f"something is missing {where}"
     if (expected := _EXPECTED.match(description)) is not None:
         return f"{_called(expected[1])} is missing after {expected[2]} ({where})"
+    if (instead := _INSTEAD.match(description)) is not None:
+        return f"{_a(instead[1])} is missing {where}"
     if (expecting := _EXPECTING.match(description)) is not None:
         return f"{_called(expecting[1])} is missing {where}"
     if _NOT_HERE.search(description):
         return f"the text ends {where}, where more is needed" if is_last else f"{near!r} does not belong here"
-    if "<class" in description or "sqlglot" in description:
+    if any(each in description for each in ("<class", "<Token", "sqlglot")):
         return f"the text near {near!r} is not understood"
     return f"{description} (at {near!r})"
 
 
 def _called(what: str) -> str:
     return _CALLED.get(what, what)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

@@ -77,6 +77,7 @@ _WITHOUT_EFFECT: Final = frozenset(
         "register.consumer.metrics",
         "group.instance.id",
         "exclude.internal.topics",
+        "zookeeper.connect",
         "partition.assignment.strategy",
     ]
 )

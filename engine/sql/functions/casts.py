@@ -20,6 +20,7 @@ from engine.model.types import (
     TIMESTAMP_NTZ,
     VOID,
     Decimal,
+    Row,
     Timestamp,
     Type,
 )
@@ -45,16 +46,15 @@ def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
 
 def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     """A written value, converted to the type of a CAST."""
+    if node.to.this is exp.DType.STRUCT and value == "NULL":
+        return f"CAST(NULL AS {_row_type(node.to, node).sql})"
     if node.to.this is exp.DType.STRUCT:
 
         def of_field(part: str, to: exp.DataType) -> str:
             return _converted(writer, part, type(node)(this=node.this, to=to))
 
         return cast_row(writer, value, node, of_field)
-    target, length = spark_type(node.to)
-    if target is None:
-        message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
-        raise SqlRejected(message, node)
+    target, length = _supported(node.to, node)
     if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
@@ -80,6 +80,22 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
+
+
+def _row_type(data_type: exp.DataType, node: exp.Cast) -> Type:
+    """A ROW type. Raises SqlRejected if a field has a type that is not supported."""
+    if data_type.this is exp.DType.STRUCT:
+        return Row(tuple((field.name, _row_type(field.args["kind"], node)) for field in data_type.expressions))
+    return _supported(data_type, node)[0]
+
+
+def _supported(data_type: exp.DataType, node: exp.Cast) -> tuple[Type, int | None]:
+    """A Flink type as a Spark type, and the length limit of a string. Raises SqlRejected for an unsupported type."""
+    target, length = spark_type(data_type)
+    if target is None:
+        message = f"the type {data_type.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
+        raise SqlRejected(message, node)
+    return target, length
 
 
 def _refuse_instant(source_type: Type, target: Type, node: exp.Cast) -> None:

@@ -83,8 +83,6 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
     """A row with other names and types. cast: converts a field. Raises SqlRejected if the number of fields differs."""
     type_ = writer.type_of(value)
     wanted = node.to.expressions
-    if type_ == VOID:
-        return "NULL"
     given = type_.fields if isinstance(type_, Row) else ()
     if len(given) != len(wanted):
         count = len(wanted)

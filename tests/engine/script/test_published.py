@@ -140,6 +140,11 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
             "CREATE TABLE t (ts STRING, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); SELECT * FROM t",
             "the event time ts is a text. Compute a timestamp of it: ts_time AS TO_TIMESTAMP(ts), and WATERMARK FOR",
         ),
+        ("CREATE TABLE t (c INT) WITH ('conector' = 'kafka'); SELECT * FROM t", "Is 'conector' meant to be it?"),
+        ("SELECT * FROM (\n SELECT 1 AS c FROM\n)", "line 3, column 1: this is not Flink SQL: a table name is missing"),
+        ("SELECT 1;\nCREATE MODEL m INPUT (t STRING) OUTPUT (a INT)", "line 2, column 1: CREATE: models, connections,"),
+        ("SELECT 1; UPDATE t SET c = 2", "UPDATE: Flink changes rows in place only in batch"),
+        ("SELECT 1; GRANT ALL ON t TO u", "GRANT: this is a statement of a database, not of Flink."),
         (
             "CREATE TABLE t (c INT) WITH ('connector' = 'print', 'foo.bar' = 'x'); INSERT INTO t SELECT 1;",
             "t: the connector 'print' has no option 'foo.bar'. Remove it.",
@@ -231,3 +236,45 @@ def test_a_statement_that_leads_to_another_needs_no_semicolon(spark: SparkSessio
         "EXECUTE STATEMENT SET\nBEGIN\nINSERT INTO u SELECT c FROM t;\nINSERT INTO u SELECT c FROM t;\nEND;"
     )
     assert operators(script, spark).count("sink") == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [
+        ("WITH ('value.format' = 'json-registry')", "it names no 'connector' (Confluent's tables need none)."),
+        (
+            "WITH ('connector.type' = 'kafka', 'connector.topic' = 'o', 'format.type' = 'json')",
+            "Flink would refuse this: 'connector.type' is an option of Flink 1.10. Write 'connector' = 'kafka'",
+        ),
+        (
+            "WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'avro')",
+            "the format 'avro' is not read here.",
+        ),
+    ],
+)
+def test_a_table_that_nothing_here_reads_has_its_columns_and_no_rows(
+    spark: SparkSession, table: str, note: str
+) -> None:
+    columns = "c INT, at_time TIMESTAMP(3) METADATA FROM 'timestamp', WATERMARK FOR at_time AS at_time"
+    script = read(f"CREATE TABLE t ({columns}) {table};\nSELECT c, at_time FROM t;", spark)
+    source = script.pipeline.node("t")
+    assert (source.operator, source.parameters["rows"], source.parameters["event_time"]) == ("rows", [], "at_time")
+    assert any(note in each for each in script.warnings)
+
+
+def test_inserted_rows_have_the_metadata_that_a_topic_would_give_them(spark: SparkSession) -> None:
+    columns = "c INT, t TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL, o BIGINT METADATA FROM 'offset' VIRTUAL"
+    written = "CREATE TABLE m (w TIMESTAMP(3) METADATA FROM 'timestamp', c INT); INSERT INTO m (c) VALUES (3);"
+    script = read(
+        f"SET 'studio.clock' = '2024-05-01'; CREATE TABLE t ({columns}); INSERT INTO t VALUES (1), (2); {written} "
+        "SELECT c FROM t UNION ALL SELECT c FROM m;",
+        spark,
+    )
+    now_ms = 1_714_521_600_000
+    assert script.pipeline.node("t").parameters["rows"] == [[1, now_ms, 0], [2, now_ms, 1]]
+    assert script.pipeline.node("m").parameters["rows"] == [[now_ms, 3]]
+
+
+def test_texts_keep_what_looks_like_an_answer_of_the_client(spark: SparkSession) -> None:
+    script = "CREATE TABLE t (c STRING);\nINSERT INTO t VALUES ('a\n# b\n| c |');\n# d\nSELECT c FROM t;"
+    assert read(script, spark).pipeline.node("t").parameters["rows"] == [["a\n# b\n| c |"]]

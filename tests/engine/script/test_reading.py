@@ -273,7 +273,10 @@ REFUSED = [
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'cvs'); SELECT k FROM t",
         "t: the format 'cvs' is not supported. Available: csv, json, parquet, excel, debezium-json",
     ),
-    ("CREATE TABLE t (k STRING);", "line 1, column 1: the script has no SELECT and no INSERT INTO"),
+    (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'print');",
+        "line 1, column 1: the script has no SELECT and no INSERT INTO",
+    ),
     ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: unknown type 'WRONG'"),
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
@@ -295,7 +298,7 @@ REFUSED = [
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
     (WORDS + "INSERT INTO t VALUES ('a', RAND());", "line 2, column 28: VALUES takes constants here, not RAND()."),
     (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 22: functions in Java and Scala are not supported."),
-    (WORDS + ROWS + "CREATE MODEL f AS 'x'", "line 3, column 1: CREATE MODEL is not supported."),
+    (WORDS + ROWS + "CREATE MODEL f AS 'x'", "line 3, column 1: CREATE: models, connections, agents"),
     (WORDS + "CREATE FUNCTION upper AS 'f.u' LANGUAGE PYTHON", "line 2, column 17: there is a function UPPER already."),
     (
         WORDS + "CREATE FUNCTION f AS f LANGUAGE PYTHON",

@@ -39,7 +39,7 @@ def red(script: Script) -> dict[str, list[str]]:
     [
         ("CREATE TABLE x (k WRONG);", {"x": []}, "line 4, column 19: k: unknown type 'WRONG'"),
         ("INSERT INTO o SELECT z FROM t;", {"o": ["t"]}, "line 4, column 22: unknown column 'z'. Available: k, v."),
-        ("CREATE MODEL m WITH ('a' = 'b');", {"statement_4": []}, "line 4, column 1: CREATE MODEL is not supported"),
+        ("CREATE MODEL m WITH ('a' = 'b');", {"statement_4": []}, "line 4, column 1: CREATE: models, connections"),
         ("SELECT 'it FROM t;", {"statement_4": []}, "line 4, column 8: the quote that opens here is never closed."),
         ("INSERT INTO o SELECT `k FROM t;", {"statement_4": []}, "line 4, column 22: the backtick that opens here"),
         (

@@ -1,0 +1,52 @@
+"""The rows that a script inserts into a table, as the rows of its source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from engine.model.changelog import INSERT, SYMBOLS
+from engine.model.schema import Column
+from engine.script.jdbc_tables import CONNECTOR
+from engine.script.tables import TableDdl
+
+
+def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:
+    """The table with its metadata as columns of the rows: as inserted, or what a topic of one partition would say."""
+    columns = list(ddl.written)
+    for one in ddl.metadata:
+        if one.is_virtual:
+            columns.append(Column(one.name, one.type))
+            rows = [[*row, None] for row in rows]
+        if one.key in _MESSAGE:
+            place, said = columns.index(Column(one.name, one.type)), _MESSAGE[one.key]
+            rows = [
+                [*row[:place], said(at, ddl, clock_ms) if row[place] is None else row[place], *row[place + 1 :]]
+                for at, row in enumerate(rows)
+            ]
+    return replace(ddl, columns=tuple(columns), metadata=()), rows
+
+
+_MESSAGE: Final[Mapping[str, Callable[[int, TableDdl, int], Any]]] = {
+    "partition": lambda at, ddl, ms: 0,
+    "offset": lambda at, ddl, ms: at,
+    "topic": lambda at, ddl, ms: ddl.options.get("topic"),
+    "timestamp": lambda at, ddl, ms: ms,
+    "timestamp-type": lambda at, ddl, ms: "CreateTime",
+}
+"""What a topic of one partition tells of the rows of a script, all of which are written when the clock stands at ms."""
+
+
+def rows_of(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
+    """The rows, of an upsert source as such. A database has the last row of each key, in the place of the first one."""
+    names = [column.name for column in ddl.columns]
+    if ddl.connector == CONNECTOR and set(ddl.primary_key) <= set(names) and ddl.primary_key:
+        places = [names.index(name) for name in ddl.primary_key]
+        rows = list({json.dumps([row[at] for at in places], default=str): row for row in rows}.values())
+    parameters: dict[str, Any] = {"columns": ddl.column_parameters, "rows": rows}
+    if ddl.connector == "upsert-kafka" and ddl.primary_key:
+        upserts = [[SYMBOLS[INSERT], *row] for row in rows]
+        parameters |= {"rows": upserts, "changelog": True, "updates_by_key": True}
+    return parameters
