@@ -9,7 +9,7 @@ loop inside Spark; tests call `run` here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
@@ -20,10 +20,15 @@ from engine.model.row import Row
 from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
 
 Key = tuple[Any, ...]
+Now = Callable[[int], int]
+"""The run's recorded clock: the time in ms at an event."""
 
 
 class Kernel(ABC):
     """The rule of a stateful operator for one key. One instance serves all keys of a task in turn."""
+
+    writes: bool = True
+    """Whether the last call has written the state, which refreshes a state that expires (`engine.contract.expiry`)."""
 
     @abstractmethod
     def start(self, key: Key, state: Any | None) -> None:
@@ -119,8 +124,10 @@ class Output:
     a cheap kernel's time.
     """
 
-    def __init__(self, timeline: Clock, rank: int = 0, *, ports: int = 1) -> None:
+    def __init__(self, timeline: Clock, rank: int = 0, *, ports: int = 1, now: Now | None = None) -> None:
         self.timeline = timeline
+        self._now = now
+        self._ends_at = 0
         self.seq = 0
         self.step = b""
         self.port = 0
@@ -150,6 +157,12 @@ class Output:
         self.steps.append(self._path + (ORDINALS[number] if number < 240 else ordinal(number)))
         self.kinds.append(kind)
         self.rows.append(row)
+
+    @property
+    def now_ms(self) -> int:
+        """The run's recorded clock, at the current record or timer; at the end of its bundle for one of a bundle."""
+        assert self._now is not None, "a run with a state TTL has a clock"
+        return self._now(self._ends_at or self.seq)
 
     @property
     def emitted(self) -> list[Emitted]:
@@ -308,6 +321,7 @@ class KeyLoop:
         out.seq = seq
         out.step = step
         out.port = port
+        out._ends_at = end.seq
         self.kernel.on_record(kind, row, out)
 
     def _end_bundle(self) -> None:
@@ -362,10 +376,11 @@ def run(
     saved: Saved | None = None,
     rank: int = 0,
     ports: int = 1,
+    now: Now | None = None,
 ) -> tuple[Output, Saved | None]:
     """Run one key through a kernel without Spark. Returns the output, in order of position, and the saved state."""
     line = timeline or Timeline.of([])
-    out = Output(line, rank, ports=ports)
+    out = Output(line, rank, ports=ports, now=now)
     return out, run_key(KeyLoop(kernel, out), inputs, line, key, saved)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
+from engine.contract.expiry import Expiry
 from engine.contract.explanation import NO_STATE
 from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning
@@ -182,6 +183,10 @@ class Operator(Parameters):
     @abstractmethod
     def late_rule(self) -> LateRule | None:
         """When a record is too late for the operator; None if no record can be."""
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """What frees its state; the default is for an operator whose windows end, and for one that keeps its state."""
+        return Expiry.NEVER if self.late_rule() is None else Expiry.BY_WATERMARK
 
     def meaning(self, emission: Emission) -> Meaning:
         """Why the operator emitted a record. The default is for operators that process single records."""

@@ -42,6 +42,7 @@ class RowTimeKernel(Kernel):
                 out.emit(UPDATE_BEFORE, kept[1])
             out.emit(UPDATE_AFTER, row)
         else:
+            self.writes = False
             return
         self.kept = (time_ms, row if self.update_before else None)
 
@@ -61,7 +62,8 @@ class RowTimeKernel(Kernel):
 class RowTimeKeepFirstKernel(Kernel):
     """The first row by event time, once: it is emitted when the watermark reaches it and no earlier row can arrive.
 
-    A row older than the watermark is late, whether or not its key is done. State: the candidate, then True.
+    A row older than the watermark is late, whether or not its key is done. State: the candidate, then True. Only the
+    latter expires, as in Flink: the timer frees the candidate.
     """
 
     def __init__(self, time_at: int, width: int) -> None:
@@ -74,6 +76,7 @@ class RowTimeKeepFirstKernel(Kernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Take an earlier row as the candidate; of equal times the first wins."""
+        self.writes = False
         time_ms = row[self.time_at]
         if time_ms < out.watermark_ms:
             out.late(time_ms, out.watermark_ms - time_ms, "older than the watermark")
@@ -115,6 +118,7 @@ class KeepFirstKernel(Kernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Pass the first row on."""
+        self.writes = not self.seen
         if not self.seen:
             self.seen = True
             out.emit(INSERT, row)

@@ -7,7 +7,7 @@ order of arrival; the last one is the key's result.
 Input: any changelog with -U. Output: [I,UA,D] per sink key. An added row is emitted. Removing a row that is
 not the last emits nothing, removing the last emits the one before it as +U, or -D if none is left.
 State: per sink key the current rows; two rows are the same if they agree in the input's upsert key, or in
-the whole row if there is no key.
+the whole row if there is no key. With a state TTL they expire together.
 Source: Flink SinkUpsertMaterializer.
 """
 
@@ -63,6 +63,7 @@ class UpsertMaterializeKernel(Kernel):
     def _remove(self, row: Row, out: Output) -> None:
         place = self._place(row)
         if place is None:
+            self.writes = False
             return
         was_last = place == len(self.rows) - 1
         del self.rows[place]

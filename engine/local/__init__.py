@@ -28,7 +28,7 @@ from engine.local.arrivals import Events, Numbers, numbered
 from engine.local.keyed import Outcome, gather, key_order, loop_of, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
-from engine.local.watermarks import Mark, marks_of, timeline_of
+from engine.local.watermarks import Mark, marks_of, recorded_clock, timeline_of
 from engine.mini_batch.bundles import Bundles, flushes
 from engine.model.combined_watermark import combined_watermark
 from engine.model.position import ORDINALS
@@ -76,6 +76,7 @@ class LocalRun:
         }
         """By source, its events in order of arrival, each with the watermark after it."""
         self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
+        self._now = recorded_clock(self.marks.values())
         self._by_time = sources_by_event_time(plan)
         self._done: dict[str, _Output] = {}
 
@@ -137,7 +138,7 @@ class LocalRun:
         timeline = Timeline.of([])
         if step.uses_time:
             timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)
-        outcome = outcome_of(run_keys(partial(loop_of, node, step), records, timeline))
+        outcome = outcome_of(run_keys(partial(loop_of, node, step, now=self._now.at), records, timeline))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))
         if outside:

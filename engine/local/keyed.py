@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from engine.columnar.in_process import ChunkLoop
 from engine.contract.columnar_kernel import Layout
 from engine.contract.frames import KIND, SEQ, STEP
-from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, Loop, Output, Saved, run_key
+from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, Loop, Now, Output, Saved, run_key
 from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
@@ -101,15 +101,17 @@ Begin = Callable[[Timeline], Loop]
 """A loop with a new output."""
 
 
-def plain_loop(make: Callable[[], Kernel], timeline: Clock, *, rank: int = 0, ports: int = 1) -> Loop:
-    """The loop of a plain kernel."""
-    return KeyLoop(make(), Output(timeline, rank, ports=ports))
+def plain_loop(
+    make: Callable[[], Kernel], timeline: Clock, *, rank: int = 0, ports: int = 1, now: Now | None = None
+) -> Loop:
+    """The loop of a plain kernel. now: the run's recorded clock, if state expires."""
+    return KeyLoop(make(), Output(timeline, rank, ports=ports, now=now))
 
 
-def loop_of(node: NodePlan, step: Keyed, timeline: Timeline) -> Loop:
+def loop_of(node: NodePlan, step: Keyed, timeline: Timeline, now: Now | None = None) -> Loop:
     """The loop of a step's kernel."""
     if step.kernel is not None:
-        return plain_loop(step.kernel, timeline, rank=node.rank, ports=len(step.inputs))
+        return plain_loop(step.kernel, timeline, rank=node.rank, ports=len(step.inputs), now=now)
     assert step.columnar.make is not None
     return ChunkLoop(step.columnar.make, _layout(node, step), timeline, Output(timeline, node.rank))
 

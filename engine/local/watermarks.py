@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,3 +59,9 @@ def _known(time_ms: int) -> int | None:
 def timeline_of(marks: Sequence[Mark]) -> Timeline:
     """The marks as a step function."""
     return Timeline.of([(mark.seq, mark.watermark_ms) for mark in marks if mark.watermark_ms is not None])
+
+
+def recorded_clock(marks: Iterable[Sequence[Mark]]) -> Timeline:
+    """The run's recorded clock: the largest event time of all sources so far. marks: of each source."""
+    times = [(mark.seq, mark.event_time_ms) for own in marks for mark in own if mark.event_time_ms is not None]
+    return Timeline.of(sorted(times))

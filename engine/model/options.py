@@ -37,6 +37,7 @@ class ValueKind(Enum):
     NUMBER = "a number of records, -1 where there is no limit"
     TIME = "a time such as 5 s"
     PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
+    CLOCK = "EVENT_TIME or NONE"
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,18 @@ PHASES: Final = Option(
 STATE_TTL: Final = Option(
     "table.exec.state.ttl",
     "State TTL",
-    "Above zero, state may have expired, so operators also emit results that did not change.",
+    "Above zero, an entry of state goes this long after its last write, by the clock of the run, and operators also "
+    "emit results that did not change. The plan says of each operator whether it obeys. 0: state never goes.",
     ValueKind.TIME,
     "0 ms",
+)
+CLOCK: Final = Option(
+    "changelog-studio.clock",
+    "Clock of the state TTL",
+    "EVENT_TIME: as if each record had come at its event time; the clock is the largest of all sources so far. "
+    "NONE: nothing expires. Not an option of Flink, which reads the clock of the machine.",
+    ValueKind.CLOCK,
+    "EVENT_TIME",
 )
 SENSITIVE: Final = Option(
     "table.exec.deduplicate.insert-update-after-sensitive-enabled",
@@ -137,6 +147,7 @@ OPTIONS: Final = {
         COMPACT,
         PHASES,
         STATE_TTL,
+        CLOCK,
         SENSITIVE,
         DUPLICATES,
         CLEAN_UP,
@@ -245,8 +256,13 @@ def time_ms(options: Mapping[str, str], option: Option) -> int:
 
 
 def has_state_ttl(options: Mapping[str, str]) -> bool:
-    """Whether state may expire. No clock expires it here, but the option is visible in results."""
+    """Whether a TTL is set: unchanged results are then emitted again, whether or not a clock lets state expire."""
     return time_ms(options, STATE_TTL) > 0
+
+
+def state_ttl_ms(options: Mapping[str, str]) -> int:
+    """How long an entry of state lives after its last write; 0 if it never expires."""
+    return time_ms(options, STATE_TTL) if _text(options, CLOCK) != "none" else 0
 
 
 def is_one_phase(options: Mapping[str, str]) -> bool:
@@ -269,6 +285,8 @@ def _is_right(value: ValueKind, text: str) -> bool:
             return milliseconds(text) is not None
         case ValueKind.PHASES:
             return text in ("auto", "one_phase", "two_phase")
+        case ValueKind.CLOCK:
+            return text in ("event_time", "none")
 
 
 def milliseconds(text: str) -> int | None:

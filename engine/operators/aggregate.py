@@ -34,6 +34,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.bundling import Bundling, bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -52,7 +53,7 @@ from engine.model.changelog import (
     ChangelogMode,
     UpdateKind,
 )
-from engine.model.options import has_state_ttl
+from engine.model.options import has_state_ttl, state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.row import Row
 from engine.model.schema import Schema
@@ -273,13 +274,17 @@ class GroupAggregate(WithFunctions):
             generate_update_before=context.generate_update_before,
             emit_unchanged=self._emits_unchanged(context),
         )
+        expires = expiring(kernel, state_ttl_ms(context.options))
         columnar = self._columnar(context, calls, bundles)
-        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles, columnar=columnar)
+        keyed = KeyedInput(key_expressions(self.group_by), values)
+        return Keyed((keyed,), expires, bundling=bundles, columnar=columnar)
 
     def _columnar(self, context: StepContext, calls: Sequence[AggregateCall], bundles: Bundling | None) -> Columnar:
         retracting = context.inputs[0].mode.retracts
         if bundles is not None:
             return Columnar(None, "record by record: mini-batch folds its bundles group by group")
+        if state_ttl_ms(context.options):
+            return RECORD_BY_RECORD
         if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
             return Columnar(None, f"record by record: a group column of {odd} has no columnar kernel")
         if why := without_columns(calls, retracting=retracting, keeps_values=True):
@@ -311,6 +316,10 @@ class GroupAggregate(WithFunctions):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group."""
         return (group_origin(self.group_by, output),)
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """The accumulators of a group expire."""
+        return Expiry.BY_TTL
 
     def late_rule(self) -> None:
         """No record is ever too late."""

@@ -22,6 +22,7 @@ from engine.contract.batch_rows import PUTS, by_key
 from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
@@ -42,7 +43,7 @@ from engine.model.changelog import (
     RowKind,
     UpdateKind,
 )
-from engine.model.options import has_state_ttl
+from engine.model.options import has_state_ttl, state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.row import Row
 from engine.model.schema import Schema
@@ -67,6 +68,7 @@ class ChangelogNormalizeKernel(Kernel):
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Replace or delete the row of the key."""
         if kind == UPDATE_BEFORE:
+            self.writes = False
             return
         *values, is_wanted = row
         kept = self.kept
@@ -99,11 +101,13 @@ class BundledChangelogNormalize(ChangelogNormalizeKernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Buffer the record in place of the previous one."""
+        self.writes = False
         if kind != UPDATE_BEFORE:
             self.last = kind, row
 
     def on_bundle(self, out: Output) -> None:
         """Process the last record of the bundle."""
+        self.writes = self.last is not None
         if self.last is not None:
             kind, row = self.last
             self.last = None
@@ -172,12 +176,15 @@ class ChangelogNormalize(Operator):
             repeat=has_state_ttl(context.options),
         )
         inputs = (KeyedInput(tuple(map(quote, self.keys)), columns),)
-        return Keyed(inputs, kernel, bundling=bundles, columnar=self._columnar(context))
+        expires = expiring(kernel, state_ttl_ms(context.options))
+        return Keyed(inputs, expires, bundling=bundles, columnar=self._columnar(context))
 
     def _columnar(self, context: StepContext) -> Columnar:
         repeat = has_state_ttl(context.options)
         if bundling(context.options) is not None:
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
+        if state_ttl_ms(context.options):
+            return RECORD_BY_RECORD
         if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
         nested = [column.type for column in context.schema if column.type.is_nested]
@@ -195,6 +202,10 @@ class ChangelogNormalize(Operator):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of its key."""
         return (Origin(tuple((name, name) for name in self.keys)),)
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """Its row expires."""
+        return Expiry.BY_TTL
 
     def late_rule(self) -> None:
         """No record is ever too late."""

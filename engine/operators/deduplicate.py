@@ -3,8 +3,7 @@
 Input: insert-only; the last row by arrival also takes a changelog, deletes by key included. Output:
 insert-only for the first row by arrival and for the first by event time once it is certain; else [I,UB,UA],
 or [I,UA] if no consumer needs UPDATE_BEFORE; over a changelog also D.
-State: one row per key (only its time, a mark, or nothing, if that is enough); over a changelog until the row
-is retracted.
+State: one row per key (only its time, a mark, or nothing, if that is enough), until it is retracted or expires.
 Time: epoch ms. Equal times: the later arrival is the last row, the earlier one the first.
 Mini-batch: by arrival one change per key and bundle; by event time every change, unless they are compacted.
 Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction,
@@ -26,6 +25,7 @@ from engine.contract.batch_rows import PUTS, first_of
 from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
@@ -49,7 +49,7 @@ from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.free_names import free_name
 from engine.model.guesses import time_column
-from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
+from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on, state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
 from engine.model.row_order import RowOrder
@@ -248,6 +248,10 @@ class Deduplicate(RoutesLate):
         """For the complete first row by event time: a row before the watermark. A row at the watermark is not late."""
         return LateRule(OwnTime({"in": 1})) if self._waits else None
 
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """What is kept of a key expires."""
+        return Expiry.BY_TTL
+
     def meaning(self, emission: Emission) -> Meaning:
         """The row of its key that is kept now."""
         by = "by arrival" if self.order is RowOrder.ARRIVAL else "by event time"
@@ -302,7 +306,7 @@ class Deduplicate(RoutesLate):
                 return Function.PROCTIME_LAST if input_.is_insert_only else Function.CHANGELOG_LAST
 
     def _kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
-        kernel = self._plain_kernel(function, context, time_at, width)
+        kernel = expiring(self._plain_kernel(function, context, time_at, width), state_ttl_ms(context.options))
         if bundling(context.options) is None:
             return kernel
         match function:
@@ -343,6 +347,8 @@ class Deduplicate(RoutesLate):
         repeat, tell_insert = has_state_ttl(context.options), _tells_insert(context)
         if bundling(context.options) is not None and function is not Function.ROWTIME_FIRST_COMPLETE:
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
+        if state_ttl_ms(context.options):
+            return RECORD_BY_RECORD
         if refused := without_equality(schema.column(key).type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
         match function:

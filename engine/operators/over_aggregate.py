@@ -30,6 +30,7 @@ from engine.aggregates.planned_calls import plan_calls
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
+from engine.contract.expiry import Expiry
 from engine.contract.frames import PLACED
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
@@ -238,6 +239,10 @@ class OverAggregate(RoutesLate):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition."""
         return (Origin(tuple((name, name) for name in self.partition_by)),)
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """The watermark frees the rows of a bounded frame."""
+        return Expiry.BY_WATERMARK if self._by_time and self._is_bounded else Expiry.NEVER
 
     def late_rule(self) -> LateRule | None:
         """By event time: a row at or before the watermark; in a bounded frame only if later rows have been emitted.

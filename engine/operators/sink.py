@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import first_of
 from engine.contract.derived import Derived
+from engine.contract.expiry import Expiry, expiring
 from engine.contract.frames import PLACED
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import Columns, parameter
@@ -27,6 +28,7 @@ from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.options import state_ttl_ms
 from engine.model.schema import Schema
 from engine.model.types import quote
 
@@ -145,7 +147,8 @@ class Sink(Operator):
             own = input_.derived.shortest_key or frozenset[str]()
             places = [names.index(name) for name in names if name in own]
             keys = tuple(quote(name) for name in names if name in key)
-            return Keyed((KeyedInput(keys, columns),), partial(UpsertMaterializeKernel, places))
+            kernel = expiring(partial(UpsertMaterializeKernel, places), state_ttl_ms(context.options))
+            return Keyed((KeyedInput(keys, columns),), kernel)
         drops = input_.mode.has_update_before and not context.mode.has_update_before
         kinds = frozenset({INSERT, UPDATE_AFTER, DELETE}) if drops else None
         return Native((Projection(columns),), kinds=kinds, forward=True)
@@ -159,6 +162,10 @@ class Sink(Operator):
         if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, planned), planned):
             return first_of(input_.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in PLACED])
         return input_.table
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """The rows of a key expire together."""
+        return Expiry.BY_TTL
 
     def late_rule(self) -> None:
         """No record is ever too late."""

@@ -9,13 +9,14 @@ plan           the decisions, as values; `engine.contract.explanation` has them 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from engine.contract.bundling import mini_batch
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import NotRead, PipelineError, StudioError, TooDeep
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
-from engine.model.options import RETRACTION, check_options, is_on
+from engine.model.options import RETRACTION, check_options, is_on, state_ttl_ms
 from engine.model.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
@@ -96,7 +97,8 @@ def _assemble(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], chosen: Mapp
     return Plan(
         pipeline,
         tuple(
-            _node_plan(name, rank, node, nodes, chosen[name], modes) for rank, (name, node) in enumerate(nodes.items())
+            _node_plan(name, rank, node, nodes, chosen[name], modes, state_ttl_ms(pipeline.options))
+            for rank, (name, node) in enumerate(nodes.items())
         ),
     )
 
@@ -108,6 +110,7 @@ def _node_plan(
     nodes: Mapping[str, DerivedNode],
     chosen: Chosen,
     modes: Mapping[str, ChangelogMode],
+    ttl_ms: int,
 ) -> NodePlan:
     inputs = tuple(
         _input_plan(edge, need, nodes[edge.source], modes[edge.source])
@@ -128,6 +131,7 @@ def _node_plan(
     mode = modes[name]
     if isinstance(node.operator, Operator):
         strategy = node.operator.strategy(inputs, mode)
+        strategy = replace(strategy, state=node.operator.expiry(inputs).of(strategy.state, ttl_ms))
     else:
         strategy = Strategy("scan", "it reads its rows in order of arrival")
     return NodePlan(

@@ -12,7 +12,7 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
-from engine.model.options import RETRACTION, is_on
+from engine.model.options import RETRACTION, is_on, state_ttl_ms
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import above_of
 
@@ -102,6 +102,11 @@ class Plan:
     def tables(self) -> frozenset[str]:
         """The lookup tables' sources, which precede all others in an epoch."""
         return tables_of((node.operator, [input_.derived for input_ in node.inputs]) for node in self.nodes)
+
+    @property
+    def state_expires(self) -> bool:
+        """Whether a run reads its recorded clock, since state may expire."""
+        return state_ttl_ms(self.pipeline.options) > 0
 
     @property
     def drops_retractions(self) -> bool:

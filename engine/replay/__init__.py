@@ -55,7 +55,8 @@ class Replay:
         self._clock: Clock
         if step.kernel is not None:
             self._clock = clock_of(marks, above, last_seq)
-            self._loop: Loop = plain_loop(step.kernel, self._clock, rank=node.plan.rank, ports=len(step.inputs))
+            rank, ports = node.plan.rank, len(step.inputs)
+            self._loop: Loop = plain_loop(step.kernel, self._clock, rank=rank, ports=ports, now=marks.time_at)
         else:
             self._clock = line = whole_timeline(marks, above, last_seq)
             self._loop = loop_of(node.plan, step, line)

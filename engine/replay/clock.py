@@ -29,6 +29,9 @@ class Marks(Protocol):
     def at(self, source: str, seq: int) -> int:
         """The source's watermark after an event; MIN_WATERMARK before the first one."""
 
+    def time_at(self, seq: int) -> int:
+        """The run's recorded clock at an event: the largest event time of all sources so far."""
+
     def line(self, source: str, until_seq: int) -> Timeline:
         """The complete watermark of a source up to an event."""
 

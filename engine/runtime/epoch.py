@@ -268,7 +268,8 @@ class EpochRunner:
             task = ColumnarTask(make, layout, gathered, states, clock, files)
         else:
             assert step.kernel is not None
-            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, step.bundling is not None)
+            is_bundled, recorded = step.bundling is not None, events.ingested.clock
+            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, recorded)
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]

@@ -28,6 +28,7 @@ from storage.database.run_tables import IDLE
 from storage.database.sql import literal
 from storage.database.tables import BLOCK
 from storage.event_time.model import Timeline
+from storage.event_time.recorded_clock import RecordedTimes
 from storage.library.stored_run import StoredRun
 
 STRETCH: Final = 64 * BLOCK
@@ -152,6 +153,7 @@ class RunWatermarks:
             "end": MAX_WATERMARK,
         }
         self._stretches: MemoryCache[Stretch] = MemoryCache(_STRETCHES_KEPT)
+        self._times = RecordedTimes(database, run)
 
     @cached_property
     def idle(self) -> Idle:
@@ -200,6 +202,10 @@ class RunWatermarks:
         at = bisect_left(marks, time_ms)
         # Without an event, the summary of the removed ones has it: it was reached before all kept events.
         return seqs[at] if at < len(seqs) else self._run.entry.kept_from - 1
+
+    def time_at(self, seq: int) -> int:
+        """The run's recorded clock at an event."""
+        return self._times.at(seq)
 
     def line(self, source: str, until_seq: int) -> StepFunction:
         """All kept steps of the source's watermark up to an event, for mini-batch and for replays with idle sources."""

@@ -25,6 +25,9 @@ rise). Several records may share an event, such as those that another operator e
 after a record is max(rt) - 500 instead. `key` names the columns by which records are grouped; one kernel
 serves all keys in turn, as in a partition.
 
+With `clock`, the column of this name is the recorded clock at each record, by which state expires; it is no part of the
+row, and never falls.
+
 With `bundle=3`, mini-batch: a bundle ends with every third record, whatever its key, and with every rise of
 the watermark. The kernel does not see a bundle that is open at the end.
 
@@ -105,10 +108,11 @@ class Result:
 
 @dataclass(frozen=True)
 class Given:
-    """A parsed input: the records of each key, and the watermark's timeline."""
+    """A parsed input: the records of each key, the watermark's timeline, and the recorded clock."""
 
     records: tuple[KeyedRecord, ...]
     timeline: Timeline
+    clock: Timeline
 
     @property
     def seqs(self) -> list[int]:
@@ -186,7 +190,7 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
 
 def _loop(case: Case, given: Given, timeline: Timeline) -> Loop:
     if case.kernel is not None:
-        return plain_loop(case.kernel, timeline, ports=case.ports)
+        return plain_loop(case.kernel, timeline, ports=case.ports, now=given.clock.at)
     assert case.columnar is not None, "a case has a kernel"
     keys, values, output = types_of(case, given)
     layout = Layout(_arrow(keys), tuple(map(_arrow, values)), _arrow(output))
@@ -253,10 +257,11 @@ def compare_all(case: Case, result: Result) -> None:
 def parse_given(case: Case) -> Given:
     """The records and the timeline of a case. Raises AssertionError for a malformed table."""
     names, lines = parse(case.given)
-    places = [at for at, name in enumerate(names) if name not in ("seq", "kind", "port", "wm")]
+    places = [at for at, name in enumerate(names) if name not in ("seq", "kind", "port", "wm", "clock")]
     key_places = [names.index(name) for name in case.key]
     records: list[KeyedRecord] = []
     steps: list[tuple[int, int]] = []
+    clock: list[tuple[int, int]] = []
     top = MIN_WATERMARK
     # Records of one event, such as those that another operator emits, differ in their step.
     events = [cells[0] for cells in lines if cells[1] != "wm"]
@@ -267,6 +272,7 @@ def parse_given(case: Case) -> Given:
             continue
         assert len(cells) == len(names), f"{cells} does not fit {names}"
         named = dict(zip(names, cells, strict=True))
+        clock.append((named["seq"], named.get("clock", MIN_WATERMARK)))
         row = tuple(cells[at] for at in places)
         kind = RowKind.of(named["kind"]).value
         step = ordinal(at) if named["seq"] in together else b""
@@ -282,7 +288,7 @@ def parse_given(case: Case) -> Given:
     if case.bundle is not None:
         bundles = Bundles(Bundling(case.bundle), [int(seq) for seq in timeline.seqs], 0, unordered)
         records = [each for each in bundles.bundled(records, case.ports) if each.record.end is not None]
-    return Given(tuple(records), timeline)
+    return Given(tuple(records), timeline, Timeline.of(clock))
 
 
 def parse(table: str) -> tuple[list[str], list[list[Any]]]:

@@ -36,7 +36,7 @@ from engine.model.changelog import RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
-from engine.runtime.arrivals.clocks import Clock, Rises, SourceLine
+from engine.runtime.arrivals.clocks import Clock, RecordedClock, Rises, SourceLine
 from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import Gathered, RowsPiece, Shape
@@ -113,7 +113,8 @@ class _CaseRun:
         if make is not None:
             return ColumnarTask(make, layout, gathered, states, clock, files)
         assert self.case.kernel is not None
-        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, self.case.bundle is not None)
+        is_bundled = self.case.bundle is not None
+        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, self._recorded())
 
     def take(self, epoch: int, report: Report) -> None:
         """Note a file that a task has written."""
@@ -171,6 +172,12 @@ class _CaseRun:
         path = self.workspace.place("inputs", self.node, f"{epoch}.parquet")
         self.workspace.write(path, pa.Table.from_pylist(rows, schema=shape.rows))
         return Gathered(self.workspace, shape, ((RowsPiece(path),),) * _BUCKETS, is_spread=False)
+
+    def _recorded(self) -> RecordedClock:
+        line = self.given.clock
+        path = self.workspace.place("watermarks", f"{self.node}.tops.npy")
+        self.workspace.save(path, np.stack([line.seqs, line.marks]))
+        return RecordedClock(self.workspace, (Rises(path),), line.start_ms)
 
     def _clock(self, first: int, last: int) -> Clock:
         line = self.given.timeline

@@ -36,6 +36,7 @@ from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import Filter
 from tests.conformance.case import Case
+from tests.engine.runtime.test_state_ttl import pipeline as expiring
 from ui.inspect.replaying import KeyState, keys_before, state_of, touched_keys
 
 if TYPE_CHECKING:
@@ -295,11 +296,12 @@ BUILT = (
         group_by=[{"name": "first", "expression": "upper(substr(page, 1, 1))"}],
         aggregates=[{"function": "MAX", "argument": "ms"}, {"function": "AVG", "argument": "ms + 1"}],
     ),
+    expiring({"table.exec.state.ttl": "60 ms"}, events_of_each=6),
 )
 
 
 @pytest.mark.parametrize("pipeline", BUILT, ids=lambda pipeline: pipeline.name)
-def test_windows_are_replayed_key_by_key(pipeline: Pipeline, spark: SparkSession, tmp_path: Path) -> None:
+def test_a_built_pipeline_is_replayed_key_by_key(pipeline: Pipeline, spark: SparkSession, tmp_path: Path) -> None:
     with ran(pipeline, spark, tmp_path) as found:
         assert check(found)
 

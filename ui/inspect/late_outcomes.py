@@ -62,6 +62,10 @@ class Delayed:
         mark = self.marks.at(source, seq)
         return mark if mark in (MIN_WATERMARK, MAX_WATERMARK) else mark - self._shift(source)
 
+    def time_at(self, seq: int) -> int:
+        """The run's recorded clock, which no delay changes."""
+        return self.marks.time_at(seq)
+
     def line(self, source: str, until_seq: int) -> Timeline:
         """The complete watermark of a source up to an event."""
         return shifted(self.marks.line(source, until_seq), -self._shift(source))

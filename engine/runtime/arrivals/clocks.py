@@ -59,19 +59,44 @@ class SourceLine:
         """The watermark as a step function of these events. ends_only: as `first_and_end`."""
         if ends_only:
             return first_and_end(self.first_seq, self.end_seq, has_ended=self.start_ms == MAX_WATERMARK)
-        seqs: list[Longs] = []
-        marks: list[Longs] = []
-        for file in self.rises:
-            rows, tops = workspace.load(file.path)
-            if file.above_ms != MIN_WATERMARK:
-                from_here = int(np.searchsorted(tops, file.above_ms, side="right"))
-                rows, tops = rows[from_here:], tops[from_here:]
-            seqs.append(rows + file.first_seq)
-            marks.append(tops - file.delay_ms)
+        seqs, marks = _loaded(self.rises, workspace)
         ends = [] if self.end_seq is None else [(self.end_seq, MAX_WATERMARK)]
         seqs.append(np.array([seq for seq, _ in ends], dtype=np.int64))
         marks.append(np.array([mark for _, mark in ends], dtype=np.int64))
         return Timeline(self.start_ms, np.concatenate(seqs), np.concatenate(marks))
+
+
+def _loaded(rises: Iterable[Rises], workspace: Workspace) -> tuple[list[Longs], list[Longs]]:
+    """The events of these rises, and the values that they rise to."""
+    seqs: list[Longs] = []
+    marks: list[Longs] = []
+    for file in rises:
+        rows, tops = workspace.load(file.path)
+        if file.above_ms != MIN_WATERMARK:
+            from_here = int(np.searchsorted(tops, file.above_ms, side="right"))
+            rows, tops = rows[from_here:], tops[from_here:]
+        seqs.append(rows + file.first_seq)
+        marks.append(tops - file.delay_ms)
+    return seqs, marks
+
+
+@dataclass(frozen=True)
+class RecordedClock:
+    """The run's recorded clock over some events, for tasks to load: the largest event time of all sources so far.
+
+    tops: where the event times of a source rise. start_ms: the clock before these events.
+    """
+
+    workspace: Workspace
+    tops: tuple[Rises, ...]
+    start_ms: int
+
+    def load(self) -> Timeline:
+        """The clock as a step function: `at` is the time at an event, its own included."""
+        nothing = np.zeros(0, np.int64)
+        seqs, tops = (np.concatenate([nothing, *parts]) for parts in _loaded(self.tops, self.workspace))
+        order = np.argsort(seqs, kind="stable")
+        return Timeline.rising(seqs[order], tops[order], self.start_ms)
 
 
 @dataclass(frozen=True)
@@ -119,10 +144,11 @@ def due_until(line: Timeline) -> int | None:
 class Trail:
     """The output of a task that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
 
-    reached: the state after the last event.
+    reached: the state after the last event. tops: the array of rises of its event time, for a recorded clock.
     """
 
     rises: str
+    tops: str
     events: Mapping[int, str]
     reached: WatermarkState
 
@@ -131,13 +157,14 @@ class Trail:
 class WatermarkTask:
     """The task that follows one source, and writes the trail. bounds: the last event of each epoch.
 
-    before: the state in which it starts.
+    before: the state in which it starts. keeps_tops: whether the rises of the event time are written, too.
     """
 
     workspace: Workspace
     how: WatermarkRule
     bounds: tuple[int, ...]
     before: WatermarkState
+    keeps_tops: bool = False
 
     def __call__(self, events: Iterable[tuple[Longs, Longs, Longs]]) -> Report:
         folder = ("watermarks", self.how.source, task_name())
@@ -145,7 +172,8 @@ class WatermarkTask:
         seqs_found: list[Longs] = []
         marks_found: list[Longs] = []
         reached = replace(self.before)
-        top = reached.mark_ms
+        top, latest = reached.mark_ms, NO_TIME
+        times_found: list[Longs] = [np.zeros((2, 0), np.int64)]
         for seqs, times, _, marks in watermarks_after(self.how, events, reached):
             epochs = np.searchsorted(np.array(self.bounds), seqs, side="left")
             for epoch in np.unique(epochs).tolist():
@@ -159,13 +187,26 @@ class WatermarkTask:
                 top = int(tops[-1])
                 seqs_found.append(seqs[places])
                 marks_found.append(tops)
+            if self.keeps_tops:
+                places, tops = rises_of(times, latest)
+                latest = int(tops[-1]) if len(tops) else latest
+                times_found.append(np.stack([seqs[places], tops]))
         for file in files.values():
             file.close()
         nothing = np.zeros(0, np.int64)
         both = np.stack([np.concatenate([nothing, *seqs_found]), np.concatenate([nothing, *marks_found])])
         rises = self.workspace.save(self.workspace.place(*folder, "rises.npy"), both)
+        tops_file = ""
+        if self.keeps_tops:
+            tops_file = self.workspace.save(self.workspace.place(*folder, "tops.npy"), np.hstack(times_found))
         paths = {str(at): file.path for at, file in files.items()}
-        return {"source": self.how.source, "rises": rises, "events": paths, "reached": asdict(reached)}
+        return {
+            "source": self.how.source,
+            "rises": rises,
+            "tops": tops_file,
+            "events": paths,
+            "reached": asdict(reached),
+        }
 
     def _batch(self, seqs: Longs, times: Longs, marks: Longs) -> pa.RecordBatch:
         size = len(seqs)
@@ -216,7 +257,7 @@ def trail_of_events(spark: SparkSession, task: WatermarkTask, paths: Sequence[st
 def _trail(reports: Sequence[Report]) -> Trail:
     (report,) = reports
     paths = {int(at): path for at, path in report["events"].items()}
-    return Trail(report["rises"], paths, WatermarkState(**report["reached"]))
+    return Trail(report["rises"], report["tops"], paths, WatermarkState(**report["reached"]))
 
 
 def _longs(batch: pa.RecordBatch, name: str) -> Longs:

@@ -26,7 +26,7 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals import clocks, numbering
 from engine.runtime.arrivals import order as order_of_arrival
-from engine.runtime.arrivals.clocks import Rises, SourceLine, Trail
+from engine.runtime.arrivals.clocks import RecordedClock, Rises, SourceLine, Trail
 from engine.runtime.arrivals.intake import Read
 from engine.runtime.arrivals.numbering import Numbers
 from engine.runtime.arrivals.state import ArrivalState, SourceState
@@ -49,7 +49,7 @@ class Ingested:
     """Events that were ingested together, in `epochs` epochs, starting at the run's epoch `first_epoch`.
 
     lines: the watermark of every source. rejected: files. after: the state after them. turns: the sources that
-    become idle or active.
+    become idle or active. clock: the recorded clock, if state expires.
     """
 
     numbers: Numbers
@@ -60,6 +60,7 @@ class Ingested:
     after: ArrivalState
     sources: Mapping[str, Arrived]
     turns: tuple[Turn, ...] = ()
+    clock: RecordedClock | None = None
 
     def __iter__(self) -> Iterator[EpochEvents]:
         """Epoch by epoch."""
@@ -182,6 +183,13 @@ class Arrived:
                 delay = source.watermark_delay_ms
                 yield ClockFile(file.path, self.node.id, file.first_seq, before_ms, delay, part.low, part.high)
 
+    def tops(self, units: Sequence[Unit]) -> tuple[Rises, ...]:
+        """Where its event time rises. units: as it was read."""
+        if self.written is not None:
+            return () if self.trail is None else (Rises(self.trail.tops),)
+        found = zip(units, self.files, strict=True)
+        return tuple(Rises(unit.rises, file.first_seq) for unit, file in found if unit.rises is not None)
+
     def events(self, at: int) -> str | None:
         """The file of its events, if the source was followed."""
         return self.trail.events.get(at) if self.trail is not None else None
@@ -239,6 +247,7 @@ def ingest(
     lines: dict[str, SourceLine] = {}
     after: dict[str, SourceState] = {}
     turns: list[Turn] = []
+    tops: list[Rises] = []
     steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
         known = before.of(node.id)
@@ -248,8 +257,10 @@ def ingest(
         reached = known.reached
         if node.schema.event_time is not None and units[node.id]:
             step_ms = steps_ms.get(node.id)
-            watermark = _SourceWatermark(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
+            bounds = _last_events(numbers, epochs)
+            watermark = _SourceWatermark(spark, workspace, bounds, step_ms, known, top_ms, plan.state_expires)
             arrived[node.id], rises, reached = watermark.of(arrived[node.id], units[node.id])
+            tops += arrived[node.id].tops(units[node.id])
         # A source becomes active with its first new event, or when it ends.
         was_idle = known.is_idle and not known.has_ended
         counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
@@ -273,7 +284,8 @@ def ingest(
     rejected = tuple(path for given in read.values() for path in given.rejected)
     known_after = ArrivalState(numbers.last_seq, after, is_written)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
-    return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order)
+    clock = RecordedClock(workspace, tuple(tops), before.top_ms) if plan.state_expires else None
+    return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order, clock)
 
 
 def _seq(before: ArrivalState, place: int) -> int:
@@ -300,7 +312,10 @@ def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int, top_ms: int
 
 @dataclass(frozen=True)
 class _SourceWatermark:
-    """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them."""
+    """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them.
+
+    keeps_tops: whether the recorded clock is read.
+    """
 
     spark: SparkSession
     workspace: Workspace
@@ -308,6 +323,7 @@ class _SourceWatermark:
     step_ms: int | None
     before: SourceState
     top_ms: int | None
+    keeps_tops: bool
 
     def of(self, arrived: Arrived, units: Sequence[Unit]) -> tuple[Arrived, tuple[Rises, ...], WatermarkState]:
         """The source with its watermark: computed from its units, or event by event in a task."""
@@ -325,7 +341,8 @@ class _SourceWatermark:
             )
             return arrived, rises, reached
         how = WatermarkRule(arrived.node.id, source.watermark_every, delay, self.step_ms)
-        task = clocks.WatermarkTask(self.workspace, how, self.bounds, self.before.reached)
+        keeps_tops = self.keeps_tops and arrived.written is not None
+        task = clocks.WatermarkTask(self.workspace, how, self.bounds, self.before.reached, keeps_tops)
         if arrived.written is not None:
             if not arrived.written.events:
                 return arrived, (), self.before.reached

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from engine.model.timeline import MAX_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.runtime.arrivals.watermark_rule import WatermarkState
 
 
@@ -42,6 +42,12 @@ class ArrivalState:
     def of(self, node: str) -> SourceState:
         """The state of a source."""
         return self.sources.get(node, SourceState())
+
+    @property
+    def top_ms(self) -> int:
+        """The largest event time of all sources; MIN_WATERMARK before the first."""
+        known = (source.top_ms for source in self.sources.values())
+        return max((top_ms for top_ms in known if top_ms is not None), default=MIN_WATERMARK)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

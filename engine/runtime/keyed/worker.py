@@ -20,7 +20,7 @@ from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.row_values import to_pylist
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.runtime.arrivals.clocks import Clock, due_until
+from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
 from engine.runtime.keyed.bucket import load
 from engine.runtime.keyed.inputs import Gathered
 from engine.runtime.keyed.key_times import KeyTimes
@@ -34,7 +34,10 @@ _SLICE: Final = 65_536
 
 @dataclass(frozen=True)
 class PlainTask:
-    """Runs a plain kernel over a bucket of its input. bundled: whether records carry the end of their bundle."""
+    """Runs a plain kernel over a bucket of its input. bundled: whether records carry the end of their bundle.
+
+    recorded: the run's clock, if state expires.
+    """
 
     kernel: Callable[[], Kernel]
     rank: int
@@ -43,10 +46,12 @@ class PlainTask:
     clock: Clock | None
     files: NodeFiles
     bundled: bool = False
+    recorded: RecordedClock | None = None
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
-        out = Output(timeline, self.rank, ports=len(self.given.shape.values))
+        now = self.recorded.load().at if self.recorded is not None else None
+        out = Output(timeline, self.rank, ports=len(self.given.shape.values), now=now)
         loop = KeyLoop(self.kernel(), out)
         files = self.files.begin(task_name(), bucket)
         writer = _Writer(self, out, files)

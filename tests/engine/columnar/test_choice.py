@@ -26,6 +26,8 @@ MINI_BATCH = {
     "table.exec.mini-batch.allow-latency": "5 s",
 }
 TTL = {"table.exec.state.ttl": "1 h"}
+# What did not change is repeated, but nothing expires.
+REPEATING = {**TTL, "changelog-studio.clock": "NONE"}
 INSENSITIVE = {"table.exec.deduplicate.insert-update-after-sensitive-enabled": "false"}
 
 Node = tuple[str, Mapping[str, Any]]
@@ -62,7 +64,8 @@ CHOICES = [
     (EVENTS, dedup("event_time", "first"), {}, "columnar: the first row by event time"),
     (EVENTS, dedup("arrival", "first"), {}, "columnar: the first row by arrival"),
     (PLAIN_EVENTS, dedup("arrival", "last"), {}, "columnar: the last row by arrival"),
-    (EVENTS, dedup("arrival", "last"), TTL, "columnar: the last row by arrival"),
+    (EVENTS, dedup("arrival", "last"), REPEATING, "columnar: the last row by arrival"),
+    (EVENTS, dedup("arrival", "last"), TTL, "record by record: its state expires, entry by entry"),
     (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
     (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
     (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
@@ -104,7 +107,7 @@ def test_the_choice_says_why(source: Any, node: Node, options: Mapping[str, str]
 
 
 COLUMNAR = [choice for choice in CHOICES if choice[3].startswith("columnar")]
-OPTIONS = st.sampled_from([{}, TTL, INSENSITIVE])
+OPTIONS = st.sampled_from([{}, REPEATING, INSENSITIVE])
 SINKS = st.sampled_from(["changelog", "upsert"])
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.model.options import (
     BUNDLE_SIZE,
+    CLOCK,
     COMPACT,
     DUPLICATES,
     LATENCY,
@@ -17,6 +18,7 @@ from engine.model.options import (
     STATE_TTL,
     Option,
     ValueKind,
+    has_state_ttl,
     is_on,
 )
 from ui.builder.drafting import Drafting
@@ -25,7 +27,7 @@ from ui.shell.pending import pending
 
 _ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)
-_PHASES: Final = ("AUTO", "ONE_PHASE", "TWO_PHASE")
+_CHOICES: Final = {ValueKind.PHASES: ("AUTO", "ONE_PHASE", "TWO_PHASE"), ValueKind.CLOCK: ("EVENT_TIME", "NONE")}
 
 
 def options_form(drafting: Drafting) -> None:
@@ -37,6 +39,8 @@ def options_form(drafting: Drafting) -> None:
                 _field(drafting, option)
     for option in _ALWAYS:
         _field(drafting, option)
+        if option is STATE_TTL and has_state_ttl(drafting.pipeline.options):
+            _field(drafting, CLOCK)
 
 
 def _field(drafting: Drafting, option: Option) -> None:
@@ -47,21 +51,22 @@ def _field(drafting: Drafting, option: Option) -> None:
     def take(value: str | bool) -> None:
         if generation == drafting.generation("options"):
             new_text = str(value).lower() if isinstance(value, bool) else value.strip()
-            # Mini-batch has fields of its own, and two of them get a value, so all fields are redrawn.
-            drafting.edit(set_option(drafting.pipeline, option, new_text), redraw=option is MINI_BATCH)
+            # Mini-batch has fields of its own, and two of them get a value; a TTL has a clock. So all are redrawn.
+            drafting.edit(set_option(drafting.pipeline, option, new_text), redraw=option in (MINI_BATCH, STATE_TTL))
 
     match option.value:
         case ValueKind.SWITCH:
             is_on = text.strip().lower() == "true"
             pending().draw(key, is_on, take)
             st.toggle(option.title, is_on, key=key, help=f"{option.description} Option: {option.name}.")
-        case ValueKind.PHASES:
-            shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
+        case ValueKind.PHASES | ValueKind.CLOCK:
+            choices = _CHOICES[option.value]
+            shown = text.strip().upper() if text.strip().upper() in choices else choices[0]
             pending().draw(key, shown, take)
             st.selectbox(
                 option.title,
-                _PHASES,
-                _PHASES.index(shown),
+                choices,
+                choices.index(shown),
                 key=key,
                 help=f"{option.description} Option: {option.name}.",
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.batch_check.result import NodeCheck
+from engine.model.options import state_ttl_ms
+from engine.model.pipeline import Pipeline
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.batch_checks import SMALL, CheckResult, checker
@@ -41,6 +43,8 @@ def batch_check(run: Run) -> CheckResult | None:
             f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
         )
         return None
+    if state_ttl_ms(Pipeline.from_json(run.document).options):
+        st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")
     checks = checker()
     if run.run_id in checks.going_on:
         _going_on(run.run_id)
