@@ -22,19 +22,32 @@ _NARROW: Final = 24
 
 def extended(steps: pa.Array, ordinals: int | NDArray[Any]) -> pa.Array:
     """Each path with an output's ordinal appended: one for all, or one per path."""
-    width = common_width(steps)
-    if width is not None and (ordinals < _ONE_BYTE if isinstance(ordinals, int) else not (ordinals >= _ONE_BYTE).any()):
-        wider = np.empty((len(steps), width + 1), np.uint8)
-        data = _data(steps).reshape(len(steps), width)
-        if width <= _NARROW:
-            for at in range(width):
-                wider[:, at] = data[:, at]
-        else:
-            wider[:, :width] = data
-        wider[:, width] = ordinals
-        return fixed(wider)
-    codes = pa.scalar(ordinal(ordinals), pa.binary()) if isinstance(ordinals, int) else codes_of(ordinals)
-    return _joined(steps, codes)
+    if isinstance(ordinals, int):
+        return longer(steps, ordinal(ordinals))
+    codes = codes_of(ordinals)
+    return _widened(steps, _data(codes).reshape(-1, 1)) if common_width(codes) == 1 else _joined(steps, codes)
+
+
+def longer(steps: pa.Array, suffix: bytes) -> pa.Array:
+    """Each path with the same suffix."""
+    return _widened(steps, np.frombuffer(suffix, np.uint8)[np.newaxis])
+
+
+def _widened(steps: pa.Array, suffixes: Bytes) -> pa.Array:
+    """Each path with a row of bytes appended: one for all, or one per path."""
+    width, more = common_width(steps), suffixes.shape[1]
+    if width is None:
+        tail = pa.scalar(suffixes.tobytes(), pa.binary()) if len(suffixes) == 1 else fixed(suffixes)
+        return _joined(steps, tail)
+    wider = np.empty((len(steps), width + more), np.uint8)
+    data = _data(steps).reshape(len(steps), width)
+    if width <= _NARROW:
+        for at in range(width):
+            wider[:, at] = data[:, at]
+    else:
+        wider[:, :width] = data
+    wider[:, width:] = suffixes
+    return fixed(wider)
 
 
 def taken(steps: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:

@@ -31,6 +31,8 @@ from engine.scratch import make_folder
 _ROW_GROUP: Final = 262_144
 # Kinds repeat, and so do paths below an event: dictionaries shrink them. For numbers and keys they only cost time.
 _REPEATED: Final = [KIND, STEP]
+# Differences of whole numbers and times are half as large as the numbers after LZ4, and faster to write and to read.
+_BY_DIFFERENCE: Final = (pa.types.is_int32, pa.types.is_int64, pa.types.is_date32, pa.types.is_timestamp)
 
 
 @dataclass(frozen=True)
@@ -207,5 +209,16 @@ class PartFile:
         self._stream = writing(self.path)
         if self._is_mapped:
             return pa.ipc.new_file(self._stream, self._schema)
-        repeated = [name for name in _REPEATED if name in self._schema.names]
-        return pq.ParquetWriter(self._stream, self._schema, use_dictionary=repeated, compression="lz4")
+        # Nothing looks for a part of a file by its values: it has no statistics.
+        return pq.ParquetWriter(
+            self._stream,
+            self._schema,
+            use_dictionary=[name for name in _REPEATED if name in self._schema.names],
+            column_encoding={
+                field.name: "DELTA_BINARY_PACKED"
+                for field in self._schema
+                if any(is_(field.type) for is_ in _BY_DIFFERENCE)
+            },
+            compression="lz4",
+            write_statistics=False,
+        )

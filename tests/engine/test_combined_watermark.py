@@ -241,9 +241,13 @@ def _within(stretch: tuple[int, int], first: int, last: int) -> tuple[int, int] 
     return (MIN_WATERMARK if begins <= first else begins, MAX_WATERMARK if until > last else until)
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 500])
-def test_a_place_is_found_in_a_long_line_as_in_a_short_one(size: int) -> None:
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 3, 500, 30_000])
+def test_a_place_is_found_in_a_long_line_as_in_a_short_one(size: int, ends: bool) -> None:
     line, values = np.arange(100_000) * 3, np.random.default_rng(size).integers(-10, 310_000, size)
+    if ends:
+        line[-1] = values[-1:] = MAX_WATERMARK
+        values[:1] = MIN_WATERMARK
     assert places_in(line, values).tolist() == np.searchsorted(line, values).tolist()
-    long = Timeline(-7, line, line - 5)
+    long = Timeline(-7, line[:-1], line[:-1] - 5)
     assert long.before(values).tolist() == [long.at(value - 1) for value in values.tolist()]

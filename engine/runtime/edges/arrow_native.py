@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from engine.columnar.paths import longer
 from engine.contract.frames import POSITION, STEP
 from engine.contract.recorder import EdgeFile
 from engine.contract.step import Native
@@ -20,7 +21,7 @@ from engine.expressions import mentioned
 from engine.model.position import ordinal
 from engine.planner import NodePlan
 from engine.runtime.edges.projections import ArrowProjection, arrow_projection
-from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
+from engine.runtime.edges.records import EdgeRecords, of_kinds
 from engine.spark.workspace import Workspace
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.paths import longer
 from engine.contract.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.model.changelog import APPEND, INSERT
@@ -140,11 +141,6 @@ def of_kinds(records: Records, kinds: frozenset[int] | None) -> Records:
     if kinds is None:
         return records
     return records.filter(pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
-
-
-def longer(steps: pa.Array, suffix: bytes) -> pa.Array:
-    """Paths with the same suffix added to each."""
-    return pc.binary_join_element_wise(steps, pa.scalar(suffix, pa.binary()), pa.scalar(b"", pa.binary()))
 
 
 def repeated(step: bytes, size: int) -> pa.Array:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.paths import longer
 from engine.contract.columnar_kernel import Layout
 from engine.contract.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.recorder import EdgeFile
@@ -32,7 +33,7 @@ from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
 from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
-from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
+from engine.runtime.edges.records import EdgeRecords, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.paths import common_width, extended, taken, timer_paths
+from engine.columnar.paths import common_width, extended, longer, taken, timer_paths
 from engine.model.position import ordinal, timer
 
 ORDINALS = st.one_of(st.integers(0, 239), st.sampled_from([240, 255, 256, 70_000, 1 << 40, 1 << 62]))
@@ -36,6 +36,13 @@ def test_paths_are_extended_by_their_ordinals(steps: list[bytes], skipped: int, 
     assert each.to_pylist() == [step + ordinal(n) for step, n in zip(steps, numbers, strict=True)]
     widths = set(map(len, steps)) or {0}
     assert common_width(given_steps) == (widths.pop() if len(widths) == 1 else None)
+
+
+@given(steps=STEPS, skipped=st.integers(0, 2), suffix=st.binary(max_size=3))
+def test_paths_get_the_suffix_of_a_view(steps: list[bytes], skipped: int, suffix: bytes) -> None:
+    found = longer(array_of(steps, skipped), suffix)
+    found.validate(full=True)
+    assert found.to_pylist() == [step + suffix for step in steps]
 
 
 @given(steps=STEPS, skipped=st.integers(0, 2), rank=ORDINALS, data=st.data())
