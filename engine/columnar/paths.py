@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -84,6 +85,21 @@ def codes_of(numbers: NDArray[Any]) -> pa.Array:
     offsets = np.zeros(len(numbers) + 1, np.int32)
     np.cumsum(sizes + 1, out=offsets[1:])
     return _binary(offsets, wide[kept])
+
+
+def digits_of(steps: pa.Array) -> Iterator[tuple[Longs, int]]:
+    """Numbers that sort as the paths do, the most significant first, with their bits; without those common to all."""
+    width, starts = common_width(steps), _offsets(steps) - (_offsets(steps)[0] if len(steps) else 0)
+    sizes = np.diff(starts).astype(np.int64)
+    longest = int(sizes.max(initial=0))
+    data = np.concatenate((_data(steps), np.zeros(longest, np.uint8)))
+    for at in range(longest):
+        digits = data[at : len(data) - longest : longest] if width else np.where(sizes > at, data[starts[:-1] + at], 0)
+        if not (digits == digits[0]).all():
+            yield digits.astype(np.int64), 8
+    # A path precedes those that begin with it, even if they go on with zeros.
+    if width is None:
+        yield sizes, longest.bit_length()
 
 
 def empty(size: int) -> pa.Array:

@@ -68,10 +68,11 @@ class RunPlan:
 class EdgeFile:
     """A Parquet file of an edge's records.
 
-    first_seq None: `changelog_schema` of `engine.contract.frames`, rows in any order. Else it is a file of a source in
-    `unit_schema`: row r, from 0, is the record of event first_seq + r. Its step is empty, and its kind is +I unless the
-    file has KIND. Only the rows of the events low to high, both included, belong to the edge. Files may have further
-    columns that begin with `__`; a source's files have UNIT, which is the same number in all rows.
+    first_seq None: `changelog_schema` of `engine.contract.frames`, rows in any order; is_rising: in order, with at most
+    one record for each event, from low to high. Else it is a file of a source in `unit_schema`: row r, from 0, is the
+    record of event first_seq + r. Its step is empty, and its kind is +I unless the file has KIND. Only the rows of the
+    events low to high, both included, belong to the edge. Files may have further columns that begin with `__`; a
+    source's files have UNIT, which is the same number in all rows.
     """
 
     path: str
@@ -79,6 +80,7 @@ class EdgeFile:
     low: int = 0
     high: int = (1 << 63) - 1
     unit: int = 0
+    is_rising: bool = False
 
 
 @dataclass(frozen=True)

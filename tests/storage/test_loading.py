@@ -16,7 +16,7 @@ from storage.errors import StoreWriteFailed
 from storage.model import RunStatus
 from storage.recording import edge_files
 from storage.recording.recorder import Recording
-from tests.storage.written_runs import Epoch, Event, columns, edge, plan, write_source
+from tests.storage.written_runs import Epoch, Event, columns, edge, plan, write_edge, write_source
 
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=5)
 TOTALS = edge("totals", columns(k="string", n="bigint"), "[I,UB,UA]", ["k"])
@@ -235,3 +235,17 @@ def test_steps_of_any_length_and_number_keep_the_order(
         assert stored == events
         counts = store.runs.edge(recording.run_id, "totals").counts
         assert {kind.symbol: records for kind, records in counts.items()} == Counter(event[2] for event in events)
+
+
+@pytest.mark.parametrize("seqs", [([4, 5], [1, 3]), ([2, 5], [1, 3, 4])], ids=["one after the other", "interleaved"])
+def test_files_that_rise_are_one_changelog(store: Store, tmp_path: Path, seqs: tuple[list[int], ...]) -> None:
+    recording = begun(store)
+    files: list[EdgeFile] = []
+    for number, of_file in enumerate(seqs):
+        events: list[Event] = [(seq, b"\0", "+I", (str(seq), 1)) for seq in of_file]
+        (written,) = write_edge(tmp_path / str(number), TOTALS.schema, events)
+        files.append(replace(written, is_rising=True, low=of_file[0], high=of_file[-1]))
+    recording.commit(replace(totals(0, [], tmp_path), edges={("totals", "out"): tuple(files)}))
+    expected = sorted(seq for of_file in seqs for seq in of_file)
+    assert seen(store, recording.run_id) == [(seq, b"\0") for seq in expected]
+    assert store.runs.edge(recording.run_id, "totals").counts[RowKind.INSERT] == len(expected)

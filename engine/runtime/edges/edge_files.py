@@ -12,7 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from engine.contract.frames import POSITION, changelog_schema
+from engine.contract.columnar_kernel import Longs
+from engine.contract.frames import POSITION, SEQ, changelog_schema
 from engine.contract.recorder import EdgeFile
 from engine.contract.value_sizes import check_sizes
 from engine.model.schema import Schema
@@ -42,7 +43,8 @@ class EdgeFiles:
     def written(self, reports: Sequence[Report]) -> Mapping[str, EdgeRecords]:
         """The edges that tasks report as written, by node."""
         mine = [report for report in reports if report["what"] == RECORDS and report["node"] == self.node]
-        files = tuple(EdgeFile(path) for path in sorted(report["path"] for report in mine))
+        mine.sort(key=lambda report: str(report["path"]))
+        files = tuple(EdgeFile(report["path"], **report["rising"]) for report in mine)
         edges = {self.node: EdgeRecords(self.schema, files, sum(report["rows"] for report in mine))}
         for follower in self.followers:
             edges |= follower.files.written(reports)
@@ -72,6 +74,8 @@ class EdgeWriter:
         self._node = files.node
         self._part = PartFile(files.workspace.place(*files.folder, f"{name}.parquet"), self.schema)
         self._followers = [(follower, follower.files.begin(name)) for follower in files.followers]
+        self._bounds: tuple[int, int] | None = None
+        self._is_rising = True
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add records: position and columns, by index."""
@@ -83,8 +87,15 @@ class EdgeWriter:
         except ValueError as error:
             raise NodeFailed(self._node, error) from error
         self._part.write(rows)
+        self._follow(rows.column(SEQ).to_numpy())
         for follower, writer in self._followers:
             writer.write(follower.of(rows))
+
+    def _follow(self, seqs: Longs) -> None:
+        """Note the events of records, and whether they still rise."""
+        low, last = self._bounds or (int(seqs[0]), -1)
+        self._is_rising = self._is_rising and int(seqs[0]) > last and bool((seqs[1:] > seqs[:-1]).all())
+        self._bounds = low, int(seqs[-1])
 
     def write_all(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Add the records of several batches."""
@@ -94,6 +105,10 @@ class EdgeWriter:
     def close(self) -> Iterator[Report]:
         """Complete the files, and report those with records."""
         if self._part.close():
-            yield {"what": RECORDS, "node": self._node, "path": self._part.path, "rows": self._part.rows}
+            rising = {}
+            if self._is_rising and self._bounds is not None:
+                rising = {"is_rising": True, "low": self._bounds[0], "high": self._bounds[1]}
+            place = {"node": self._node, "path": self._part.path}
+            yield {"what": RECORDS, **place, "rows": self._part.rows, "rising": rising}
         for _, writer in self._followers:
             yield from writer.close()

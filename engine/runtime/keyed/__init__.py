@@ -3,6 +3,7 @@
 inputs       the files of the input, the computation on their records, the keys of each task
 hashing      keys as numbers
 bucket       the records of some keys in a task, sorted, with their state
+positions    records in order of position
 states       the state of keys between epochs
 worker       the loop of plain kernels inside Spark's Python workers
 chunks       the loop of columnar kernels there

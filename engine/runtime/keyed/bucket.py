@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs, no_state
-from engine.contract.frames import GROUP, SEQ, STEP, arrow_fields
+from engine.contract.frames import GROUP, arrow_fields
 from engine.runtime.keyed.hashing import codes_of, order_of
 from engine.runtime.keyed.inputs import Gathered, key_hashes
+from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import Kept, StateStore
 
 
@@ -118,25 +117,3 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
     order = order_of(codes, bits)
     runs = Runs.of(codes[order])
     return Bucket(keys, records, kept, order if in_order is None else in_order[order], runs)
-
-
-def by_position(records: pa.RecordBatch) -> Longs | None:
-    """The indexes of the records in order of position; None if they are in this order already."""
-    seqs = records.column(SEQ).to_numpy()
-    if not len(seqs):
-        return None
-    first = int(seqs.min())
-    codes, bits = seqs - first, (int(seqs.max()) - first).bit_length()
-    if STEP in records.schema.names:
-        ranks, rank_bits = _ranks(records.column(STEP))
-        codes, bits = codes << rank_bits | ranks, bits + rank_bits
-    return None if bool((codes[1:] >= codes[:-1]).all()) else order_of(codes, bits)
-
-
-def _ranks(steps: pa.Array) -> tuple[Any, int]:
-    """The paths as numbers with the same order."""
-    encoded = pc.dictionary_encode(steps)
-    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks[encoded.indices.to_numpy()], len(order).bit_length()

@@ -14,6 +14,7 @@ from engine.contract.columnar_kernel import NEVER, Fired, Longs
 from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
+from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile
@@ -85,7 +86,9 @@ class NodeWriter:
                 )
                 raise AssertionError(message)
             batch = batch.filter(pa.array(np.isin(kinds_now, list(self._files.allowed))))
-        self._records.write(batch)
+        # The store sorts what is in order piece by piece in half of the time.
+        order = by_position(batch)
+        self._records.write(batch if order is None else batch.take(pa.array(order)))
 
     @property
     def record_types(self) -> Sequence[pa.DataType]:

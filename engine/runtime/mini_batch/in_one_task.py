@@ -19,9 +19,9 @@ from engine.contract.kernel import End
 from engine.mini_batch.bundles import Bundles, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.types import Type
-from engine.runtime.keyed.bucket import by_position
 from engine.runtime.keyed.hashing import codes_of
 from engine.runtime.keyed.inputs import EdgePiece, Piece, RowsPiece, Shape, StepInput, compiled, edge_pieces, plain_type
+from engine.runtime.keyed.positions import by_position
 from engine.runtime.mini_batch.on_spark import FOLDS, Flushes
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace

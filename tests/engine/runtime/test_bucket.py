@@ -19,6 +19,7 @@ from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.bucket import Slice, load
 from engine.runtime.keyed.inputs import Gathered, Shape
 from engine.runtime.keyed.node_files import NodeFiles
+from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.spark.workspace import Workspace
 
@@ -119,3 +120,21 @@ def test_a_bucket_is_its_records_by_key_and_position(
     for position, key in sorted(records.items(), key=lambda item: item[0]):
         expected.setdefault(key, []).append(position)
     assert {key: positions for key, positions in found.items() if positions} == expected
+
+
+PATH = st.one_of(st.binary(max_size=3), st.lists(st.sampled_from([0, 1, 255]), max_size=20).map(bytes))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.sampled_from([1, 2, 3, 1 << 40, 1 << 62]), PATH), max_size=30), st.integers(0, 2))
+def test_positions_are_ordered_as_tuples_are(positions: list[tuple[int, bytes]], skipped: int) -> None:
+    columns = [
+        pa.array(list(part), type_)
+        for part, type_ in zip(zip(*positions, strict=True), (pa.int64(), pa.binary()), strict=False)
+    ]
+    columns = columns or [pa.array([], pa.int64()), pa.array([], pa.binary())]
+    records = pa.RecordBatch.from_arrays(columns, names=[SEQ, STEP])
+    order = by_position(records[skipped:])
+    assert order is None or not (order == np.arange(len(order))).all()
+    places = np.arange(max(len(positions) - skipped, 0)) if order is None else order
+    assert [positions[skipped + place] for place in places.tolist()] == sorted(positions[skipped:])
