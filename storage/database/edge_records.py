@@ -61,9 +61,12 @@ def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
 
 
 def stored_value(column: EdgeColumn) -> str:
-    """A column in the engine's form: Spark separates instants from times without zones; the store has both in UTC."""
+    """A column in the engine's form: Spark separates instants from times without zones; the store has both in UTC.
+
+    AT TIME ZONE would consult the time zone for each value.
+    """
     place = f"c.{identifier(column.stored_as)}"
-    return f"({place} AT TIME ZONE 'UTC')" if column.type == "timestamp" else place
+    return f"make_timestamptz(epoch_us({place}))" if column.type == "timestamp" else place
 
 
 def record_columns(edge: Edge) -> str:

@@ -20,7 +20,7 @@ from engine.model.changelog import RowKind
 from storage.database.connection import Cursor
 from storage.database.sql import blob, identifier, literal
 from storage.database.tables import KIND
-from storage.model import Edge
+from storage.model import Edge, EdgeColumn
 
 Counts = Mapping[RowKind, int]
 
@@ -184,7 +184,14 @@ def _kind(number: str) -> str:
 
 
 def _values(edge: Edge) -> str:
-    return "".join(f", CAST({identifier(column.name)} AS {column.duckdb_type})" for column in edge.columns)
+    return "".join(f", {_stored(column)}" for column in edge.columns)
+
+
+def _stored(column: EdgeColumn) -> str:
+    """A column of a file as it is stored. An instant's cast consults the time zone: 0.13 s for a million."""
+    name = identifier(column.name)
+    is_time = column.duckdb_type == "TIMESTAMP"
+    return f"make_timestamp(epoch_us({name}))" if is_time else f"CAST({name} AS {column.duckdb_type})"
 
 
 def _add(counts: dict[RowKind, int], kind_counts: Iterable[Sequence[int]]) -> None:
