@@ -13,6 +13,7 @@ from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, L
 from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
+from engine.expressions.analyzer import TypeRules
 from engine.local.values import Spark, plain_values, select
 from engine.mini_batch.bundles import KeyedRecord, unordered
 from engine.model.binary_row import hash_of, row_encoder
@@ -176,15 +177,11 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
 
 
 def _type_of(expression: str, schema: Schema, known: Mapping[str, Type]) -> pa.DataType:
-    """The type of an expression. known: what Spark has said of expressions when the operator was planned."""
-    parsed = Expression.parse(expression)
-    if (column := parsed.plain_column(schema)) is not None:
+    """The type of an expression. known: those that were judged when the operator was planned."""
+    if (column := Expression.parse(expression).plain_column(schema)) is not None:
         return plain_type(column.type.arrow)
-    if expression in known:
-        return plain_type(known[expression].arrow)
-    function = parsed.arrow(schema)
-    assert function is not None, f"{expression} has no type without Spark"
-    return plain_type(function.type.arrow)
+    type_ = known.get(expression) or TypeRules().type_of(expression, schema, "", "")
+    return plain_type(type_.arrow)
 
 
 def _spark_type(type_: Any) -> Type:

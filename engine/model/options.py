@@ -226,6 +226,12 @@ def has_effect(name: str, text: str) -> bool:
     return False
 
 
+def is_foreign(name: str) -> bool:
+    """Whether an option is neither one of Flink's nor similar to one: of a service around Flink, say."""
+    known = [*OPTIONS, *_flinks()]
+    return name not in known and name.partition(".")[0] not in _OF_A_CLUSTER and not get_close_matches(name, known, n=1)
+
+
 @cache
 def _flinks() -> frozenset[str]:
     """The names of Flink's options for a session."""

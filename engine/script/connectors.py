@@ -39,9 +39,9 @@ from engine.script.faker_tables import faked
 from engine.script.inserted_rows import rows_of, with_metadata
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
-from engine.script.kafka_tables import TOPICS, topics
+from engine.script.kafka_tables import TOPICS, topics, with_casts
 from engine.script.known_options import require_known_options
-from engine.script.postgres_tables import CONNECTOR, changes
+from engine.script.postgres_tables import CONNECTOR, changes, with_constants
 from engine.script.recorded_clock import START_MS
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
@@ -165,6 +165,8 @@ def source_table(
         elif kind_column is not None:
             raise ddl.rejected(_NO_KINDS.format(operator))
     elif ddl.connector in _SERVED and kind_column is None:
+        ddl = with_casts(ddl, warnings) if ddl.connector in TOPICS else ddl
+        ddl = with_constants(ddl, warnings) if ddl.connector == CONNECTOR else ddl
         operator, parameters = _SERVED[ddl.connector](ddl, warnings)
     else:
         raise ddl.rejected(_NO_KINDS.format(ddl.connector))

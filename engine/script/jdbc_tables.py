@@ -11,6 +11,8 @@ from engine.script.tables import TableDdl
 CONNECTOR: Final = "jdbc"
 _FILES: Final = ("sqlite", "duckdb")
 _SERVERS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+_USERS: Final = {"postgres": "postgres", "mysql": "root"}
+"""The first user of a server."""
 _URL: Final = re.compile(r"jdbc:([a-z0-9]+):(.*)", re.DOTALL)
 _PLACE: Final = re.compile(r"//(\[[^\]]+\]|[^/:?\[\]]+)(?::(\d{1,5}))?/([^/?]+)(?:\?(.*))?", re.DOTALL)
 _OF_NO_MATTER: Final = re.compile(r"(scan|lookup|sink|connection)\..*|driver")
@@ -37,6 +39,9 @@ def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]
         operator, parameters = match[1], {"path": match[2], "table": table}
     else:
         operator, parameters = _SERVERS[match[1]], _served(ddl, place, options)
+        if not parameters["user"]:
+            parameters["user"] = _USERS[operator]
+            warnings.append(f"{ddl.name}: without a 'username', the user {parameters['user']} is asked for its rows.")
         parameters["password"] = named_password(ddl, str(parameters["password"]), warnings)
         parameters |= _table(operator, table)
         if place[4]:

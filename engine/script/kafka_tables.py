@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
+from sqlglot import exp
+
+from engine.model.free_names import free_name
 from engine.model.options import milliseconds
 from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.kafka.source import DISCOVERY
 from engine.reading.servers.message_rows import METADATA
-from engine.script.tables import TableDdl
+from engine.script.tables import Computed, TableDdl, cast_to
+from engine.sql.algebra import Expr
 
 TOPICS: Final = {"kafka": "kafka", "upsert-kafka": "upsert_kafka"}
 """The operator of each connector."""
@@ -21,6 +26,7 @@ _STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestam
 _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
 _CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
+_NOT_READ: Final = ("headers", "leader-epoch")
 _TYPES: Final = {"timestamp": (TIMESTAMP, TIMESTAMP_NTZ), "partition": (INT,), "offset": (BIGINT,)}
 _OF_NO_MATTER: Final = re.compile(
     r"(sink|scan\.(watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
@@ -75,21 +81,35 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     return TOPICS[ddl.connector], parameters
 
 
+def with_casts(ddl: TableDdl, warnings: list[str]) -> TableDdl:
+    """The table with metadata of the types that topics have, and casts of them to the declared ones.
+
+    Raises SqlRejected for unknown metadata.
+    """
+    metadata, computed = [], []
+    for one in ddl.metadata:
+        if one.key in _NOT_READ:
+            computed.append(Computed(one.name, cast_to(exp.Null(), one.type)))
+            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; {one.key} are not read.")
+            continue
+        if one.key not in METADATA:
+            message = f"the metadata {one.key!r} of {one.name} is not supported. Available: {', '.join(METADATA)}."
+            raise ddl.rejected(message)
+        if any(one.type.is_held_as(type_) for type_ in _TYPES.get(one.key, (STRING,))):
+            metadata.append(one)
+            continue
+        own = free_name(f"metadata_{one.key}", [*ddl.order, *(each.name for each in metadata)])
+        metadata.append(replace(one, name=own, type=METADATA[one.key], is_virtual=True))
+        value: Expr = exp.column(own, quoted=True)
+        if one.key == "timestamp" and one.type.is_number:
+            # A number is not cast from an instant; as metadata, it has its seconds.
+            value = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[cast_to(value, STRING)])
+        computed.append(Computed(one.name, cast_to(value, one.type)))
+    return replace(ddl, metadata=tuple(metadata), computed=(*computed, *ddl.computed))
+
+
 def _metadata(ddl: TableDdl) -> list[dict[str, str]]:
-    found = []
-    for column in ddl.metadata:
-        if column.key not in METADATA:
-            message = (
-                f"the metadata {column.key!r} of {column.name} is not supported. Available: {', '.join(METADATA)}."
-            )
-            raise ddl.rejected(message)
-        fitting = _TYPES.get(column.key, (STRING,))
-        if not any(column.type.is_held_as(type_) for type_ in fitting):
-            wanted = {"timestamp": "TIMESTAMP_LTZ(3)", "partition": "INT", "offset": "BIGINT"}.get(column.key, "STRING")
-            message = f"{column.name}: the metadata {column.key!r} is a {wanted}. Declare the column so."
-            raise ddl.rejected(message)
-        found.append({"name": column.name, "of": column.key})
-    return found
+    return [{"name": column.name, "of": column.key} for column in ddl.metadata]
 
 
 def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any], *, is_upsert: bool) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
+from sqlglot import exp
+
 from engine.script.passwords import named_password
-from engine.script.tables import TableDdl
+from engine.script.tables import Computed, TableDdl, cast_to
+from engine.sql.algebra import Expr
 
 CONNECTOR: Final = "postgres-cdc"
+_PLACES: Final = ("database_name", "schema_name", "table_name")
+_CHANGED_AT: Final = "op_ts"
+_SCHEMA: Final = "public"
 _TEXTS: Final = {
     "hostname": "host",
     "database-name": "database",
@@ -28,13 +35,30 @@ _OF_NO_MATTER: Final = re.compile(
 )
 
 
+def with_constants(ddl: TableDdl, warnings: list[str]) -> TableDdl:
+    """The table with its metadata as computed columns: where its rows come from, which the options say.
+
+    Raises SqlRejected for unknown metadata.
+    """
+    computed = []
+    for one in ddl.metadata:
+        option = one.key.replace("_", "-")
+        value: Expr = exp.Literal.string(ddl.options.get(option, _SCHEMA))
+        if one.key == _CHANGED_AT:
+            value = exp.Null()
+            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; the time of a change is not read.")
+        elif one.key not in _PLACES:
+            known = ", ".join((*_PLACES, _CHANGED_AT))
+            message = f"the metadata {one.key!r} of {one.name} is not supported. Available: {known}."
+            raise ddl.rejected(message)
+        computed.append(Computed(one.name, cast_to(value, one.type)))
+    return replace(ddl, metadata=(), computed=(*computed, *ddl.computed))
+
+
 def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     """The operator of a table over changes, and its parameters. Raises SqlRejected."""
     options = dict(ddl.options)
     options.pop("connector")
-    if ddl.metadata:
-        message = f"{ddl.metadata[0].name}: the metadata of {CONNECTOR} is not supported. Leave the column out."
-        raise ddl.rejected(message)
     parameters: dict[str, Any] = {field: options.pop(option) for option, field in _TEXTS.items() if option in options}
     if "password" in parameters:
         parameters["password"] = named_password(ddl, parameters["password"], warnings)

@@ -278,6 +278,19 @@ class Cursor:
                 break
         self.expect(")")
 
+    def assigned(self) -> dict[str, Expr]:
+        """Names with constants in parentheses: (day = '2024-01-01', land = 'ch')."""
+        found: dict[str, Expr] = {}
+        self.expect("(")
+        while True:
+            name = self.name()
+            self.expect("=")
+            found[name] = self.expression()
+            if not self.skip(","):
+                break
+        self.expect(")")
+        return found
+
     def query(self) -> Expr:
         """The query that the rest is. Raises SqlRejected."""
         if self.is_done:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
@@ -16,6 +16,7 @@ from engine.model.type_texts import type_from
 from engine.model.types import MICROSECONDS, Type
 from engine.script.statements import Cursor, Statement, raw
 from engine.sql.algebra import Expr, plain
+from engine.sql.dialect import Flink
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
@@ -53,6 +54,13 @@ class Computed:
 
     name: str
     value: Expr
+
+
+def cast_to(value: Expr, type_: Type) -> Expr:
+    """A value as of a type."""
+    cast = parse_one(f"CAST(NULL AS {type_.flink})", dialect=Flink)
+    cast.set("this", value)
+    return cast
 
 
 @dataclass(frozen=True)

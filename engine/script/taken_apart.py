@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
-from engine.model.options import has_effect
+from engine.model.options import has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
@@ -48,6 +48,11 @@ _HARMLESS: Final = (
     "table.local-time-zone",
 )
 _ZONE: Final = "table.local-time-zone"
+_OF_CONFLUENT: Final = {
+    "sql.local-time-zone": _ZONE,
+    "sql.state-ttl": "table.exec.state.ttl",
+    "sql.tables.scan.idle-timeout": "table.exec.source.idle-timeout",
+}
 _UTC: Final = ("UTC", "GMT", "Z", "ETC/UTC", "UTC+00:00", "GMT+00:00", "+00:00")
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
@@ -243,26 +248,40 @@ def _insert(statement: Statement, parts: Parts) -> None:
         cursor.expect("INTO")
     cursor.skip("TABLE")
     target = cursor.name()
+    fixed = cursor.assigned() if cursor.skip("PARTITION") else {}
     is_query = any(cursor.sees("(", word) for word in _QUERY)
     columns = tuple(cursor.listed()) if cursor.sees("(") and not is_query else ()
     query = cursor.query()
-    if isinstance(query, exp.Values):
+    if fixed:
         table = parts.target(target, statement)
-        wanted = table.targets(columns, statement.place)
-        # A table whose rows are refused still has no other rows than those of the script.
-        rows = parts.rows.setdefault(target, [])
-        for row in query.expressions:
-            values = values_of(row)
-            if len(values) != len(wanted):
-                message = (
-                    f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
-                )
-                raise SqlRejected(message, row)
-            _check_kinds(row, wanted, table)
-            by_name = dict(zip(wanted, values, strict=True))
-            rows.append([by_name.get(column.name) for column in table.written])
-        return
-    parts.inserts.append(Insert(target, columns, query, statement))
+        columns = columns or tuple(column.name for column in table.written if column.name not in fixed)
+        columns += tuple(fixed)
+        if isinstance(query, exp.Values):
+            rows = [row if isinstance(row, exp.Tuple) else exp.Tuple(expressions=[row]) for row in query.expressions]
+            given = [[*row.expressions, *(each.copy() for each in fixed.values())] for row in rows]
+            query.set("expressions", [exp.Tuple(expressions=values) for values in given])
+        else:
+            items = [exp.Star(), *(exp.alias_(value, name, quoted=True) for name, value in fixed.items())]
+            query = exp.select(*items).from_(exp.Subquery(this=query, alias=exp.TableAlias(this="s")))
+    if isinstance(query, exp.Values):
+        _insert_rows(target, columns, query, statement, parts)
+    else:
+        parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def _insert_rows(target: str, columns: Sequence[str], query: exp.Values, statement: Statement, parts: Parts) -> None:
+    table = parts.target(target, statement)
+    wanted = table.targets(columns, statement.place)
+    # A table whose rows are refused still has no other rows than those of the script.
+    rows = parts.rows.setdefault(target, [])
+    for row in parts.told(query).expressions:
+        values = values_of(row)
+        if len(values) != len(wanted):
+            message = f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
+            raise SqlRejected(message, row)
+        _check_kinds(row, wanted, table)
+        by_name = dict(zip(wanted, values, strict=True))
+        rows.append([by_name.get(column.name) for column in table.written])
 
 
 def _check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
@@ -301,13 +320,24 @@ def _without_conflict(statement: Statement) -> Statement:
 
 
 def _set(statement: Statement, parts: Parts) -> None:
+    at = f"line {statement.place[0]}:"
+    if len(statement.tokens) == 1:
+        parts.warnings.append(f"{at} SET lists the options of a session, and has no effect here.")
+        return
     match = _SET.fullmatch(raw(statement.tokens, statement.text).strip())
     if match is None:
         message = "SET takes a name and a value: SET 'table.exec.mini-batch.enabled' = 'true'."
         raise SqlRejected(message, place=statement.place)
     name, value = match[1] or match[2], (match[3] if match[3] is not None else match[4]).replace("''", "'")
+    name = _OF_CONFLUENT.get(name, name)
     if name == OPTION:
         parts.clock_ms = clock_ms(value)
+        return
+    if (name, value.lower()) == ("execution.runtime-mode", "batch"):
+        parts.warnings.append(f"{at} everything is a stream here: the rows that are left are those of the batch.")
+        return
+    if name.startswith(("sql.", "client.")) or is_foreign(name):
+        parts.warnings.append(f"{at} the option {name!r} has no effect here.")
         return
     try:
         is_ours = bool(emit_options({name: value})) or has_effect(name, value)
@@ -316,6 +346,6 @@ def _set(statement: Statement, parts: Parts) -> None:
     if is_ours:
         parts.options[name] = value
     elif name == _ZONE and value.upper() not in _UTC:
-        parts.warnings.append(f"line {statement.place[0]}: {name} = {value!r} is ignored; times are in UTC here.")
+        parts.warnings.append(f"{at} {name} = {value!r} is ignored; times are in UTC here.")
     elif name not in _HARMLESS:
-        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} has no effect here.")
+        parts.warnings.append(f"{at} the option {name!r} has no effect here.")

@@ -8,6 +8,7 @@ value that they compute (`engine.sql.clauses.folded`).
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from engine.sql.algebra import Expr
 from engine.sql.clauses.folded import Unfolded, folded
+from engine.sql.clauses.random_constants import RANDOM, random_value
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 
@@ -43,11 +45,19 @@ def value_of(item: Expr) -> Any:
             if isinstance(item.this, exp.Literal) and not item.this.is_string:
                 return f"-{operand}"
         case exp.Cast():
-            return value_of(item.this)
+            value = value_of(item.this)
+            is_moment = isinstance(value, int) and _is_instant(item.this)
+            if is_moment and item.to.this is exp.DType.DATE:
+                return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d")
+            return value
         case exp.Array():
             return [value_of(part) for part in item.expressions]
-        case exp.Anonymous() if item.name.upper() == "TO_TIMESTAMP_LTZ" and item.expressions:
-            return value_of(item.expressions[0])
+        case exp.Anonymous() if _is_instant(item) and item.expressions:
+            value = value_of(item.expressions[0])
+            is_seconds = len(item.expressions) > 1 and item.expressions[1].name == "0"
+            return value * 1000 if is_seconds and isinstance(value, int) else value
+        case exp.Anonymous() if item.name.upper() in RANDOM:
+            return random_value(item.name.upper(), [value_of(part) for part in item.expressions], item)
         case exp.Anonymous() if item.name.upper() in ("ARRAY", "ROW"):
             return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "MAP":
@@ -63,6 +73,10 @@ def value_of(item: Expr) -> Any:
     except Unfolded:
         message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
         raise SqlRejected(message, item) from None
+
+
+def _is_instant(item: Expr) -> bool:
+    return isinstance(item, exp.Anonymous) and item.name.upper() == "TO_TIMESTAMP_LTZ"
 
 
 def _number(text: str) -> int | float | str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.expressions.analyzer import TypeRules
+from engine.model.pipeline import Pipeline
+from engine.planner import plan
 from engine.sql.rejected import SqlRejected
 from tests.engine.script.scripts import content, read, written
 
@@ -119,7 +123,7 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
             USERS.replace(", PRIMARY KEY (id) NOT ENFORCED", ""),
             "the primary key is missing: name the columns that are in the messages' keys.",
         ),
-        (ORDERS.replace("FROM 'timestamp'", "FROM 'headers'"), "the metadata 'headers' of ts is not supported"),
+        (ORDERS.replace("FROM 'timestamp'", "FROM 'header'"), "the metadata 'header' of ts is not supported"),
         (
             ORDERS.replace("= 'timestamp'", "= 'yesterday'"),
             "'scan.startup.mode' is 'yesterday'. Available: earliest-offset",
@@ -127,8 +131,8 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
         (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
         (CHANGES.replace("'upsert'", "'some'"), "'changelog-mode' is 'some'. Available: all, upsert."),
         (
-            CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op_ts'"),
-            "at: the metadata of",
+            CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op'"),
+            "the metadata 'op' of at is not supported. Available: database_name, schema_name, table_name, op_ts.",
         ),
         (
             USERS.replace("name STRING,", "name STRING, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t,"),
@@ -150,3 +154,39 @@ def test_a_password_is_not_kept_and_a_slot_has_the_name_of_flink_cdc(spark: Spar
     assert (users["password"], users["slot"]) == ("${env:USERS_PASSWORD}", "flink")
     assert "hunter2" not in script.pipeline.to_json()
     assert any("environment variable USERS_PASSWORD" in note for note in script.warnings)
+
+
+def test_metadata_is_cast_to_the_declared_types(spark: SparkSession) -> None:
+    columns = (
+        "s BIGINT METADATA FROM 'timestamp', `partition` BIGINT METADATA VIRTUAL, o STRING METADATA FROM 'offset', "
+        "h MAP<STRING, BYTES> METADATA FROM 'headers', v INT, w AS `partition` + 1"
+    )
+    options = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'h:9092', 'format' = 'json'"
+    script = read(f"CREATE TABLE t ({columns}) WITH ({options}); SELECT * FROM t;", spark)
+    source = script.pipeline.node("t").parameters
+    assert source["metadata"] == [
+        {"name": "metadata_timestamp", "of": "timestamp"},
+        {"name": "metadata_partition", "of": "partition"},
+        {"name": "metadata_offset", "of": "offset"},
+    ]
+    made = {column["name"]: column["expression"] for column in source["computed"]}
+    assert list(made) == ["s", "partition", "o", "h", "w"]
+    assert made["partition"] == "CAST(`metadata_partition` AS BIGINT)"
+    assert made["s"].startswith("CAST(unix_seconds(")
+    plan = planned(script.pipeline)
+    assert plan == ["s", "partition", "o", "h", "v", "w"]
+    assert "t: the metadata column h is NULL; headers are not read." in script.warnings
+
+
+def planned(pipeline: Pipeline) -> list[str]:
+    """The columns of the result."""
+    return list(plan(pipeline, TypeRules(), Path()).node("result").derived.schema.names)
+
+
+def test_the_metadata_of_changes_says_where_they_come_from(spark: SparkSession) -> None:
+    columns = "d STRING METADATA FROM 'database_name' VIRTUAL, at TIMESTAMP_LTZ(3) METADATA FROM 'op_ts' VIRTUAL, "
+    script = read(CHANGES.replace("name STRING", f"{columns}name STRING"), spark)
+    [source] = [node for node in script.pipeline.nodes if node.operator == "postgres_cdc"]
+    made = {column["name"]: column["expression"] for column in source.parameters["computed"]}
+    assert made["d"] == f"CAST('{source.parameters['database']}' AS STRING)"
+    assert any("column at is NULL" in note for note in script.warnings)

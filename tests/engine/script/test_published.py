@@ -278,3 +278,36 @@ def test_inserted_rows_have_the_metadata_that_a_topic_would_give_them(spark: Spa
 def test_texts_keep_what_looks_like_an_answer_of_the_client(spark: SparkSession) -> None:
     script = "CREATE TABLE t (c STRING);\nINSERT INTO t VALUES ('a\n# b\n| c |');\n# d\nSELECT c FROM t;"
     assert read(script, spark).pipeline.node("t").parameters["rows"] == [["a\n# b\n| c |"]]
+
+
+def test_values_have_the_recorded_clock_and_random_values_of_their_places(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (u STRING, r DOUBLE, i INT, t TIMESTAMP_LTZ(3), d DATE, l TIMESTAMP(3));\n"
+    row = "(UUID(), RAND(), RAND_INTEGER(10), CURRENT_TIMESTAMP, CURRENT_DATE, LOCALTIMESTAMP)"
+    text = f"SET 'studio.clock' = '2024-05-01';\n{table}INSERT INTO t VALUES {row}, {row};\nSELECT * FROM t;"
+    first, second = (read(text, spark).pipeline.node("t").parameters["rows"] for _ in range(2))
+    assert first == second
+    one, other = first
+    assert one[3:] == other[3:] == [1_714_521_600_000, "2024-05-01", 1_714_521_600_000]
+    assert one[0] != other[0]
+    assert len(one[0]) == 36
+    assert one[1] != other[1]
+    assert all(0 <= each[1] < 1 and each[2] in range(10) for each in first)
+
+
+def test_options_around_flink_have_no_effect_and_slips_are_errors(spark: SparkSession) -> None:
+    of_others = "SET;\nSET 'sql.current-catalog' = 'c';\nSET 'client.statement-name' = 'x';\nSET 'quarkus.x' = 'y';\n"
+    ours = "SET 'sql.state-ttl' = '1 h';\nSET 'execution.runtime-mode' = 'batch';\n"
+    script = read(f"{of_others}{ours}SELECT 1 AS c;", spark)
+    assert script.pipeline.options == {"table.exec.state.ttl": "1 h"}
+    assert any("everything is a stream here" in note for note in script.warnings)
+    assert "Did you mean table.exec.state.ttl?" in refusals("SET 'table.exec.sate.ttl' = '1 h'; SELECT 1 AS c;", spark)
+
+
+def test_an_insert_into_a_partition_fills_its_columns(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (d STRING, k INT, v INT);\nINSERT INTO t PARTITION (d = 'x', v = 2) VALUES (1), (7);\n"
+    other = "CREATE TABLE u (d STRING, k INT) WITH ('connector' = 'kafka');\n"
+    select = "INSERT INTO u PARTITION (d = 'y') SELECT k FROM t UNION ALL SELECT v FROM t;\nSELECT d, k FROM u;"
+    script = read(table + other + select, spark)
+    assert script.pipeline.node("t").parameters["rows"] == [["x", 1, 2], ["x", 7, 2]]
+    assert len(script.jobs) == 2
+    assert "unknown column 'z'" in refusals(f"{table}INSERT INTO t PARTITION (z = 1) SELECT 1, 2, 3;", spark)

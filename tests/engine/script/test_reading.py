@@ -296,7 +296,7 @@ REFUSED = [
     (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: INSERT INTO: unknown table 'nowhere'"),
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
-    (WORDS + "INSERT INTO t VALUES ('a', RAND());", "line 2, column 28: VALUES takes constants here, not RAND()."),
+    (WORDS + "INSERT INTO t VALUES ('a', SIN(1));", "line 2, column 28: VALUES takes constants here, not SIN(1)."),
     (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 22: functions in Java and Scala are not supported."),
     (WORDS + ROWS + "CREATE MODEL f AS 'x'", "line 3, column 1: CREATE: models, connections, agents"),
     (WORDS + "CREATE FUNCTION upper AS 'f.u' LANGUAGE PYTHON", "line 2, column 17: there is a function UPPER already."),
