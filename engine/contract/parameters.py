@@ -10,11 +10,14 @@ several named objects, such as an aggregate function, is annotated with `engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Self, TypedDict, Unpack, cast, dataclass_transform
+from typing import Annotated, Any, Final, Self, TypedDict, Unpack, cast, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+
+MOST_CHARS: Final = 1_000_000
+"""The most characters of an expression."""
 
 
 class Marks(TypedDict, total=False):
@@ -115,6 +118,9 @@ class Parameters(BaseModel):
     def _is_spark_sql(cls, value: Any, field: ValidationInfo) -> Any:
         if not (isinstance(value, str) and marks_of(cls.model_fields[field.field_name or ""]).get("expression")):
             return value
+        if len(value) > MOST_CHARS:
+            message = f"it has {len(value):,} characters, and {MOST_CHARS:,} are the most of an expression"
+            raise ValueError(message)
         from engine.expressions.spellings import as_spark
 
         return as_spark(value)

@@ -81,6 +81,8 @@ _OWN_SYNTAX: Final = (
     "FLOOR",
 )
 
+MOST_WORDS: Final = 50_000
+"""The most words and signs of an expression, which take some 5 s: a list of 25,000 values."""
 TOO_DEEP: Final = "it is nested too deeply. Compute an inner part of it as a column of its own."
 
 
@@ -105,6 +107,11 @@ def refusal(text: str, schema: Schema) -> str | None:
         return "it cannot be split into words. Look for a quote or a comment that is not closed."
     if not words:
         return "it is empty. Write a Flink SQL expression over the columns."
+    if len(words) > MOST_WORDS:
+        return (
+            f"it has {len(words):,} words and signs, and {MOST_WORDS:,} are the most. Put the values of a long list "
+            "into a table of their own, and join it."
+        )
     return next(chain(_judged_words(words, schema), _judged_tree(text)), None)
 
 

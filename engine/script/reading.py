@@ -45,6 +45,8 @@ from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
 
+MOST_CHARS: Final = 2_000_000
+"""The most characters of a script, of which a million take some 8 s."""
 _CHANGELOG: Final = re.compile(
     r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
     re.IGNORECASE,
@@ -68,8 +70,14 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
     """The pipeline of a script. folder: the base of relative paths.
 
     A statement that cannot be read is left out with all that needs it; the rest is read anew without it. Raises
-    SqlRejected for a script without anything to run.
+    SqlRejected for a script without anything to run, and for one of more than MOST_CHARS.
     """
+    if len(text) > MOST_CHARS:
+        message = (
+            f"the script has {len(text):,} characters, and {MOST_CHARS:,} are the most. Rows of INSERT INTO ... VALUES "
+            "belong in a file: read it with 'connector' = 'filesystem'."
+        )
+        raise SqlRejected(message, place=(1, 1))
     parts = taken_apart(text)
     while True:
         if not parts.inserts and not parts.failures and "pipeline" not in parts.directives:

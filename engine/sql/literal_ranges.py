@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Final
 
 from sqlglot import exp
@@ -49,6 +50,7 @@ _HOLDS: Final[Mapping[type[Expr], Callable[[int, int], bool]]] = {
     exp.GT: int.__gt__,
     exp.GTE: int.__ge__,
 }
+_SIGNS: Final = {exp.LT: -1, exp.EQ: 0, exp.GT: 1}
 Term = tuple[Any, ...]
 """A comparison and its literal, or AND and OR and their terms."""
 
@@ -184,7 +186,10 @@ def _inside(term: Term) -> tuple[list[int], list[Expr]]:
     """Where the term holds, and its literals in order. The gaps between them have even numbers, they have odd ones."""
     literals = dict(_literals(term))
     keys = sorted(literals)
-    return [at for at in range(2 * len(keys) + 1) if _holds(term, at, keys)], [literals[key] for key in keys]
+    places = {key: place for place, key in enumerate(keys)}
+    holding = _holding(term, places, (1 << 2 * len(keys) + 1) - 1)
+    inside = [at for at, bit in enumerate(reversed(f"{holding:b}")) if bit == "1"]
+    return inside, [literals[key] for key in keys]
 
 
 def _is_one_range(inside: Sequence[int]) -> bool:
@@ -214,8 +219,13 @@ def _literals(term: Term) -> list[tuple[tuple[str, Any], Expr]]:
     return [found for inner in term[1:] for found in _literals(inner)]
 
 
-def _holds(term: Term, at: int, keys: Sequence[tuple[str, Any]]) -> bool:
-    if term[0] in _HOLDS:
-        return _HOLDS[term[0]](at, 2 * keys.index(term[2]) + 1)
-    whole = all if term[0] is exp.And else any
-    return whole(_holds(inner, at, keys) for inner in term[1:])
+def _holding(term: Term, places: Mapping[tuple[str, Any], int], everywhere: int) -> int:
+    """The places where the term holds, as bits: a list of n values is n of them, not n times n comparisons."""
+    if term[0] not in _HOLDS:
+        inner = (_holding(each, places, everywhere) for each in term[1:])
+        return reduce(int.__and__ if term[0] is exp.And else int.__or__, inner)
+    equal = 1 << 2 * places[term[2]] + 1
+    less = equal - 1
+    bits = {exp.LT: less, exp.EQ: equal, exp.GT: everywhere ^ less ^ equal}
+    found: int = reduce(int.__or__, (bits[kind] for kind in bits if _HOLDS[term[0]](_SIGNS[kind], 0)))
+    return found

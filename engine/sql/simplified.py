@@ -17,6 +17,8 @@ from engine.sql.literal_ranges import of_literals, together
 
 _TRUE: Final = exp.Boolean(this=True)
 _FALSE: Final = exp.Boolean(this=False)
+# Nobody writes so many by hand, where such a question is worth its time.
+_MANY: Final = 50
 # What fails for no value, so that Flink computes it whether the WHEN before it holds or not.
 _SAFE: Final = (
     *NEGATED,
@@ -42,8 +44,11 @@ def simplified(condition: Expr, *, negated: bool = False) -> Expr:
     match bare:
         case exp.And() | exp.Or():
             kind = exp.And if isinstance(bare, exp.And) is not negated else exp.Or
-            # All at once where that is the same: a chain of views adds an AND with every view.
-            sides = bare.flatten() if kind is exp.And else (bare.this, bare.expression)
+            # All at once where that is the same: a chain of views adds an AND with every view. And of many, whose pairs
+            # would take minutes.
+            sides = list(bare.flatten())
+            if kind is exp.Or and len(sides) <= _MANY:
+                sides = [bare.this, bare.expression]
             return _joined(kind, [simplified(side, negated=negated) for side in sides])
         case exp.Not():
             return simplified(bare.this, negated=not negated)
@@ -173,9 +178,9 @@ def _branches(case: Expr) -> Sequence[tuple[Expr, Expr]]:
 
 
 def _of_case(case: exp.Case, *, negated: bool) -> Expr:
-    """A CASE of conditions: one of the branches holds, and none before it. With what may fail it stays a CASE."""
+    """A CASE of conditions: one of the branches holds, and none before it. What may fail, or has many, stays."""
     branches = _branches(case)
-    if not all(
+    if len(branches) > _MANY or not all(
         _is_safe(one) for condition, value in branches for one in (condition, value) if one is not branches[0][0]
     ):
         return exp.Not(this=case) if negated else case

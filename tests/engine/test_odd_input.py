@@ -66,6 +66,17 @@ def column(name: str, type_: str = "BIGINT", *rows: object) -> dict[str, Any]:
             f"CREATE TABLE t (a {'ARRAY<' * 5000}INT{'>' * 5000}) WITH ({FILE}); SELECT * FROM t;",
             "is nested too deeply",
         ),
+        ("a.sql", f"-- {'x' * 2_000_000}", "the script has 2,000,003 characters, and 2,000,000 are the most."),
+        (
+            "a.json",
+            document(column("a"), "rows", ("filter", {"condition": f"a IN ({', '.join(['1'] * 25_001)})"})),
+            "it has 50,005 words and signs, and 50,000 are the most.",
+        ),
+        (
+            "a.json",
+            document(column("a"), "rows", ("filter", {"condition": f"a = '{'x' * 1_000_000}'"})),
+            "it has 1,000,006 characters, and 1,000,000 are the most of an expression",
+        ),
         ("a.sql", "SELECT '\0", "line 1, column 8: the quote that opens here is never closed"),
         ("a\0b.json", "", "this is no file name"),
         ("/dev/zero", "", "/dev/zero cannot be read: it is larger than 64 MB"),

@@ -5,7 +5,6 @@ Errors are SourceErrors that name the node, the file, and what to do.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
@@ -20,6 +19,7 @@ from typing import IO, Final
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError, SourceMissing
 from engine.reading.files.named_folders import may_be_read, refused
+from engine.reading.files.patterns import MOST_LOOKED, TooWide, matching
 from engine.reading.files.storage import (
     Storage,
     StoredFile,
@@ -29,7 +29,6 @@ from engine.reading.files.storage import (
     is_uri,
     list_files,
     open_file,
-    path_matches,
     unpacked,
 )
 
@@ -122,8 +121,15 @@ def find_files(
         files = [place]
     else:
         is_pattern = glob.has_magic(path)
-        matches = _matching(place) if is_pattern else ()
-        files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
+        try:
+            matches = matching(place) if is_pattern else ()
+            files = sorted(match for match in matches if os.path.isfile(match) and not _is_hidden(match))
+        except TooWide:
+            message = (
+                f"the pattern {path} looks at more than {MOST_LOOKED:,} files and folders; name more of the path, such "
+                "as the folder of the files."
+            )
+            raise SourceError(message, node, "path") from None
         if not files and not may_be_read(place):
             raise SourceError(refused(path), node, "path")
         if not files and (there := elsewhere()) is not None and Path(path).is_absolute():
@@ -227,30 +233,6 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
         )
         raise SourceMissing(message, node, "path")
     return files
-
-
-def _matching(place: Path) -> Iterator[Path]:
-    """The paths that match a pattern. Below **, a folder is not visited from within itself, as links may lead there."""
-    if "**" not in place.parts:
-        yield from map(Path, glob.glob(str(place)))
-        return
-    fixed = next(at for at, part in enumerate(place.parts) if glob.has_magic(part))
-    base = Path(*place.parts[:fixed])
-    for file in _below(base, ()):
-        if path_matches(file.relative_to(base).parts, place.parts[fixed:]):
-            yield file
-
-
-def _below(folder: Path, within: tuple[str, ...]) -> Iterator[Path]:
-    real = os.path.realpath(folder)
-    if real in within:
-        return
-    with contextlib.suppress(OSError):
-        for path in sorted(folder.iterdir()):
-            if path.is_dir() and not path.name.startswith("."):
-                yield from _below(path, (*within, real))
-            else:
-                yield path
 
 
 def _is_hidden(file: Path) -> bool:

@@ -10,7 +10,6 @@ has one: `looking_at` sets it for a block, `look_at_by_default` for all other co
 from __future__ import annotations
 
 import bz2
-import fnmatch
 import glob
 import gzip
 import io
@@ -23,6 +22,8 @@ from typing import IO, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 from urllib.parse import quote
 
 import pyarrow as pa
+
+from engine.reading.files.patterns import path_matches
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _BUFFER: Final = 1 << 20
@@ -194,17 +195,6 @@ def _is_one(path: str) -> bool:
         return bool(system.get_file_info([inside])[0].type != FileType.NotFound)
     except OSError:
         return False
-
-
-def path_matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path below a folder match those of a pattern; ** matches any number of parts."""
-    if not pattern:
-        return True
-    if pattern[0] == "**":
-        return len(pattern) == 1 or any(path_matches(path[at:], pattern[1:]) for at in range(len(path)))
-    if not path or not fnmatch.fnmatchcase(path[0], pattern[0]):
-        return False
-    return path_matches(path[1:], pattern[1:]) if len(pattern) > 1 else len(path) == 1
 
 
 def _place(path: str, base: str, inside: str) -> str:
