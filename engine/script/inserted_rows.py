@@ -10,6 +10,7 @@ from typing import Any, Final
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
 from engine.script.jdbc_tables import CONNECTOR
+from engine.script.kafka_tables import TIMES_OF_CHANGES
 from engine.script.tables import TableDdl
 
 
@@ -33,7 +34,7 @@ _MESSAGE: Final[Mapping[str, Callable[[int, TableDdl, int], Any]]] = {
     "partition": lambda at, ddl, ms: 0,
     "offset": lambda at, ddl, ms: at,
     "topic": lambda at, ddl, ms: ddl.options.get("topic"),
-    "timestamp": lambda at, ddl, ms: ms,
+    **dict.fromkeys(("timestamp", *TIMES_OF_CHANGES), lambda at, ddl, ms: ms),
     "timestamp-type": lambda at, ddl, ms: "CreateTime",
 }
 """What a topic of one partition tells of the rows of a script, all of which are written when the clock stands at ms."""

@@ -7,9 +7,23 @@ the table. Its topic or folder is not read a second time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from engine.model.schema import Column, Schema
-from engine.model.types import Timestamp, quote
+from engine.model.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGERS,
+    SMALLINT,
+    TINYINT,
+    Decimal,
+    Timestamp,
+    Type,
+    quote,
+)
 from engine.script.connectors import computed_columns, proctimes, sink_parameters
 from engine.script.node_ids import node_id
 from engine.script.parts import Insert, Parts
@@ -23,6 +37,8 @@ from engine.sql.functions.mixed_types import mixed
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
+
+_EVER_WIDER: Final[tuple[Type, ...]] = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
 
 
 @dataclass
@@ -57,7 +73,7 @@ class Jobs:
             parameters, target = {"mode": "changelog"}, "result"
         else:
             ddl, target = self.parts.target(insert.target, insert.statement), insert.target
-            below = _fitted(below, ddl, insert, self.emitter)
+            below = _fitted(below, ddl, insert, self.emitter, self.warnings)
             parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
         wanted = node_id(target, self.emitter)
         called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
@@ -128,7 +144,15 @@ def _as_value(name: str) -> str:
     return f"COALESCE({quote(name)}, NULL)"
 
 
-def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
+def _narrows(given: Type, takes: Type) -> bool:
+    """Whether Flink converts a value only by a CAST that is written. Source: Flink LogicalTypeCasts."""
+    if takes in _EVER_WIDER:
+        is_narrower = given in _EVER_WIDER and _EVER_WIDER.index(given) > _EVER_WIDER.index(takes)
+        return is_narrower or (isinstance(given, Decimal) and takes in INTEGERS)
+    return (given == DATE and isinstance(takes, Timestamp)) or (given.is_instant and takes == DATE)
+
+
+def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warnings: list[str]) -> str:
     """The rows as declared by the sink: matched by position, with its column names and types."""
     schema = emitter.derived[below].schema
     wanted = ddl.targets(insert.columns, insert.statement.place)
@@ -147,6 +171,12 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
                 f"which Flink does not convert by itself. Write CAST({column.name} AS {takes})."
             )
             raise SqlRejected(message, insert.query)
+        if one.name in given and _narrows(given[one.name].type, one.type):
+            column, takes = given[one.name], one.type.flink
+            warnings.append(
+                f"line {insert.statement.place[0]}: Flink would refuse this: {ddl.name}.{one.name} is {takes}, but the "
+                f"query gives {column.name} as {column.type.flink}. Write CAST({column.name} AS {takes})."
+            )
     items = [
         (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {one.type.sql})")
         for one in ddl.written

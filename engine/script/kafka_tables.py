@@ -27,6 +27,8 @@ _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "spe
 _NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
 _CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
 _NOT_READ: Final = ("headers", "leader-epoch")
+TIMES_OF_CHANGES: Final = ("value.source.timestamp", "values.source.timestamp", "value.ingestion-timestamp")
+"""The times that a change in a message tells."""
 _TYPES: Final = {"timestamp": (TIMESTAMP, TIMESTAMP_NTZ), "partition": (INT,), "offset": (BIGINT,)}
 _OF_NO_MATTER: Final = re.compile(
     r"(sink|scan\.(watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
@@ -69,6 +71,12 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
                     "'properties.group.id' says where to begin."
                 )
         parameters |= _place(ddl, options, "start", "startup", mode, _STARTS)
+    mark = ddl.watermark
+    if is_upsert and mark is not None and mark.column in {one.name for one in ddl.columns} - set(ddl.primary_key):
+        warnings.append(
+            f"{ddl.name}: a message that deletes a row has no {mark.column}, so that it is rejected, and the row "
+            "stays. The message's own time is there: METADATA FROM 'timestamp'."
+        )
     mode = options.pop("scan.bounded.mode", "unbounded")
     if not is_upsert:
         parameters |= _place(ddl, options, "end", "bounded", mode, _ENDS)
@@ -88,9 +96,12 @@ def with_casts(ddl: TableDdl, warnings: list[str]) -> TableDdl:
     """
     metadata, computed = [], []
     for one in ddl.metadata:
-        if one.key in _NOT_READ:
+        if one.key in TIMES_OF_CHANGES:
+            warnings.append(f"{ddl.name}: {one.name} is the time of the message; the one inside of it is not read.")
+            one = replace(one, key="timestamp")
+        elif one.key in _NOT_READ or one.key.startswith("value."):
             computed.append(Computed(one.name, cast_to(exp.Null(), one.type)))
-            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; {one.key} are not read.")
+            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; {one.key} is not read.")
             continue
         if one.key not in METADATA:
             message = f"the metadata {one.key!r} of {one.name} is not supported. Available: {', '.join(METADATA)}."

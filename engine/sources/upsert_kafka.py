@@ -2,7 +2,8 @@
 
 Input: messages with keys, in CSV or JSON; the columns of the key are the primary key. Output: a value is a +I, which
 inserts or replaces the row of its key; a message without a value (a tombstone) is a -D with only the key. The planner
-adds a changelog normalisation above it, whose state has the old rows. Topics are read from their start, as in Flink.
+adds a changelog normalisation above it, whose state has the old rows. A tombstone has no event time unless that is a
+column of the key or metadata: it is rejected then, and its row stays. Topics are read from their start, as in Flink.
 Source: Flink UpsertKafkaDynamicTableFactory, DynamicKafkaDeserializationSchema.
 """
 
@@ -58,15 +59,7 @@ class UpsertKafka(KafkaTopics):
         if not self.primary_key:
             message = "the primary key is missing: name the columns that are in the messages' keys."
             raise PipelineError(message, node, "primary_key")
-        derived = self.described(node, changelog=True, primary_key=self.primary_key)
-        known = {*self.primary_key, *(each.name for each in self.metadata), *(each.name for each in self.computed)}
-        if self.event_time is not None and self.event_time not in known:
-            message = (
-                f"event_time: a message that deletes a row has only its key, and so no {self.event_time}. Take a "
-                "column of the key, or the message's own time: a column of Metadata."
-            )
-            raise PipelineError(message, node, "event_time")
-        return derived
+        return self.described(node, changelog=True, primary_key=self.primary_key)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name."""

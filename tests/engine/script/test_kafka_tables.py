@@ -134,10 +134,6 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
             CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op'"),
             "the metadata 'op' of at is not supported. Available: database_name, schema_name, table_name, op_ts.",
         ),
-        (
-            USERS.replace("name STRING,", "name STRING, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t,"),
-            "a message that deletes a row has only its key, and so no t",
-        ),
     ],
 )
 def test_a_table_that_cannot_be_read_is_a_sentence(text: str, sentence: str, spark: SparkSession) -> None:
@@ -175,7 +171,7 @@ def test_metadata_is_cast_to_the_declared_types(spark: SparkSession) -> None:
     assert made["s"].startswith("CAST(unix_seconds(")
     plan = planned(script.pipeline)
     assert plan == ["s", "partition", "o", "h", "v", "w"]
-    assert "t: the metadata column h is NULL; headers are not read." in script.warnings
+    assert "t: the metadata column h is NULL; headers is not read." in script.warnings
 
 
 def planned(pipeline: Pipeline) -> list[str]:
@@ -190,3 +186,12 @@ def test_the_metadata_of_changes_says_where_they_come_from(spark: SparkSession) 
     made = {column["name"]: column["expression"] for column in source.parameters["computed"]}
     assert made["d"] == f"CAST('{source.parameters['database']}' AS STRING)"
     assert any("column at is NULL" in note for note in script.warnings)
+
+
+def test_an_upsert_topic_with_an_event_time_in_its_values_is_read_with_a_note(spark: SparkSession) -> None:
+    timed = USERS.replace("name STRING,", "name STRING, t TIMESTAMP(3), WATERMARK FOR t AS t,")
+    script = read(timed, spark)
+    assert script.pipeline.node("users").parameters["event_time"] == "t"
+    assert any("a message that deletes a row has no t, so that it is rejected" in note for note in script.warnings)
+    of_key = USERS.replace("id BIGINT,", "id TIMESTAMP(3), WATERMARK FOR id AS id,")
+    assert not any("deletes a row" in note for note in read(of_key, spark).warnings)

@@ -311,3 +311,31 @@ def test_an_insert_into_a_partition_fills_its_columns(spark: SparkSession) -> No
     assert script.pipeline.node("t").parameters["rows"] == [["x", 1, 2], ["x", 7, 2]]
     assert len(script.jobs) == 2
     assert "unknown column 'z'" in refusals(f"{table}INSERT INTO t PARTITION (z = 1) SELECT 1, 2, 3;", spark)
+
+
+@pytest.mark.parametrize(
+    ("given", "takes", "is_noted"),
+    [
+        ("BIGINT", "INT", True),
+        ("DOUBLE", "FLOAT", True),
+        ("FLOAT", "BIGINT", True),
+        ("DECIMAL(10, 2)", "BIGINT", True),
+        ("DATE", "TIMESTAMP(3)", True),
+        ("TIMESTAMP_LTZ(3)", "DATE", True),
+        ("INT", "BIGINT", False),
+        ("BIGINT", "FLOAT", False),
+        ("DECIMAL(10, 2)", "FLOAT", False),
+        ("DOUBLE", "DECIMAL(10, 2)", False),
+        ("TIMESTAMP(3)", "DATE", False),
+        ("TIMESTAMP(3)", "TIMESTAMP_LTZ(3)", False),
+    ],
+)
+def test_an_insert_that_flink_converts_only_by_a_cast_is_noted(
+    spark: SparkSession, given: str, takes: str, is_noted: bool
+) -> None:
+    tables = f"CREATE TABLE t (c {given});\nCREATE TABLE o (d {takes}) WITH ('connector' = 'print');\n"
+    script = read(f"{tables}INSERT INTO o SELECT c FROM t;", spark)
+    note = (
+        f"line 3: Flink would refuse this: o.d is {takes}, but the query gives c as {given}. Write CAST(c AS {takes})."
+    )
+    assert (note in script.warnings) == is_noted
