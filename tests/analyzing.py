@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
-from engine.spark.failures import sentence_of
+from engine.spark.conditions import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +44,6 @@ def _types(frame: DataFrame, expressions: Sequence[str]) -> list[str]:
         return [str(type_of_data(field.dataType)) for field in fields]
     except PySparkException as error:
         if len(expressions) == 1:
-            return [sentence_of(error)]
+            return [plain(str(error))]
         half = len(expressions) // 2
         return _types(frame, expressions[:half]) + _types(frame, expressions[half:])

@@ -12,6 +12,7 @@ import tempfile
 from typing import Final
 
 from engine.errors import TooDeep, shortened
+from engine.spark.conditions import explained, plain
 from engine.spark.memory import HEAP_ENVIRONMENT
 
 TRACEBACKS: Final = "CHANGELOG_STUDIO_TRACEBACKS"
@@ -84,20 +85,14 @@ def lost_worker(error: Exception) -> bool:
     return re.search(_LOST_WORKER, str(error)) is not None
 
 
-def sentence_of(error: Exception) -> str:
-    """Spark's message without its error class, query context, SQLSTATE and logical plan."""
-    text = str(error)
-    text = re.sub(r"^\s*\[[A-Z0-9_.]+\]\s*", "", text)
-    text = re.split(r"\s*SQLSTATE: |\n== SQL|;\s*line \d+ pos|\n\nJVM stacktrace|;\n'", text)[0]
-    return " ".join(text.split())
-
-
 def reason_of(error: Exception) -> str:
     """The error of a worker, or the message of Spark, in one sentence."""
     if (known := _known(error)) is not None:
         return known
     raised = _raised(error)
-    return _told(*raised)[1] if raised else sentence_of(error)[:500]
+    if raised:
+        return _told(*raised)[1]
+    return (explained(str(error)) or plain(str(error)))[:500]
 
 
 def failure_sentence(error: Exception) -> str:
