@@ -10,6 +10,7 @@ from engine.contract.step import ColumnCall, Projection
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema
 from engine.model.types import BOOLEAN
+from engine.runtime.edges.records import meeting
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
@@ -43,7 +44,7 @@ class ArrowProjection:
         Raises OverflowError, where Spark stops too, and FunctionFailed.
         """
         if self.where is not None:
-            records = records.filter(self.where(records))
+            records = meeting(records, self.where(records))
         if self.call is not None:
             records = self.call.beside(records)
         columns = [*(records.column(name) for name in carried), *(value(records) for value in self.values)]

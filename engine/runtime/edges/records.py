@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -140,7 +140,12 @@ def of_kinds(records: Records, kinds: frozenset[int] | None) -> Records:
     """The records of these kinds; None for all."""
     if kinds is None:
         return records
-    return records.filter(pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
+    return meeting(records, pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
+
+
+def meeting(records: Records, flags: Any) -> Records:
+    """The records that meet a condition; often all do, and nothing is copied."""
+    return records if isinstance(flags, pa.BooleanArray) and flags.true_count == len(flags) else records.filter(flags)
 
 
 def repeated(step: bytes, size: int) -> pa.Array:

@@ -99,11 +99,11 @@ class Bucket:
 
 def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
     """Read a bucket and sort it. until_ms: timers up to this watermark are due; None: no timers are due."""
-    records, hashes = gathered.read(bucket)
+    records = gathered.read(bucket)
     keys = tuple(records.column(name) for name in gathered.shape.keys)
     kept = states.nothing
     if states.files:
-        wanted = np.sort(key_hashes(records, gathered.shape.keys) if hashes is None else hashes)
+        wanted = np.sort(key_hashes(records, gathered.shape.keys))
         kept = states.read(bucket, gathered.buckets, wanted, until_ms)
     before = len(kept.is_empty)
     in_order = by_position(records)

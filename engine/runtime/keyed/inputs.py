@@ -33,7 +33,7 @@ from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
 from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
-from engine.runtime.edges.records import EdgeRecords, of_kinds
+from engine.runtime.edges.records import EdgeRecords, meeting, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
@@ -67,11 +67,23 @@ class Shape:
         return tuple(self.rows.field(name) for name in self.keys)
 
 
+@dataclass(frozen=True)
+class Share:
+    """The keys of one bucket."""
+
+    bucket: int
+    buckets: int
+
+    def of(self, keys: Sequence[pa.Array], size: int) -> pa.Array:
+        """Flags of the rows whose keys these are."""
+        return pa.array(bucket_of(hashes_of(keys, size), self.buckets) == self.bucket)
+
+
 class Piece(Protocol):
     """A part of a step's input."""
 
-    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
-        """Its records as rows of the shape."""
+    def batches(self, workspace: Workspace, shape: Shape, share: Share | None = None) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape, or those of a share of the keys."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +103,25 @@ class EdgePiece:
     port: int
     is_of_several: bool
 
-    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
-        """Its records as rows of the shape."""
+    def batches(self, workspace: Workspace, shape: Shape, share: Share | None = None) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape. Values are computed for the share's records only."""
         position = [name for name in (SEQ, STEP, KIND) if name in shape.rows.names]
         if self.kinds is not None and KIND not in position:
             position.append(KIND)
         for batch in self.records.batches(workspace, self.file, [*position, *self.columns]):
             kept = of_kinds(batch, self.kinds)
             if self.where is not None:
-                kept = kept.filter(self.where(kept))
-            columns = {name: kept.column(name) for name in position}
+                kept = meeting(kept, self.where(kept))
+            columns = {name: plain(self.made[name](kept)) for name in shape.keys}
+            if share is not None:
+                mine = share.of(list(columns.values()), kept.num_rows)
+                kept, columns = kept.filter(mine), {name: column.filter(mine) for name, column in columns.items()}
+            columns |= {name: kept.column(name) for name in position}
             if PORT in shape.rows.names:
                 columns[PORT] = pa.array(np.full(kept.num_rows, self.port, np.int8))
             if self.is_of_several:
                 columns[STEP] = longer(columns[STEP], ordinal(self.port))
-            columns |= {name: plain(function(kept)) for name, function in self.made.items()}
+            columns |= {name: plain(function(kept)) for name, function in self.made.items() if name not in columns}
             yield _rows(columns, kept.num_rows, shape.rows)
 
 
@@ -115,10 +131,12 @@ class RowsPiece:
 
     path: str
 
-    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
-        """Its records as rows of the shape."""
+    def batches(self, workspace: Workspace, shape: Shape, share: Share | None = None) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape, or those of a share of the keys."""
         for batch in workspace.read(self.path, shape.rows.names):
-            yield _rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows, shape.rows)
+            rows = _rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows, shape.rows)
+            keys = [rows.column(name) for name in shape.keys]
+            yield rows if share is None else rows.filter(share.of(keys, rows.num_rows))
 
 
 @dataclass(frozen=True)
@@ -144,22 +162,12 @@ class Gathered:
         """The number of tasks."""
         return len(self.pieces)
 
-    def read(self, bucket: int) -> tuple[pa.RecordBatch, Hashes | None]:
-        """The records of a bucket in any order, and the hashes of their keys if they have been computed."""
-        record_batches: list[pa.RecordBatch] = []
-        hashes: list[Hashes] = []
-        for piece in self.pieces[bucket]:
-            for batch in piece.batches(self.workspace, self.shape):
-                rows = batch
-                if not self.is_spread and self.buckets > 1:
-                    of_rows = key_hashes(rows, self.shape.keys)
-                    mine = bucket_of(of_rows, self.buckets) == bucket
-                    rows = rows.filter(pa.array(mine))
-                    hashes.append(of_rows[mine])
-                record_batches.append(rows)
-        if not record_batches:
-            return _rows({}, 0, self.shape.rows), None
-        return pa.concat_batches(record_batches), np.concatenate(hashes) if hashes else None
+    def read(self, bucket: int) -> pa.RecordBatch:
+        """The records of a bucket in any order."""
+        share = None if self.is_spread else Share(bucket, self.buckets)
+        pieces = (piece.batches(self.workspace, self.shape, share) for piece in self.pieces[bucket])
+        found = [batch for batches in pieces for batch in batches]
+        return pa.concat_batches(found) if found else _rows({}, 0, self.shape.rows)
 
 
 def gather(

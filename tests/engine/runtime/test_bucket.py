@@ -17,7 +17,7 @@ from engine.contract.frames import KIND, SEQ, STEP, arrow_fields, key_name, valu
 from engine.model.schema import Schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.bucket import Slice, load
-from engine.runtime.keyed.inputs import Gathered, Shape
+from engine.runtime.keyed.inputs import Gathered, Shape, Share
 from engine.runtime.keyed.node_files import NodeFiles
 from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateFile, StateStore
@@ -47,9 +47,10 @@ class Given:
 
     rows: pa.RecordBatch
 
-    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
-        yield self.rows.slice(0, 3)
-        yield self.rows.slice(3)
+    def batches(self, workspace: Workspace, shape: Shape, share: Share | None = None) -> Iterator[pa.RecordBatch]:
+        for rows in (self.rows.slice(0, 3), self.rows.slice(3)):
+            keys = [rows.column(name) for name in shape.keys]
+            yield rows if share is None else rows.filter(share.of(keys, rows.num_rows))
 
 
 def rows_of(records: list[tuple[Any, Any]]) -> pa.RecordBatch:
