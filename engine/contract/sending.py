@@ -50,10 +50,19 @@ def check_sendable(task: Callable[..., Any]) -> None:
 
 
 def _unpacked(code: bytes, made_of: bytes) -> Any:
+    """The task. Its code is made once in a worker: that takes as long as some thousand records."""
     import io
     import pickle
+    import sys
+    from types import ModuleType
 
-    known = pickle.loads(code)
+    name = "changelog_studio_code"
+    made: dict[bytes, Any] = sys.modules.setdefault(name, ModuleType(name)).__dict__.setdefault("made", {})
+    # The most recently used one is evicted last.
+    known = made.pop(code, None) or pickle.loads(code)
+    made[code] = known
+    if len(made) > 16:
+        del made[next(iter(made))]
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: str) -> Any:

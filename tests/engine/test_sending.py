@@ -55,12 +55,12 @@ def positions(*names: str) -> Callable[[Iterator[Any]], Iterator[str]]:
     return called
 
 
-def elsewhere(task: Callable[..., Iterator[str]], folder: Path) -> tuple[str, bytes]:
+def elsewhere(task: Callable[..., Iterator[str]], folder: Path, receiver: str = RECEIVER) -> tuple[str, bytes]:
     """What a process that cannot import our code makes of `ab` with a task, and its errors."""
     from pyspark.cloudpickle import dumps
 
     received = subprocess.run(
-        [sys.executable, "-P", "-c", RECEIVER],
+        [sys.executable, "-P", "-c", receiver],
         input=dumps(sent(task)),  # type: ignore[no-untyped-call]
         cwd=folder,
         capture_output=True,
@@ -147,3 +147,14 @@ def test_submodules_are_found_as_cloudpickle_finds_them() -> None:
     assert expected[-1] == ["collections.abc"]
     with submodules_listed():
         assert [found(one) for one in functions] == expected
+
+
+def test_a_worker_makes_the_code_of_its_tasks_once(tmp_path: Path) -> None:
+    def called(given: Iterator[Any]) -> Iterator[str]:
+        yield str(id(Schema))
+
+    again = "import pickle, sys; task = sys.stdin.buffer.read(); " + "print(*pickle.loads(task)(())); " * 2
+    made, errors = elsewhere(called, tmp_path, again)
+    assert not errors
+    assert len(made.split()) == 2
+    assert len(set(made.split())) == 1
