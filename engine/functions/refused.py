@@ -72,10 +72,22 @@ _INSTEAD: Final = {
     "GROUP_CONCAT": "LISTAGG(s, ',')",
     "TO_CHAR": "DATE_FORMAT(ts, 'yyyy-MM-dd')",
 }
-ELSEWHERE: Final = {name: f"{name} is no function of Flink's. Write {right}." for name, right in _INSTEAD.items()}
-"""By name of a function of other databases, a sentence with what Flink has."""
+_OF_CONFLUENT: Final = (
+    *("AI_COMPLETE", "AI_EMBEDDING", "AI_RUN_AGENT", "AI_TOOL_INVOKE", "ML_ANOMALY_DETECT", "ML_DETECT_ANOMALIES"),
+    *("ML_DETECT_ANOMALIES_ROBUST", "ML_FORECAST", "VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"),
+)
+ELSEWHERE: Final = {
+    **{name: f"{name} is no function of Flink's. Write {right}." for name, right in _INSTEAD.items()},
+    **{name: f"{name} {_MODEL}" for name in _OF_CONFLUENT},
+}
+"""By name of a function of other databases or of Confluent's, a sentence with what to write."""
+
+
+def called_elsewhere(name: str) -> str | None:
+    """Why a function of Flink or of others is not called here; None for any other name."""
+    return REFUSED.get(name.upper()) or ELSEWHERE.get(name.upper())
 
 
 def no_function(kind: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a missing function: the reason if it is refused, else the known names."""
-    return REFUSED.get(name) or ELSEWHERE.get(name.upper()) or f"{unknown_name(kind, name, known)}."
+    return called_elsewhere(name) or f"{unknown_name(kind, name, known)}."

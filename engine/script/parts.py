@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import StudioError, unknown_name
+from engine.model.types import quote
 from engine.script.failures import Failure, at_statement, unread
 from engine.script.node_ids import node_id_of
 from engine.script.python_functions import FunctionDdl
@@ -132,6 +133,7 @@ class Parts:
         """The table into which a statement inserts. Raises SqlRejected."""
         if name not in self.tables:
             self.require_read(name)
-            message = f"INSERT INTO: {unknown_name('table', name, self.tables)}."
+            unknown = unknown_name("table", name, self.tables)
+            message = f"INSERT INTO: {unknown}. Create it above: CREATE TABLE {quote(name)} (...)."
             raise SqlRejected(message, place=statement.place)
         return self.tables[name]

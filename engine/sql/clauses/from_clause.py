@@ -8,8 +8,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.functions.refused import called_elsewhere
 from engine.joins.sides import JoinKind
 from engine.model.free_names import free_name
+from engine.model.types import quote
 from engine.sql.algebra import (
     Expr,
     Filter,
@@ -130,7 +132,7 @@ def _table(table: exp.Table, names: Names, read: Read) -> Relation:
         return relation if isinstance(relation, Sorted) else _with_fixed_order(relation)
     if name in names.tables:
         return Scan(names.tables[name])
-    message = f"{unknown_name('table', name, names.known)}."
+    message = f"{unknown_name('table', name, names.known)}. Create it above: CREATE TABLE {quote(name)} (...)."
     raise SqlRejected(message, table)
 
 
@@ -199,6 +201,9 @@ def _without_lateral(join: exp.Join) -> exp.Join:
     is_call = isinstance(call, exp.Anonymous) and call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1
     alias = lateral.args.get("alias")
     if not is_call or alias is None or not alias.args.get("columns"):
+        inner = call.expressions[0] if is_call else None
+        if isinstance(inner, exp.Anonymous) and (why := called_elsewhere(inner.name)) is not None:
+            raise SqlRejected(why, inner)
         message = "LATERAL takes a table function, and names for its columns: LATERAL TABLE(f(x)) AS t (a, b)."
         raise SqlRejected(message, join)
     whole = join.copy()

@@ -143,6 +143,15 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
         ("CREATE TABLE t (c INT) WITH ('conector' = 'kafka'); SELECT * FROM t", "Is 'conector' meant to be it?"),
         ("SELECT * FROM (\n SELECT 1 AS c FROM\n)", "line 3, column 1: this is not Flink SQL: a table name is missing"),
         ("SELECT 1;\nCREATE MODEL m INPUT (t STRING) OUTPUT (a INT)", "line 2, column 1: CREATE: models, connections,"),
+        (
+            "SELECT k FROM `raw-events`",
+            "unknown table 'raw-events'. Available: none. Create it above: CREATE TABLE `raw-",
+        ),
+        (
+            "CREATE TABLE t (c STRING); SELECT s FROM t, LATERAL TABLE(AI_RUN_AGENT('a', c, MAP['debug', TRUE]))",
+            "AI_RUN_AGENT asks a model or an index outside of the run",
+        ),
+        ("CREATE TABLE t (c STRING); SELECT AI_COMPLETE('m', c) AS a FROM t", "AI_COMPLETE asks a model or an index"),
         ("SELECT 1; UPDATE t SET c = 2", "UPDATE: Flink changes rows in place only in batch"),
         ("SELECT 1; GRANT ALL ON t TO u", "GRANT: this is a statement of a database, not of Flink."),
         (
