@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from engine.aggregates.sorted_blocks import insert, remove
 from engine.aggregates.state import SlotWords
+from engine.contract.expiry import Ages
 from engine.model.row import frozen, thawed
 from engine.model.types import FLOAT, Type, decimal_scale
 
@@ -26,6 +27,18 @@ Step = Callable[[Acc, Any], None]
 Read = Callable[[Acc], Any]
 KeyOf = Callable[[Any], Any]
 """The key of a value, which equals itself (number_key, distinct_key)."""
+
+Forget = Callable[[Acc], None]
+"""Removes what has expired of an accumulator."""
+
+
+@dataclass
+class Ttl:
+    """The state TTL of an aggregate in ms, and the recorded clock at the current record."""
+
+    ms: int = 0
+    now_ms: int = 0
+
 
 # NaN as a key of a number. State is pickled, and this is as plain as a number.
 _NAN: Final = "NaN"
@@ -254,6 +267,33 @@ def distinct_counted(slot: int, accumulate: Step, retract: Step, key_of: KeyOf |
             add(acc, key if key_of is None else distinct_value(key), times)
 
     return AccumulatorPart(lambda acc, value: add(acc, value, 1), lambda acc, value: add(acc, value, -1), merge)
+
+
+def distinct_expiring(
+    inner: AccumulatorPart, slot: int, key_of: KeyOf | None, ttl: Ttl, *, counted: bool
+) -> tuple[AccumulatorPart, Forget]:
+    """`distinct_counted`, or else `distinct_once`, of values that expire one by one; the next slot holds their ages.
+
+    A value that has gone counts again, and the result keeps what it added, as in Flink. Of values that are not
+    counted, only the first copy is written.
+    """
+
+    def aged(acc: Acc, value: Any, step: Step) -> None:
+        key = value if key_of is None else key_of(value)
+        seen, ages = acc[slot], Ages(ttl.ms, acc[slot + 1])
+        was_seen = key in seen
+        step(acc, value)
+        if key not in seen:
+            ages.forget(key)
+        elif counted or not was_seen:
+            ages.wrote(key, ttl.now_ms)
+
+    def forget(acc: Acc) -> None:
+        for key in Ages(ttl.ms, acc[slot + 1]).expired(ttl.now_ms):
+            del acc[slot][key]
+
+    part = AccumulatorPart(partial(aged, step=inner.accumulate), partial(aged, step=inner.retract), inner.merge)
+    return part, forget
 
 
 def number_key(value: Any) -> Any:

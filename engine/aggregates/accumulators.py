@@ -22,11 +22,14 @@ from engine.aggregates.accumulator_parts import (
     NUMBER,
     Acc,
     AccumulatorPart,
+    Forget,
     KeyOf,
     Read,
     Slots,
     Step,
+    Ttl,
     distinct_counted,
+    distinct_expiring,
     distinct_once,
 )
 from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside, key_of
@@ -45,6 +48,7 @@ class Accumulators:
     which stays unchanged. value reads the results. If `present` is set, value reads intermediate values, which
     are compared to detect a change, and present converts them to results: Flink computes variances in a
     projection above the aggregate, so an equal variance of other rows is still an update.
+    forget: with a TTL, removes the DISTINCT values that have expired by the clock in `ttl`.
     rows: the slot that counts rows, set if the input retracts. clock: holds the position of the current
     record if uses_clock; FIRST_VALUE and LAST_VALUE order by it. kept: the slots' contents, in words.
     """
@@ -59,6 +63,8 @@ class Accumulators:
     clock: list[Any]
     uses_clock: bool
     kept: tuple[AccumulatorSlot, ...] = ()
+    ttl: Ttl = field(default_factory=Ttl)
+    forget: Forget | None = None
 
     def result(self, acc: Acc) -> Row:
         """The results, for output."""
@@ -66,10 +72,10 @@ class Accumulators:
         return values if self.present is None else self.present(values)
 
 
-def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
-    """The closures for these calls. retracting: whether rows may be retracted."""
+def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool, ttl_ms: int = 0) -> Accumulators:
+    """The closures for these calls. retracting: whether rows may be retracted. ttl_ms: of DISTINCT values, 0: none."""
     calls = [replace(call, distinct=call.distinct and not call.function.ignores_distinct) for call in calls]
-    builder = _Builder(calls, retracting)
+    builder = _Builder(calls, retracting, Ttl(ttl_ms))
     rows = builder.scope(_ALL_ROWS).keep(NUMBER) if retracting else None
     readers = [builder.reader(call) for call in calls]
     scopes = [scope.close() for scope in builder.scopes.values()]
@@ -85,6 +91,8 @@ def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumu
         clock=builder.clock,
         uses_clock=any(call.function.uses_clock for call in calls),
         kept=tuple(kept for scope in builder.scopes.values() for kept in scope.described),
+        ttl=builder.ttl,
+        forget=_each(builder.forgets) if builder.forgets else None,
     )
 
 
@@ -131,9 +139,11 @@ _ALL_ROWS: Final = _Key(None, None, distinct=False, with_nulls=False)
 
 
 class _Builder:
-    def __init__(self, calls: Sequence[AggregateCall], retracting: bool) -> None:
+    def __init__(self, calls: Sequence[AggregateCall], retracting: bool, ttl: Ttl) -> None:
         self.calls = calls
         self.retracting = retracting
+        self.ttl = ttl
+        self.forgets: list[Forget] = []
         self.layout = _Layout()
         self.scopes: dict[_Key, _Scope] = {}
         self.clock: list[Any] = [None]
@@ -144,7 +154,7 @@ class _Builder:
             calls = [call for call in self.calls if _Key.of(call) == key]
             wanted = [call.function.keeps(self.values(call)) for call in calls]
             keys = next(filter(None, (key_of(call.type) for call in calls)), None)
-            self.scopes[key] = _Scope(self.layout, key, wanted, key_of=keys, retracting=self.retracting)
+            self.scopes[key] = _Scope(self, key, wanted, key_of=keys)
         return self.scopes[key]
 
     def values(self, call: AggregateCall) -> Values:
@@ -174,14 +184,12 @@ class _Scope:
     wanted: the slots of all its calls, so that one of these can replace another.
     """
 
-    def __init__(
-        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, key_of: KeyOf | None, retracting: bool
-    ) -> None:
-        self.layout = layout
+    def __init__(self, builder: _Builder, key: _Key, wanted: Sequence[Slots], *, key_of: KeyOf | None) -> None:
+        self.builder = builder
+        self.layout = builder.layout
         self.key = key
         self.wanted = wanted
         self.key_of = key_of
-        self.retracting = retracting
         self.parts: dict[str, tuple[int, AccumulatorPart, Slots]] = {}
         self.seen: int | None = None
 
@@ -214,8 +222,13 @@ class _Scope:
         merge = _all([part.merge for part in inner])
         if self.key.distinct:
             self.seen = slot = self.layout.add(dict)
-            make = distinct_counted if self.retracting else distinct_once
+            make = distinct_counted if self.builder.retracting else distinct_once
             part = make(slot, accumulate, retract, self.key_of)
+            if self.builder.ttl.ms:
+                self.layout.add(dict)
+                counted = self.builder.retracting
+                part, forget = distinct_expiring(part, slot, self.key_of, self.builder.ttl, counted=counted)
+                self.builder.forgets.append(forget)
             accumulate, retract, merge = part.accumulate, part.retract, part.merge
         return self._of_row(accumulate), self._of_row(retract), merge
 
@@ -268,6 +281,14 @@ def _all(steps: Sequence[Callable[[Acc, Any], None]]) -> Callable[[Acc, Any], No
             step(acc, operand)
 
     return each
+
+
+def _each(forgets: Sequence[Forget]) -> Forget:
+    def forget(acc: Acc) -> None:
+        for one in forgets:
+            one(acc)
+
+    return forget
 
 
 def _nothing(acc: Acc, operand: Any) -> None:

@@ -9,7 +9,7 @@ Source: Flink StateTtlConfig (OnCreateAndWrite, NeverReturnExpired), TtlUtils.ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any, Final
@@ -20,7 +20,7 @@ from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names
 from engine.model.durations import duration
 from engine.model.row import Row
-from engine.model.timeline import MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 RECORD_BY_RECORD: Final = Columnar(None, "record by record: its state expires, entry by entry")
 _VALUE: Final = ()
@@ -29,35 +29,39 @@ _VALUE: Final = ()
 class Expiry(Enum):
     """What frees the state of an operator, in words for a plan where a state TTL is set."""
 
-    BY_TTL = "each entry goes {ttl} after its last write"
+    BY_TTL = "each entry goes {ttl}"
     BY_WATERMARK = "it goes with the watermark, whatever the state TTL"
     NEVER = "the state TTL does not free it here"
 
-    def of(self, state: str, ttl_ms: int) -> str:
-        """The state of an operator in words, with what frees it. ttl_ms: 0 if nothing expires."""
-        return f"{state}; {self.value.format(ttl=duration(ttl_ms))}" if ttl_ms and state != NO_STATE else state
+    def of(self, state: str, ttls_ms: Sequence[int]) -> str:
+        """The state of an operator in words, with what frees it. ttls_ms: its TTL, or that of each side; 0 for none."""
+        if not any(ttls_ms) or state == NO_STATE:
+            return state
+        words = [f"{duration(ttl_ms)} after its last write" if ttl_ms else "never" for ttl_ms in ttls_ms]
+        ttl = words[0] if len(set(words)) == 1 else f"{words[0]} on the left, {words[1]} on the right"
+        return f"{state}; {self.value.format(ttl=ttl)}"
 
 
 class Ages:
-    """The time in ms at which each entry of a state was last written, the oldest first."""
+    """The time in ms at which each entry of a state was last written, the oldest first: `written`, which it updates."""
 
-    def __init__(self, ttl_ms: int, written: Iterable[tuple[Hashable, int]] = ()) -> None:
+    def __init__(self, ttl_ms: int, written: dict[Any, int]) -> None:
         self._ttl_ms = ttl_ms
-        self._written = dict(written)
+        self.written = written
 
-    def wrote(self, entry: Hashable, now_ms: int) -> None:
+    def wrote(self, entry: Any, now_ms: int) -> None:
         """Note that an entry is written now. The clock never goes back, so it is the youngest."""
-        self._written.pop(entry, None)
-        self._written[entry] = now_ms
+        self.written.pop(entry, None)
+        self.written[entry] = now_ms
 
-    def forget(self, entry: Hashable) -> None:
+    def forget(self, entry: Any) -> None:
         """Note that an entry was removed."""
-        self._written.pop(entry, None)
+        self.written.pop(entry, None)
 
-    def expired(self, now_ms: int) -> list[Hashable]:
+    def expired(self, now_ms: int) -> list[Any]:
         """Forget the entries that have expired, and return them, the oldest first."""
         gone = []
-        for entry, written_ms in self._written.items():
+        for entry, written_ms in self.written.items():
             if written_ms == MIN_WATERMARK != now_ms:
                 self._begin(now_ms)
                 break
@@ -65,17 +69,18 @@ class Ages:
                 break
             gone.append(entry)
         for entry in gone:
-            del self._written[entry]
+            del self.written[entry]
         return gone
+
+    @property
+    def last_ms(self) -> int:
+        """The time at which the youngest entry expires; MAX_WATERMARK if it has no time yet, or there is none."""
+        youngest_ms = next(reversed(self.written.values()), MIN_WATERMARK)
+        return MAX_WATERMARK if youngest_ms == MIN_WATERMARK else youngest_ms + self._ttl_ms
 
     def _begin(self, now_ms: int) -> None:
         """Entries older than the clock's first time count from the record that first finds them under a clock."""
-        self._written = {entry: max(written_ms, now_ms) for entry, written_ms in self._written.items()}
-
-    @property
-    def written(self) -> list[tuple[Hashable, int]]:
-        """The entries with their times, to be saved."""
-        return list(self._written.items())
+        self.written.update({entry: max(written_ms, now_ms) for entry, written_ms in self.written.items()})
 
 
 class Expiring(Kernel):
@@ -88,9 +93,9 @@ class Expiring(Kernel):
         self._kernel = kernel()
         self._ttl_ms = ttl_ms
 
-    def start(self, key: Key, state: tuple[Any, list[tuple[Hashable, int]]] | None) -> None:
+    def start(self, key: Key, state: tuple[Any, dict[Any, int]] | None) -> None:
         """Begin with the state, expired or not: only a record has a clock."""
-        value, written = state or (None, ())
+        value, written = state or (None, {})
         self._key = key
         self._ages = Ages(self._ttl_ms, written)
         self._kernel.start(key, value)
@@ -122,7 +127,12 @@ class Expiring(Kernel):
         if self._kernel.writes:
             self._ages.wrote(_VALUE, now_ms)
 
-    def finish(self) -> tuple[Any, list[tuple[Hashable, int]]] | None:
+    @property
+    def expires_ms(self) -> int:
+        """When the state expires."""
+        return self._ages.last_ms
+
+    def finish(self) -> tuple[Any, dict[Any, int]] | None:
         """The state of the kernel, and its age."""
         value = self._kernel.finish()
         return None if value is None else (value, self._ages.written)

@@ -8,6 +8,7 @@ No other module contains these names. A column that is only used in one module i
     gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
     state        HASH, DUE, IS_EMPTY, key_name(0).., STATE or the columns of a columnar kernel     the state of keys
+                 STATE, EXPIRES                                        of a kernel whose state expires
     chunk state  GROUP, the columns of a columnar kernel               the same inside a chunk
     exploded     <columns>, EACH                                       the input of a projection's values
     batch input  <columns>, SEQ, STEP, KIND?, START_MS?, END_MS?; SEQ, WATERMARK_MS      tables of the batch answer
@@ -41,6 +42,8 @@ HASH: Final = "__key_hash"
 """A key's hash, its bits as a BIGINT."""
 DUE: Final = "__due"
 """The watermark in ms that a state waits for."""
+EXPIRES: Final = "__expires"
+"""The time in ms of the recorded clock from which on nothing is left of a state."""
 GROUP: Final = "__group"
 """A key's place in its chunk."""
 END_SEQ: Final = "__end_seq"
@@ -91,6 +94,7 @@ _TYPES: Final = {
     IS_EMPTY: BOOLEAN,
     HASH: BIGINT,
     DUE: BIGINT,
+    EXPIRES: BIGINT,
     GROUP: BIGINT,
     ORDINAL: BIGINT,
     NUMBER: BIGINT,
@@ -158,6 +162,13 @@ def column_fields(schema: Schema) -> list[pa.Field]:
     import pyarrow as pa
 
     return [pa.field(column.name, column.type.arrow) for column in schema]
+
+
+def plain_state(*, expires: bool) -> pa.Schema:
+    """The columns of a plain kernel in a file of states."""
+    import pyarrow as pa
+
+    return pa.schema(arrow_fields(STATE, EXPIRES) if expires else arrow_fields(STATE))
 
 
 def changelog_ddl(schema: Schema) -> str:

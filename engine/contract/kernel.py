@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ORDINALS, TIMER, ordinal, timer
 from engine.model.row import Row
-from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Timeline
 
 Key = tuple[Any, ...]
 Now = Callable[[int], int]
@@ -45,6 +45,11 @@ class Kernel(ABC):
     def on_bundle(self, out: Output) -> None:
         """In mini-batch: a bundle with records of this key ends; emit their result."""
         raise AssertionError(self)
+
+    @property
+    def expires_ms(self) -> int:
+        """The time of the recorded clock from which on nothing is left of the state."""
+        return MAX_WATERMARK
 
     @abstractmethod
     def finish(self) -> Any | None:

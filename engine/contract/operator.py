@@ -30,6 +30,7 @@ from engine.contract.requirements import Offer
 from engine.contract.step import Step
 from engine.contract.table_call import table_call
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.options import state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.schema import Schema
 from engine.model.types import Type
@@ -183,6 +184,10 @@ class Operator(Parameters):
     @abstractmethod
     def late_rule(self) -> LateRule | None:
         """When a record is too late for the operator; None if no record can be."""
+
+    def state_ttls_ms(self, options: Mapping[str, str]) -> tuple[int, ...]:
+        """How long an entry of its state lives after it was last written, or of each side's; 0: for ever."""
+        return (state_ttl_ms(options),)
 
     def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
         """What frees its state; the default is for an operator whose windows end, and for one that keeps its state."""

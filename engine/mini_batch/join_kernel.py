@@ -5,26 +5,16 @@ Source: Flink MiniBatchStreamingJoinOperator and its BufferBundles.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names
+from engine.joins.pairing import Change, PairingJoin
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.kernels import held_back
 from engine.model.changelog import INSERT, UPDATE_AFTER
 from engine.model.row import Row, identity
-
-Change = tuple[int, Row]
-
-
-class ReplacingKernel(Kernel):
-    """A join that can process a row and its successor together."""
-
-    @abstractmethod
-    def replace(self, old: Change, new: Change, out: Output) -> None:
-        """Replace a row; partners of both rows are not padded in between."""
 
 
 class FoldedSide:
@@ -81,7 +71,7 @@ class FoldedSide:
 class BundledJoin(Kernel):
     """A join, bundle by bundle: the right side first (for a right join the left side), to avoid needless padding."""
 
-    def __init__(self, kernel: Callable[[], ReplacingKernel], kind: JoinKind, left: JoinSide, right: JoinSide) -> None:
+    def __init__(self, kernel: Callable[[], PairingJoin], kind: JoinKind, left: JoinSide, right: JoinSide) -> None:
         self.kernel = kernel()
         self.order = (0, 1) if kind is JoinKind.RIGHT else (1, 0)
         self.sides = (FoldedSide(left), FoldedSide(right))
@@ -105,6 +95,11 @@ class BundledJoin(Kernel):
                 else:
                     for kind, row in changes:
                         self.kernel.on_record(kind, row, out)
+
+    @property
+    def expires_ms(self) -> int:
+        """When the state of the kernel expires."""
+        return self.kernel.expires_ms
 
     def finish(self) -> Any | None:
         """The state of the join."""

@@ -39,6 +39,11 @@ class BundledKernel(Kernel):
             self.kernel.on_record(kind, row, out)
         self.held.clear()
 
+    @property
+    def expires_ms(self) -> int:
+        """When the state of the kernel expires."""
+        return self.kernel.expires_ms
+
     def finish(self) -> Any | None:
         """The state of the kernel."""
         return self.kernel.finish()

@@ -268,7 +268,12 @@ def has_state_ttl(options: Mapping[str, str]) -> bool:
 
 def state_ttl_ms(options: Mapping[str, str]) -> int:
     """How long an entry of state lives after its last write; 0 if it never expires."""
-    return time_ms(options, STATE_TTL) if _text(options, CLOCK) != "none" else 0
+    return time_ms(options, STATE_TTL) if expires(options) else 0
+
+
+def expires(options: Mapping[str, str]) -> bool:
+    """Whether a clock lets state expire, where a TTL is set."""
+    return _text(options, CLOCK) != "none"
 
 
 def is_one_phase(options: Mapping[str, str]) -> bool:

@@ -73,8 +73,11 @@ class AggregateKernel(Kernel):
         retracting: bool,
         generate_update_before: bool = True,
         emit_unchanged: bool = False,
+        ttl_ms: int = 0,
     ) -> None:
-        compiled = compile_calls(calls, retracting=retracting)
+        compiled = compile_calls(calls, retracting=retracting, ttl_ms=ttl_ms)
+        self._ttl = compiled.ttl
+        self._forget = compiled.forget
         self._create = compiled.create
         self._accumulate = compiled.accumulate
         self._retract = compiled.retract
@@ -92,6 +95,11 @@ class AggregateKernel(Kernel):
         self._acc: list[Any] | None = None
         self._result: Row = ()
 
+    def _forget_expired(self, out: Output) -> None:
+        self._ttl.now_ms = out.now_ms
+        if self._acc is not None and self._forget is not None:
+            self._forget(self._acc)
+
     def start(self, key: Key, state: Any | None) -> None:
         self._key = key
         self._acc = state
@@ -101,6 +109,8 @@ class AggregateKernel(Kernel):
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         if self._clock is not None:
             self._clock[0] = (out.seq, out.step)
+        if self._forget is not None:
+            self._forget_expired(out)
         acc = self._acc
         is_first = acc is None
         if kind in RETRACTIONS:
@@ -156,6 +166,8 @@ class MiniBatchAggregateKernel(AggregateKernel):
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         if self._clock is not None:
             self._clock[0] = (out.seq, out.step)
+        if self._forget is not None:
+            self._forget_expired(out)
         acc = self._acc
         if not self._in_bundle:
             self._in_bundle = True
@@ -273,6 +285,7 @@ class GroupAggregate(WithFunctions):
             retracting=input_.mode.retracts,
             generate_update_before=context.generate_update_before,
             emit_unchanged=self._emits_unchanged(context),
+            ttl_ms=state_ttl_ms(context.options),
         )
         expires = expiring(kernel, state_ttl_ms(context.options))
         columnar = self._columnar(context, calls, bundles)

@@ -16,7 +16,7 @@ from engine.contract.bundling import mini_batch
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import NotRead, PipelineError, StudioError, TooDeep
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
-from engine.model.options import RETRACTION, check_options, is_on, state_ttl_ms
+from engine.model.options import RETRACTION, check_options, is_on
 from engine.model.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
@@ -97,7 +97,7 @@ def _assemble(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], chosen: Mapp
     return Plan(
         pipeline,
         tuple(
-            _node_plan(name, rank, node, nodes, chosen[name], modes, state_ttl_ms(pipeline.options))
+            _node_plan(name, rank, node, nodes, chosen[name], modes, pipeline.options)
             for rank, (name, node) in enumerate(nodes.items())
         ),
     )
@@ -110,7 +110,7 @@ def _node_plan(
     nodes: Mapping[str, DerivedNode],
     chosen: Chosen,
     modes: Mapping[str, ChangelogMode],
-    ttl_ms: int,
+    options: Mapping[str, str],
 ) -> NodePlan:
     inputs = tuple(
         _input_plan(edge, need, nodes[edge.source], modes[edge.source])
@@ -131,7 +131,8 @@ def _node_plan(
     mode = modes[name]
     if isinstance(node.operator, Operator):
         strategy = node.operator.strategy(inputs, mode)
-        strategy = replace(strategy, state=node.operator.expiry(inputs).of(strategy.state, ttl_ms))
+        state = node.operator.expiry(inputs).of(strategy.state, node.operator.state_ttls_ms(options))
+        strategy = replace(strategy, state=state)
     else:
         strategy = Strategy("scan", "it reads its rows in order of arrival")
     return NodePlan(

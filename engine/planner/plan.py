@@ -12,7 +12,7 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
-from engine.model.options import RETRACTION, is_on, state_ttl_ms
+from engine.model.options import RETRACTION, is_on
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import above_of
 
@@ -106,7 +106,9 @@ class Plan:
     @property
     def state_expires(self) -> bool:
         """Whether a run reads its recorded clock, since state may expire."""
-        return state_ttl_ms(self.pipeline.options) > 0
+        options = self.pipeline.options
+        operators = (node.operator for node in self.nodes if isinstance(node.operator, Operator))
+        return any(any(operator.state_ttls_ms(options)) for operator in operators)
 
     @property
     def drops_retractions(self) -> bool:

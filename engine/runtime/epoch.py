@@ -13,9 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
-from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields
+from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
@@ -253,7 +251,7 @@ class EpochRunner:
             clock = self._clock(node.above, events)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
-        kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
+        kept = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
         states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, kept)
         files = NodeFiles(
             self._edge_files(node, OUT, epoch),
@@ -268,8 +266,8 @@ class EpochRunner:
             task = ColumnarTask(make, layout, gathered, states, clock, files)
         else:
             assert step.kernel is not None
-            is_bundled, recorded = step.bundling is not None, events.ingested.clock
-            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, recorded)
+            is_bundled = step.bundling is not None
+            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock)
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]

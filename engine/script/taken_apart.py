@@ -121,7 +121,10 @@ def _without_hints(statement: Statement, parts: Parts) -> Statement:
             parts.tables[name] = replace(table, options={**table.options, **options})
         else:
             hint = shortened(token.text.removeprefix("/*+").removesuffix("*/").strip())
-            parts.warnings.append(f"line {token.line}: the hint {hint} is left out; it has no effect here.")
+            instead = "it has no effect here"
+            if hint.upper().startswith("STATE_TTL"):
+                instead = "the form of a join has the state TTL of each side"
+            parts.warnings.append(f"line {token.line}: the hint {hint} is left out; {instead}.")
     kept = tuple(token for token in statement.tokens if token.token_type is not TokenType.HINT)
     return replace(statement, tokens=kept) if hints else statement
 

@@ -23,11 +23,11 @@ from engine.contract.frames import (
     KIND,
     PORT,
     SEQ,
-    STATE,
     STEP,
     arrow_fields,
     changelog_schema,
     key_name,
+    plain_state,
     value_name,
 )
 from engine.contract.kernel import Emitted, Late
@@ -92,7 +92,7 @@ class _CaseRun:
         first, last = (0, middle) if epoch == 0 else (middle, events[-1])
         shape = self._shape
         gathered = self._gathered(shape, self.given.between(first, last), epoch)
-        kept = pa.schema(arrow_fields(STATE))
+        kept = plain_state(expires=True)
         make, output = self.case.columnar, tuple(column.type.arrow for column in self._output)
         layout = Layout(
             tuple(field.type for field in shape.key_fields),
@@ -114,7 +114,7 @@ class _CaseRun:
             return ColumnarTask(make, layout, gathered, states, clock, files)
         assert self.case.kernel is not None
         is_bundled = self.case.bundle is not None
-        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, self._recorded())
+        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, self._recorded(last))
 
     def take(self, epoch: int, report: Report) -> None:
         """Note a file that a task has written."""
@@ -173,11 +173,11 @@ class _CaseRun:
         self.workspace.write(path, pa.Table.from_pylist(rows, schema=shape.rows))
         return Gathered(self.workspace, shape, ((RowsPiece(path),),) * _BUCKETS, is_spread=False)
 
-    def _recorded(self) -> RecordedClock:
+    def _recorded(self, last: int) -> RecordedClock:
         line = self.given.clock
         path = self.workspace.place("watermarks", f"{self.node}.tops.npy")
         self.workspace.save(path, np.stack([line.seqs, line.marks]))
-        return RecordedClock(self.workspace, (Rises(path),), line.start_ms)
+        return RecordedClock(self.workspace, (Rises(path),), line.start_ms, last)
 
     def _clock(self, first: int, last: int) -> Clock:
         line = self.given.timeline

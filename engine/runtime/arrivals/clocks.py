@@ -84,12 +84,13 @@ def _loaded(rises: Iterable[Rises], workspace: Workspace) -> tuple[list[Longs], 
 class RecordedClock:
     """The run's recorded clock over some events, for tasks to load: the largest event time of all sources so far.
 
-    tops: where the event times of a source rise. start_ms: the clock before these events.
+    tops: where the event times of a source rise. start_ms: the clock before these events. last_seq: of the epoch.
     """
 
     workspace: Workspace
     tops: tuple[Rises, ...]
     start_ms: int
+    last_seq: int
 
     def load(self) -> Timeline:
         """The clock as a step function: `at` is the time at an event, its own included."""

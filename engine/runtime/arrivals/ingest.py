@@ -108,6 +108,12 @@ class EpochEvents:
         """The sources that become idle or active in this epoch."""
         return tuple(turn for turn in self.ingested.turns if self.after_seq < turn.seq <= self.last_seq)
 
+    @property
+    def clock(self) -> RecordedClock | None:
+        """The recorded clock, if state expires."""
+        clock = self.ingested.clock
+        return None if clock is None else replace(clock, last_seq=self.last_seq)
+
     def records(self, node: NodePlan) -> EdgeRecords:
         """The edge of a source."""
         return self.ingested.sources[node.id].records(node, self.at, self.after_seq, self.last_seq)
@@ -284,7 +290,7 @@ def ingest(
     rejected = tuple(path for given in read.values() for path in given.rejected)
     known_after = ArrivalState(numbers.last_seq, after, is_written)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
-    clock = RecordedClock(workspace, tuple(tops), before.top_ms) if plan.state_expires else None
+    clock = RecordedClock(workspace, tuple(tops), before.top_ms, numbers.last_seq) if plan.state_expires else None
     return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order, clock)
 
 

@@ -127,13 +127,13 @@ class NodeWriter:
         arrays = [typed(array, field.type) for array, field in zip([*head, *own, *columns], schema, strict=True)]
         self._parts[STATES].write(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
-    def merge(self, states: StateStore, buckets: int) -> None:
-        """Merge files of the step's state into one, if there are many."""
+    def merge(self, states: StateStore, buckets: int, now_ms: int | None = None) -> None:
+        """Merge files of the step's state into one, if there are many. now_ms: the recorded clock after the epoch."""
         files = states.to_merge() if self.keeps_states else ()
         if not files:
             return
         part = PartFile(self._place(MERGED), states.arrow, is_mapped=True)
-        part.write(states.merged(files, self._bucket, buckets))
+        part.write(states.merged(files, self._bucket, buckets, now_ms))
         self._merged.append(
             {
                 "what": MERGED,

@@ -19,7 +19,7 @@ from engine.contract.columnar_kernel import NEVER, Fired
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.row_values import to_pylist
-from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
 from engine.runtime.keyed.bucket import load
 from engine.runtime.keyed.inputs import Gathered
@@ -50,7 +50,10 @@ class PlainTask:
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
-        now = self.recorded.load().at if self.recorded is not None else None
+        now, now_ms = None, None
+        if self.recorded is not None:
+            now = self.recorded.load().at
+            now_ms = now(self.recorded.last_seq)
         out = Output(timeline, self.rank, ports=len(self.given.shape.values), now=now)
         loop = KeyLoop(self.kernel(), out)
         files = self.files.begin(task_name(), bucket)
@@ -60,7 +63,7 @@ class PlainTask:
         had_state = False
         records = 0
         for part in load(self.given, bucket, self.states, due_until(timeline)).slices(_SLICE):
-            kept = dict(zip(*(column.to_pylist() for column in part.state.columns), strict=True))
+            kept = dict(zip(*(column.to_pylist() for column in part.state.columns[:2]), strict=True))
             known = frozenset(part.had_state.tolist())
             entries = iter(self._rows(part.rows, timeline))
             counts = np.bincount(part.groups, minlength=part.size).tolist()
@@ -83,7 +86,7 @@ class PlainTask:
             times.stop()
         writer.flush(all_of_it=True)
         files.key_times(times.slowest)
-        files.merge(self.states, self.given.buckets)
+        files.merge(self.states, self.given.buckets, now_ms)
         yield from files.close()
 
     def _feed(self, entries: Iterable[tuple[Any, ...]], loop: KeyLoop, writer: _Writer, times: KeyTimes) -> None:
@@ -132,7 +135,7 @@ class _Writer:
         self._task = task
         self._out = out
         self._files = files
-        self._states: list[tuple[Key, Saved]] = []
+        self._states: list[tuple[Key, Saved, int]] = []
         self._empty: list[Key] = []
 
     @property
@@ -152,7 +155,7 @@ class _Writer:
             if had_state:
                 self._empty.append(key)
         elif is_touched or saved is None or left.timers != saved.timers:
-            self._states.append((key, left))
+            self._states.append((key, left, MAX_WATERMARK if left.timers else loop.kernel.expires_ms))
 
     def flush(self, *, all_of_it: bool = False) -> None:
         """Write the output if there is enough of it, or all of it."""
@@ -172,10 +175,11 @@ class _Writer:
             self._files.fired(Fired(*np.array(out.fired, np.int64).T))
             out.fired.clear()
         if self._states and (all_of_it or len(self._states) >= _FLUSH):
-            keys, kept = zip(*self._states, strict=True)
+            keys, kept, expires_ms = zip(*self._states, strict=True)
             due = np.array([_waits_for(saved) for saved in kept], np.int64)
-            blobs = pa.array([_pack(saved) for saved in kept], pa.binary())
-            self._files.states(self._keys(keys), np.arange(len(kept)), [blobs], due)
+            columns = [pa.array([_pack(saved) for saved in kept], pa.binary())]
+            columns += [pa.array(expires_ms, pa.int64())] if self._task.recorded is not None else []
+            self._files.states(self._keys(keys), np.arange(len(kept)), columns, due)
             self._states.clear()
         if self._empty and (all_of_it or len(self._empty) >= _FLUSH):
             self._files.empty_states(self._keys(self._empty), np.arange(len(self._empty)))

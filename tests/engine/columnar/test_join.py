@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.joins.columnar import columnar_join
+from engine.joins.pairing import PairingJoin, SemiAntiJoin
 from engine.joins.sides import JoinKind, JoinSide
 from engine.model.types import BIGINT, BINARY, DOUBLE, INT, STRING, TIMESTAMP
-from engine.operators.join import PairingJoin, SemiAntiJoin
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 
 # Floating point only for sides with one row per key: other sides identify rows by their values.

@@ -15,11 +15,12 @@ from engine.contract.derived import Derived
 from engine.contract.kernel import Emitted, Input, run
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
+from engine.joins.pairing import JoinKernel, PairingJoin, SemiAntiJoin
 from engine.joins.sides import JoinKind, JoinSide, join_keys, join_side
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, UPDATE_BEFORE, UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING
-from engine.operators.join import Join, JoinKernel, PairingJoin, SemiAntiJoin
+from engine.operators.join import Join
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
 

@@ -13,11 +13,11 @@ from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Kernel
 from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
+from engine.joins.pairing import PairingJoin
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.join_kernel import BundledJoin
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.operators.aggregate import MiniBatchAggregateKernel
-from engine.operators.join import PairingJoin
 from tests.engine.cases import Case, check_cases
 
 COUNT = AggregateCall(function_named("COUNT"))

@@ -153,10 +153,11 @@ def listed(pipeline: Pipeline, recorder: TraceRecorder) -> Pipeline:
     return Pipeline.from_dict(pipeline.model_dump() | {"arrival": arrival})
 
 
+@pytest.mark.parametrize("ttl", ["0 ms", "300 ms"])
 def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_on_the_way(
-    spark: SparkSession, tmp_path: Path
+    ttl: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    pipeline = two_sources()
+    pipeline = two_sources(**{"table.exec.state.ttl": ttl})
     feed = feeder(tmp_path, 1, {"left": list(rows(1, 60)), "right": list(rows(51, 40))})
     recorder = Fed(feed, lost=frozenset({0, 3, 4}))
     state = tmp_path / "state"

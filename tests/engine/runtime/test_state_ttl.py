@@ -12,6 +12,7 @@ import pytest
 
 from engine.model.pipeline import Pipeline
 from engine.runtime.in_process import in_process
+from engine.spark.workspace import Workspace
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
 if TYPE_CHECKING:
@@ -28,7 +29,13 @@ MINI_BATCH = {
 COLUMNS = [{"name": name, "type": "bigint"} for name in ("k", "v", "at")]
 
 
-def pipeline(options: Mapping[str, str], mode: str = "in_turn", every: int = 1, events_of_each: int = 60) -> Pipeline:
+def pipeline(
+    options: Mapping[str, str],
+    mode: str = "in_turn",
+    every: int = 1,
+    events_of_each: int = 60,
+    right_ttl_ms: int | None = 50,
+) -> Pipeline:
     """Two sources out of order, and what keeps state that expires, over both."""
     random = Random(40)
 
@@ -42,6 +49,8 @@ def pipeline(options: Mapping[str, str], mode: str = "in_turn", every: int = 1, 
 
     dedup = {"keys": ["k"], "order": "event_time"}
     by_v = {"group_by": ["v"], "aggregates": [{"function": "SUM", "argument": "k", "name": "s"}]}
+    distinct = {"function": "COUNT", "argument": "k", "distinct": True}
+    by_k = {"left_keys": ["k"], "right_keys": ["k"]}
     nodes = {
         "a": ("rows", events(0)),
         "b": ("rows", events(100)),
@@ -52,14 +61,21 @@ def pipeline(options: Mapping[str, str], mode: str = "in_turn", every: int = 1, 
         "seen": ("deduplicate", {"keys": ["v"], "order": "arrival", "keep": "first"}),
         "sums": ("aggregate", by_v),
         "by_sum": ("sink", {"mode": "upsert", "keys": ["s"]}),
+        "distinct": ("aggregate", {"group_by": ["v"], "aggregates": [{**distinct, "name": "keys"}]}),
+        "pairs": ("join", {"kind": "full", **by_k, "right_state_ttl_ms": right_ttl_ms}),
+        "unpaired": ("join", {"kind": "anti", **by_k}),
     }
     edges = [("a", "both"), ("b", "both"), ("latest", "sums"), ("sums", "by_sum")]
-    edges += [("both", name) for name in ("latest", "first", "arrived", "seen")]
+    edges += [("both", name) for name in ("latest", "first", "arrived", "seen", "distinct")]
+    ports = [(source, join, port) for join in ("pairs", "unpaired") for source, port in (("a", "left"), ("b", "right"))]
     return Pipeline.from_dict(
         {
             "name": "state with a TTL",
             "nodes": [{"id": name, "operator": op, "parameters": given} for name, (op, given) in nodes.items()],
-            "edges": [{"source": source, "target": target} for source, target in edges],
+            "edges": [
+                *({"source": source, "target": target} for source, target in edges),
+                *({"source": source, "target": join, "target_port": port} for source, join, port in ports),
+            ],
             "arrival": {"mode": mode},
             "options": dict(options),
         }
@@ -113,7 +129,7 @@ def test_workers_read_the_clock_too(text_of: Run, spark: SparkSession) -> None:
 
 def test_a_ttl_that_never_ends_is_none_but_for_what_is_repeated(text_of: Run) -> None:
     with in_process():
-        longest = text_of(pipeline({TTL: f"{1 << 62} ms"}), 5, 2)
+        longest = text_of(pipeline({TTL: f"{1 << 62} ms"}, right_ttl_ms=None), 5, 2)
         unread = text_of(pipeline({TTL: "30 ms", CLOCK: "NONE"}), 5, 2)
     assert records(longest) == records(unread)
 
@@ -123,9 +139,55 @@ def records(text: str) -> list[str]:
     return [line for line in text.splitlines() if any(kind in line for kind in ("+I", "-U", "+U", "-D"))]
 
 
+def test_what_has_expired_is_freed_and_no_byte_changes(spark: SparkSession, tmp_path: Path) -> None:
+    """Every event has a key of its own; of those of many epochs, merged into one file, few are left."""
+    made = rotating({TTL: "30 ms"})
+    with in_process():
+        whole = run_pipeline(made, spark, HERE, tmp_path / "whole", epochs=1).text()
+        assert run_pipeline(made, spark, HERE, tmp_path / "cut", epochs=EPOCHS).text() == whole
+        run_pipeline(rotating({TTL: "30 ms", CLOCK: "NONE"}), spark, HERE, tmp_path / "kept", epochs=EPOCHS)
+    kept, freed = (merged(tmp_path / work, "latest") for work in ("kept", "cut"))
+    first, largest = min(kept), max(kept)
+    # Of 8 epochs of 5 events those that are less than 30 ms old; of 64 epochs none any more, so there is no file.
+    assert (kept[first], freed[first]) == (8 * 5, 5)
+    assert kept[largest] == 64 * 5
+    assert largest not in freed
+
+
+EPOCHS = 68
+
+
+def rotating(options: Mapping[str, str]) -> Pipeline:
+    """Events 3 ms apart, each with a key of its own."""
+    timed = {"columns": COLUMNS, "rows": [[at, 0, at * 3] for at in range(EPOCHS * 5)], "event_time": "at"}
+    nodes = {
+        "a": ("rows", timed),
+        "latest": ("deduplicate", {"keys": ["k"], "order": "event_time", "keep": "last"}),
+        "pairs": ("join", {"left_keys": ["k"], "right_keys": ["v"]}),
+    }
+    edges = [("a", "latest", "in"), ("a", "pairs", "left"), ("latest", "pairs", "right")]
+    return Pipeline.from_dict(
+        {
+            "nodes": [{"id": name, "operator": op, "parameters": given} for name, (op, given) in nodes.items()],
+            "edges": [{"source": source, "target": target, "target_port": port} for source, target, port in edges],
+            "options": dict(options),
+        }
+    )
+
+
+def merged(work: Path, node: str) -> dict[int, int]:
+    """The number of states in the merged files of a node, by the epoch that wrote them."""
+    found = work.glob(f"**/{node}/epoch=*/merged/*.arrow")
+    batches = {int(file.parts[-3][6:]): Workspace(str(work)).mapped(str(file)) for file in found}
+    return {epoch: sum(batch.num_rows for batch in own) for epoch, own in batches.items()}
+
+
 def test_the_plan_says_what_obeys(spark: SparkSession) -> None:
     planned = plan_of(pipeline({TTL: "30 ms"}), spark, HERE)
     states = {node.id: node.strategy.state for node in planned.nodes}
     assert states["latest"] == "per key: the kept row; each entry goes 30 ms after its last write"
+    assert states["pairs"].endswith(
+        "goes 30 ms after its last write on the left, 50 ms after its last write on the right"
+    )
     assert states["both"] == "none"
     assert "last write" not in plan_of(pipeline({}), spark, HERE).node("latest").strategy.state

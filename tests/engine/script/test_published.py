@@ -173,6 +173,17 @@ def test_the_options_of_a_hint_are_those_of_the_table_before_it(spark: SparkSess
     assert script.pipeline.node("t").parameters["rows"] == 5
 
 
+def test_the_hint_of_a_state_ttl_is_left_out_with_the_place_that_has_it(spark: SparkSession) -> None:
+    script = read(
+        "CREATE TABLE t (c INT) WITH ('connector' = 'datagen', 'number-of-rows' = '2');\n"
+        "SELECT /*+ STATE_TTL('a' = '1 d', 'b' = '2 d') */ a.c FROM t AS a JOIN t AS b ON a.c = b.c;",
+        spark,
+    )
+    (note,) = (note for note in script.warnings if "STATE_TTL" in note)
+    assert note.startswith("line 2: the hint STATE_TTL(")
+    assert note.endswith(" is left out; the form of a join has the state TTL of each side.")
+
+
 def test_a_topic_is_read_from_its_start_where_nothing_says_where_to_begin(spark: SparkSession) -> None:
     options = "'connector' = 'kafka', 'topic' = 't', 'format' = 'json', 'properties.bootstrap.servers' = 'h:9092'"
     script = read(f"CREATE TABLE t (c INT) WITH ({options}); SELECT c FROM t;", spark)
