@@ -217,7 +217,8 @@ class PartFile:
             column_encoding={
                 field.name: "DELTA_BINARY_PACKED"
                 for field in self._schema
-                if any(is_(field.type) for is_ in _BY_DIFFERENCE)
+                # Parquet names the parts of a row with dots, too.
+                if "." not in field.name and any(is_(field.type) for is_ in _BY_DIFFERENCE)
             },
             compression="lz4",
             write_statistics=False,

@@ -1,0 +1,31 @@
+"""Files of a run hold what was written, under any names."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from engine.spark.workspace import PartFile, Workspace
+
+
+def test_a_file_has_columns_of_any_name_and_type(tmp_path: Path) -> None:
+    """A column `a.b` has the name that Parquet gives to the part b of a row a."""
+    columns = {
+        "a.b": pa.array([1, None, -(1 << 63)]),
+        "a": pa.array([{"b": "x"}, None, {"b": None}]),
+        'we`ird "': pa.array([1, 2, (1 << 63) - 1]),
+        "int": pa.array([-(1 << 31), 0, None], pa.int32()),
+        "date": pa.array([date(1, 1, 1), None, date(9999, 12, 31)]),
+        "time": pa.array([datetime(2024, 1, 1, tzinfo=UTC), None, None], pa.timestamp("us", "UTC")),
+        "text": pa.array(["", None, "é"]),
+        "small": pa.array([-1, None, 1], pa.int8()),
+        "list": pa.array([[1, 2], None, []], pa.list_(pa.int64())),
+    }
+    rows = pa.RecordBatch.from_pydict(columns)
+    part = PartFile(str(tmp_path / "part.parquet"), rows.schema)
+    part.write(rows)
+    assert part.close()
+    (read,) = Workspace(str(tmp_path)).read(part.path, rows.schema.names)
+    assert read.to_pylist() == rows.to_pylist()
