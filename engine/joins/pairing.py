@@ -187,10 +187,9 @@ class JoinKernel(Kernel):
             for side in self.sides:
                 side.forget_expired(now_ms)
 
-    def recount(self, held: SideRow, by: int, port: int) -> None:
-        """Change the number of partners of a row of this side."""
-        held.partners += by
-        if self.expires and self.counts[port]:
+    def recounted(self, held: SideRow, port: int) -> None:
+        """The number of partners of a row of this side was written. Only called where rows expire: there are many."""
+        if self.counts[port]:
             self.sides[port].wrote(held.row)
 
     def describe(self, names: Names) -> Description:
@@ -260,7 +259,10 @@ class PairingJoin(JoinKernel):
                 if was_alone and id(held) not in spared:
                     self._pad(DELETE, held.row, 1 - port, out)
                 self._pair(INSERT if keeps or other_kept else kind, row, held.row, port, out)
-            self.recount(held, int(was_alone or not replaces), 1 - port)
+            if was_alone or not replaces:
+                held.partners += 1
+            if self.expires:
+                self.recounted(held, 1 - port)
 
     def _retract(self, kind: int, row: Row, out: Output, spared: Set[int] = frozenset()) -> None:
         port = out.port
@@ -271,7 +273,9 @@ class PairingJoin(JoinKernel):
         if keeps and not met:
             self._pad(DELETE, row, port, out)
         for held in met:
-            self.recount(held, -1, 1 - port)
+            held.partners -= 1
+            if self.expires:
+                self.recounted(held, 1 - port)
             for _ in range(held.count):
                 self._pair(DELETE if keeps else kind, row, held.row, port, out)
                 if other_kept and held.partners == 0 and id(held) not in spared:
@@ -318,10 +322,15 @@ class SemiAntiJoin(JoinKernel):
             for held in met:
                 if held.partners == 0:
                     self._emit(DELETE if self.is_anti else kind, held, out)
-                self.recount(held, int(held.partners == 0 or not replaces), 0)
+                if held.partners == 0 or not replaces:
+                    held.partners += 1
+                if self.expires:
+                    self.recounted(held, 0)
         else:
             for held in met:
-                self.recount(held, -1, 0)
+                held.partners -= 1
+                if self.expires:
+                    self.recounted(held, 0)
                 if held.partners == 0:
                     self._emit(INSERT if self.is_anti else kind, held, out)
 
