@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from engine.contract.frames import POSITION, SEQ, STEP
 from engine.contract.problems import Problems
 from engine.contract.recorder import EdgeInfo, EpochOutput, ForwardingRecorder, Recorder
-from engine.model.printing import Printed, aligned, cells, head, json_line, widths
+from engine.model.printing import Printed, aligned, cells, head, json_line, printable, widths
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
 
@@ -83,7 +83,7 @@ class PrintingRecorder(ForwardingRecorder):
         whole = pa.Table.from_batches(batches)
         whole = whole.take(pc.sort_indices(whole, [(SEQ, "ascending"), (STEP, "ascending")]))
         for first in range(0, len(whole), _SHOWN_AT_ONCE):
-            rows = zip(*(column.to_pylist() for column in whole.slice(first, _SHOWN_AT_ONCE).columns), strict=True)
+            rows = zip(*(printable(column) for column in whole.slice(first, _SHOWN_AT_ONCE).columns), strict=True)
             yield [Printed(seq, bytes(step), kind, values) for seq, step, kind, *values in rows]
 
 

@@ -16,7 +16,7 @@ from engine.errors import RunFailed, StudioError
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.model.options import MINI_BATCH
-from engine.model.printing import Printed
+from engine.model.printing import Printed, printable
 from engine.planner import Plan
 from engine.spark.failures import failure_sentence
 
@@ -57,7 +57,7 @@ def _first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, rows: i
     events = read(plan, spark, folder, rows)
     table = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
     names = plan.node(node_id).schema.names
-    columns = [table.column(name).to_pylist() for name in (*POSITION, *names)]
+    columns = [printable(table.column(name)) for name in (*POSITION, *names)]
     return Preview(
         names,
         tuple(Printed(seq, step, kind, row) for seq, step, kind, *row in zip(*columns, strict=True)),

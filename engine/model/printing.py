@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.model.changelog import SYMBOLS
 from engine.model.position import hexadecimal
+from engine.model.row_values import converted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PLAIN: Final = (int, str, bool, type(None))
 # json.dumps with options builds an encoder at every call.
@@ -23,6 +27,20 @@ class Printed(NamedTuple):
     step: bytes
     kind: int
     row: Sequence[Any]
+
+
+def printable(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column, a FLOAT as the shortest number that means it: 24.6, not 24.600000381469727."""
+    shorten = _shortening(column.type)
+    values: list[Any] = column.to_pylist()
+    return values if shorten is None else [None if value is None else shorten(value) for value in values]
+
+
+def shortest(single: float) -> float:
+    """The shortest number that is this FLOAT."""
+    import numpy as np
+
+    return float(str(np.float32(single)))
 
 
 def json_line(names: Sequence[str], record: Printed) -> str:
@@ -65,6 +83,26 @@ def table(first: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]
     wide = widths([first, *rows])
     for line in [first, ["-" * width for width in wide], *rows]:
         yield aligned(line, wide)
+
+
+def _shortening(type_: pa.DataType) -> Callable[[Any], Any] | None:
+    """How values become printable; None if they are."""
+    import pyarrow as pa
+
+    if pa.types.is_float32(type_):
+        return shortest
+    if pa.types.is_struct(type_):
+        inner = {field.name: _shortening(field.type) for field in type_}
+        has_any = any(inner.values())
+        return (lambda row: {name: converted(value, inner[name]) for name, value in row.items()}) if has_any else None
+    if pa.types.is_list(type_):
+        item = _shortening(type_.value_type)
+        return item and (lambda values: [converted(value, item) for value in values])
+    if pa.types.is_map(type_):
+        key, held = _shortening(type_.key_type), _shortening(type_.item_type)
+        has_any = key is not None or held is not None
+        return (lambda pairs: [(converted(a, key), converted(b, held)) for a, b in pairs]) if has_any else None
+    return None
 
 
 def _json(value: Any) -> Any:

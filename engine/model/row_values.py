@@ -22,17 +22,18 @@ def _converter(type_: pa.DataType) -> Callable[[Any], Any] | None:
 
     if pa.types.is_struct(type_):
         inner = [(field.name, _converter(field.type)) for field in type_]
-        return lambda row: tuple(_converted(row[name], convert) for name, convert in inner)
+        return lambda row: tuple(converted(row[name], convert) for name, convert in inner)
     if pa.types.is_list(type_):
         item = _converter(type_.value_type)
-        return item and (lambda values: [_converted(value, item) for value in values])
+        return item and (lambda values: [converted(value, item) for value in values])
     if pa.types.is_map(type_):
         key, value = _converter(type_.key_type), _converter(type_.item_type)
         if key is None and value is None:
             return None
-        return lambda pairs: [(_converted(each, key), _converted(other, value)) for each, other in pairs]
+        return lambda pairs: [(converted(each, key), converted(other, value)) for each, other in pairs]
     return None
 
 
-def _converted(value: Any, convert: Callable[[Any], Any] | None) -> Any:
+def converted(value: Any, convert: Callable[[Any], Any] | None) -> Any:
+    """A value, converted if it is not NULL and there is a conversion."""
     return value if value is None or convert is None else convert(value)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.contract.bundling import mini_batch
+from engine.contract.expiry import Expiry
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import NotRead, PipelineError, StudioError, TooDeep
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
@@ -131,8 +132,10 @@ def _node_plan(
     mode = modes[name]
     if isinstance(node.operator, Operator):
         strategy = node.operator.strategy(inputs, mode)
-        state = node.operator.expiry(inputs).of(strategy.state, node.operator.state_ttls_ms(options))
-        strategy = replace(strategy, state=state)
+        expiry = node.operator.expiry(inputs)
+        if expiry is Expiry.BY_TTL and not _has_clock(nodes):
+            expiry = Expiry.NO_CLOCK
+        strategy = replace(strategy, state=expiry.of(strategy.state, node.operator.state_ttls_ms(options)))
     else:
         strategy = Strategy("scan", "it reads its rows in order of arrival")
     return NodePlan(
@@ -148,6 +151,12 @@ def _node_plan(
         accumulate_mode="AccRetract" if mode.retracts else "Acc",
         second=node.second,
     )
+
+
+def _has_clock(nodes: Mapping[str, DerivedNode]) -> bool:
+    """Whether a source has an event time."""
+    sources = (node for node in nodes.values() if not isinstance(node.operator, Operator))
+    return any(source.derived.schema.event_time is not None for source in sources)
 
 
 def _given(source: DerivedNode, mode: ChangelogMode, need: UpdateKind) -> ChangelogMode:

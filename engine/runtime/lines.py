@@ -7,10 +7,10 @@ for a few million of them. Workers sort, format and write text files, which the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from engine.contract.frames import POSITION, SEQ, STEP
-from engine.model.printing import Printed, aligned, cells, head, json_line, widths
+from engine.model.printing import Printed, aligned, cells, head, json_line, printable, widths
 from engine.model.schema import Schema
 from engine.model.types import quote
 from engine.runtime.edges.records import EdgeRecords
@@ -19,6 +19,7 @@ from engine.spark.run_files import RunFiles
 from engine.spark.workspace import writing
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 _WIDTHS_FROM: Final = 1000
@@ -43,8 +44,7 @@ def lines(
     first: list[Printed] = []
     for frame in frames:
         if len(first) < _WIDTHS_FROM:
-            rows = frame.orderBy(SEQ, STEP).limit(_WIDTHS_FROM - len(first)).collect()
-            first += [_printed(row) for row in rows]
+            first += _printed(frame.orderBy(SEQ, STEP).limit(_WIDTHS_FROM - len(first)).toArrow())
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
     for at, frame in enumerate(frames):
@@ -66,8 +66,7 @@ def _formatted(frame: DataFrame, files: RunFiles, form: Callable[[Printed], str]
         path = workspace.place(folder, f"{task_name()}.txt")
         with writing(path) as text:
             for batch in batches:
-                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                text.write("".join(f"{form(_printed(row))}\n" for row in rows).encode())
+                text.write("".join(f"{form(record)}\n" for record in _printed(batch)).encode())
         yield {"text": path}
 
     parts = max(1, frame.count() // _PART)
@@ -79,6 +78,6 @@ def _formatted(frame: DataFrame, files: RunFiles, form: Callable[[Printed], str]
                 yield chunk
 
 
-def _printed(row: Sequence[Any]) -> Printed:
-    seq, step, kind, *values = row
-    return Printed(seq, bytes(step), kind, values)
+def _printed(rows: pa.RecordBatch | pa.Table) -> Iterator[Printed]:
+    for seq, step, kind, *values in zip(*map(printable, rows.columns), strict=True):
+        yield Printed(seq, bytes(step), kind, values)

@@ -86,6 +86,11 @@ def test_a_float_is_shown_without_what_adding_left_of_it() -> None:
     ]
 
 
+def test_a_float_of_32_bits_is_shown_as_the_number_that_it_means() -> None:
+    shown = [words.value(each) for each in (24.600000381469727, -0.10000000149011612, 3.4028234663852886e38)]
+    assert shown == ["24.6", "-0.1", "3.4028235e+38"]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

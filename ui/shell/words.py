@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from html import escape
 from typing import Final
+
+from engine.model.printing import shortest
 
 END_MS: Final = (1 << 63) - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 
 _FLOAT_DIGITS: Final = 15
+_MOST_FLOAT: Final = (2 - 2**-23) * 2.0**127
 
 _INLINE: Final = re.compile(r"[\\\[\]$*`<]|~(?=~)|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w]+;)")
 _BLOCK: Final = re.compile(r"^([ \t]*)([#>+=-])", re.MULTILINE)
@@ -120,7 +124,11 @@ def value(cell: object) -> str:
         case float():
             # Sums of floats have rounding errors: 959.1200000000001 is meant as 959.12.
             exact = str(cell)
-            return exact if len(exact.strip("-").replace(".", "")) <= _FLOAT_DIGITS else f"{cell:.{_FLOAT_DIGITS}g}"
+            if len(exact.strip("-").replace(".", "")) <= _FLOAT_DIGITS:
+                return exact
+            # A FLOAT that became a DOUBLE: 24.600000381469727 is meant as 24.6.
+            single = abs(cell) <= _MOST_FLOAT and struct.unpack("f", struct.pack("f", cell))[0] == cell
+            return str(shortest(cell)) if single else f"{cell:.{_FLOAT_DIGITS}g}"
         case list() | tuple():
             return "[" + ", ".join(value(item) for item in cell) + "]"
         case dict():

@@ -13,6 +13,7 @@ import pytest
 from engine.model.pipeline import Pipeline
 from engine.runtime.in_process import in_process
 from engine.spark.workspace import Workspace
+from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
 if TYPE_CHECKING:
@@ -191,3 +192,15 @@ def test_the_plan_says_what_obeys(spark: SparkSession) -> None:
     )
     assert states["both"] == "none"
     assert "last write" not in plan_of(pipeline({}), spark, HERE).node("latest").strategy.state
+
+
+def test_the_plan_says_that_nothing_expires_without_an_event_time(spark: SparkSession) -> None:
+    words = {"columns": [{"name": "word", "type": "string"}], "rows": [["a"]]}
+    latest = {"keys": ["word"], "order": "arrival", "keep": "first"}
+    timeless = pipeline_of(
+        "words -> latest -> out", words=("rows", words), latest=("deduplicate", latest), out=("sink", {})
+    )
+    planned = plan_of(timeless.model_copy(update={"options": {TTL: "1 h"}}), spark, HERE)
+    assert planned.node("latest").strategy.state.endswith(
+        "; nothing frees it: no source has an event time, the clock of the state TTL"
+    )
