@@ -52,8 +52,11 @@ class Workspace:
 
     def save(self, path: str, numbers: Any) -> str:
         """Write an array that many workers read."""
+        # NumPy tells of a full disk only how many numbers it could write, if it writes to the file by itself.
+        whole = io.BytesIO()
+        np.save(whole, numbers)
         with writing(path) as file:
-            np.save(file, numbers)
+            file.write(whole.getbuffer())
         return path
 
     def load(self, path: str) -> Any:

@@ -31,8 +31,9 @@ def path_matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def matching(place: Path) -> Iterator[Path]:
-    """The paths on this machine that match a pattern. A folder is not visited from within itself, as links may lead
-    there. Raises TooWide.
+    """The paths on this machine that match a pattern. Raises TooWide.
+
+    Below `**`, a folder is not visited from within itself, as links may lead there.
     """
     fixed = next(at for at, part in enumerate(place.parts) if glob.has_magic(part))
     pattern = place.parts[fixed:]
@@ -48,7 +49,7 @@ class _Walk:
 
     def below(self, folder: Path, at: frozenset[int], within: tuple[str, ...]) -> Iterator[Path]:
         real = os.path.realpath(folder)
-        if real in within:
+        if real in within and "**" in self.pattern:
             return
         for name in self._names(folder, at):
             self.looked += 1

@@ -718,7 +718,7 @@ def test_splitting_the_input_changes_nothing(
     make = sessions if windowing.kind is WindowKind.SESSION else sliced
     kernel = make(windowing, *CALLS, allowed_lateness_ms=again_ms, early_fire_every_ms=again_ms // 2)
     case = Case("random", "", "", kernel=kernel)
-    given_ = Given(tuple(KeyedRecord((), record) for record in inputs), timeline)
+    given_ = Given(tuple(KeyedRecord((), record) for record in inputs), timeline, Timeline.of([]))
 
     def ran(cuts: list[int]) -> Result:
         return run_epochs(case, given_, cuts)
