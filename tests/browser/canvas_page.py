@@ -113,6 +113,11 @@ def held(page: Page, label: str) -> Locator:
     return page.locator(f"textarea[aria-label='{label}']")
 
 
+def typed(page: Page, label: str) -> Locator:
+    """The editor itself. It hides the text area as soon as it is there, so a text that goes there may not arrive."""
+    return page.locator(f".cm-content[aria-label='{label}']")
+
+
 def note(page: Page) -> Locator:
     return page.get_by_role("alertdialog")
 

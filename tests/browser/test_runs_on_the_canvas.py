@@ -17,7 +17,7 @@ from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import node, settled, start_run, tab, type_into
+from tests.browser.canvas_page import node, settled, start_run, tab, type_into, typed
 from tests.browser.conftest import OpenPage, press, wait_until_settled
 from tests.engine.planning import pipeline_of
 from tests.engine.sources.kafka_cluster import Cluster, cluster
@@ -196,7 +196,7 @@ def test_a_live_run_of_a_topic_stays_on_its_canvas(open_page: OpenPage, kafka: C
 def test_a_run_of_typed_sql_appears_without_a_reload(open_page: OpenPage) -> None:
     page = open_page("build?draft=blank")
     tab(page, "SQL")
-    script = page.get_by_role("textbox", name="Flink SQL")
+    script = typed(page, "Flink SQL")
     script.fill(SQL)
     script.press("Control+Enter")
     expect(node(page, "seen")).to_be_visible(timeout=TIMEOUT_MS)

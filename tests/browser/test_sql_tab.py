@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import box, held, node, open_example, run_button, tab
+from tests.browser.canvas_page import held, node, open_example, run_button, tab, typed
 from tests.browser.conftest import wait_until_settled
 
 STARTS_MS = 60_000
@@ -28,8 +28,8 @@ def editor(page: Page) -> Locator:
 
 def replace(page: Page, old: str, new: str) -> None:
     expect(editor(page)).to_have_value(re.compile(re.escape(old)), timeout=STARTS_MS)
-    box(page, "Flink SQL").fill(editor(page).input_value().replace(old, new))
-    box(page, "Flink SQL").press("Control+Enter")
+    typed(page, "Flink SQL").fill(editor(page).input_value().replace(old, new))
+    typed(page, "Flink SQL").press("Control+Enter")
     wait_until_settled(page)
 
 
@@ -41,10 +41,10 @@ def test_an_edited_script_changes_the_pipeline_a_wrong_one_is_marked_and_a_file_
     expect(editor(page)).to_have_value(re.compile("COUNT"), timeout=STARTS_MS)
     exported = tmp_path / "words.sql"
     exported.write_text(editor(page).input_value())
-    typed = editor(page).element_handle()
+    before = editor(page).element_handle()
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
     # The changed pipeline has a new editor; for a moment both are there.
-    page.wait_for_function("typed => !typed.isConnected", arg=typed)
+    page.wait_for_function("before => !before.isConnected", arg=before)
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")
     expect(page.get_by_text("unknown column 'count'. Available:").first).to_be_visible(timeout=STARTS_MS)
