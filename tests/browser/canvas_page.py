@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
@@ -233,7 +233,11 @@ def edges(page: Page) -> list[str]:
 
 
 def type_into(page: Page, label: str, text: str) -> None:
-    box(page, label).fill(text)
+    try:
+        box(page, label).fill(text, timeout=10_000)
+    except TimeoutError:
+        # An editor has hidden the text area that was found: it has the label now.
+        box(page, label).fill(text)
     box(page, label).press("Tab")
     wait_until_settled(page)
 
