@@ -147,14 +147,18 @@ class JoinKernel(Kernel):
         kind: JoinKind,
         left: JoinSide,
         right: JoinSide,
-        matches: Callable[[], Matches] | None,
+        matches: Callable[[], Matches] | None = None,
         ttls_ms: tuple[int, int] = (0, 0),
     ) -> None:
         self.specs = (left, right)
         self.matches = matches() if matches is not None else None
         self.sides = (SideRows(left, ttls_ms[0]), SideRows(right, ttls_ms[1]))
+        self.is_anti = kind is JoinKind.ANTI
+        self.keeps = (kind.keeps_left, kind.keeps_right)
         self.counts = (kind.keeps_left or kind.is_left_only, kind.keeps_right)
         self.expires = any(ttls_ms)
+        # A row that has expired is still counted by its partners, so its retraction is not ignored.
+        self.passes_unknown = [self.expires or kind.passes_unknown(port) for port in (0, 1)]
         self.can_match = True
 
     def start(self, key: Key, state: Any | None) -> None:
@@ -216,19 +220,6 @@ class JoinKernel(Kernel):
 
 class PairingJoin(JoinKernel):
     """Inner, left, right and full join: pairs, and padding for a preserved side."""
-
-    def __init__(
-        self,
-        kind: JoinKind,
-        left: JoinSide,
-        right: JoinSide,
-        matches: Callable[[], Matches] | None = None,
-        ttls_ms: tuple[int, int] = (0, 0),
-    ) -> None:
-        super().__init__(kind, left, right, matches, ttls_ms)
-        self.keeps = (kind.keeps_left, kind.keeps_right)
-        # A row that has expired is still counted by its partners, so its retraction is not ignored.
-        self.passes_unknown = [self.expires or kind.passes_unknown(port) for port in (0, 1)]
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Emit or retract the row's pairs."""
@@ -292,24 +283,13 @@ class PairingJoin(JoinKernel):
 class SemiAntiJoin(JoinKernel):
     """Semi and anti join: left rows with a partner, or without one."""
 
-    def __init__(
-        self,
-        kind: JoinKind,
-        left: JoinSide,
-        right: JoinSide,
-        matches: Callable[[], Matches] | None = None,
-        ttls_ms: tuple[int, int] = (0, 0),
-    ) -> None:
-        super().__init__(kind, left, right, matches, ttls_ms)
-        self.is_anti = kind is JoinKind.ANTI
-
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """A left row is emitted depending on its partners; a right row may change this for left rows."""
         self.forget_expired(out)
         port = out.port
         accumulates = kind in (INSERT, UPDATE_AFTER)
         is_unknown = not accumulates and self.can_match and not self.sides[port].retract(row)
-        if is_unknown and port == 1 and not self.expires:
+        if is_unknown and not self.passes_unknown[port]:
             return
         met = list(self.partners(row, port))
         if port == 0:
