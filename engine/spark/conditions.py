@@ -69,7 +69,8 @@ _JAVA: Final = re.compile(r"\b(?:[a-z]+\.)+(\w+)(?:Exception|Error): (.+?)(?=\s+
 _NUMBER: Final = re.compile(r"(?<=\d)(?:BD|[DLSYF])\b")
 _SENTENCE: Final = re.compile(r"(?<=[.:]) (?=[A-Z])")
 _SETTINGS: Final = re.compile(r"spark\.|`try_|SQL function `|\bset \"|legacy")
-_TYPES: Final = (("TIMESTAMP_NTZ", "TIMESTAMP"), ("TIMESTAMP", "TIMESTAMP_LTZ"))
+_TYPE: Final = re.compile(r"(?<=\bis no )(TIMESTAMP_NTZ|TIMESTAMP)\b")
+_TYPES: Final = {"TIMESTAMP_NTZ": "TIMESTAMP", "TIMESTAMP": "TIMESTAMP_LTZ"}
 
 
 def plain(text: str) -> str:
@@ -95,8 +96,4 @@ def explained(text: str) -> str | None:
 
 
 def _in_flinks_words(sentence: str) -> str:
-    for spark, flink in _TYPES:
-        if re.search(rf"is no {spark}\b", sentence):
-            sentence = re.sub(rf"(is no ){spark}\b", rf"\g<1>{flink}", sentence)
-            break
-    return _NUMBER.sub("", sentence)
+    return _NUMBER.sub("", _TYPE.sub(lambda found: _TYPES[found[0]], sentence))
