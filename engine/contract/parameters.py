@@ -49,6 +49,8 @@ class Marks(TypedDict, total=False):
     """Not shown if this other field is set."""
     start: Any
     """The value in the form of a new node, if it is not the default."""
+    hidden: bool
+    """Not in the form."""
     last: bool
     """Rarely used: in a folded part below the others."""
 

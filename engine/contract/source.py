@@ -210,6 +210,11 @@ class Source(Parameters):
         return None
 
     @property
+    def instead_of(self) -> Mapping[str, str] | None:
+        """The options of the table of a script for which its rows stand; None if they are its own."""
+        return None
+
+    @property
     def is_known_steady(self) -> bool:
         """Whether Flink's plan knows that inserted rows never change."""
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -109,6 +110,12 @@ def from_changelog(
         f"  input => TABLE {quote(rows)},\n  op => DESCRIPTOR({quote(kind_column)}),\n"
         f"  op_mapping => MAP[\n{pairs}\n  ]\n)"
     )
+
+
+def rows_above(rows: Sequence[Any]) -> str:
+    """Comments above a table with the rows that stand for what its connector would read, a line for each."""
+    lines = [json.dumps([row], ensure_ascii=False) for row in rows] or ["[]"]
+    return "".join(f"-- studio.rows: {line}\n" for line in lines)
 
 
 def literal(text: str) -> str:

@@ -36,7 +36,7 @@ from engine.registry import configured
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
-from engine.script.inserted_rows import rows_of, with_metadata
+from engine.script.inserted_rows import rows_of, stand_in, with_metadata
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics, with_casts
@@ -133,22 +133,28 @@ def source_table(
     kind_column: str | None = None,
     clock_ms: int = START_MS,
 ) -> SourceTable:
-    """The source of a table. rows: inserted by the script at clock_ms. kind_column: the kinds of a changelog."""
+    """The source of a table. rows: inserted by the script at clock_ms. kind_column: the kinds of a changelog.
+
+    Rows in a comment above the table stand for what its connector would read.
+    """
     require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
     ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
     if (ddl.connector, ddl.options.get("number-of-rows")) == ("datagen", "0"):
         rows = []
-    if rows is not None:
+    entered = ddl.statement.directives.get("rows")
+    if rows is not None and entered is None:
         ddl, rows = with_metadata(ddl, rows, clock_ms)
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
-    if rows is not None:
+    if entered is not None:
+        operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
+        parameters["rows"] = entered
+    elif rows is not None:
         operator, parameters = "rows", rows_of(ddl, rows)
     elif (why := why_unread(ddl)) is not None:
-        ddl, rows = with_metadata(ddl, [], clock_ms)
-        operator, parameters = "rows", rows_of(ddl, rows)
+        operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
         warnings.append(f"{ddl.name}: {why} {INSTEAD}")
     elif ddl.connector == "datagen":
         operator, parameters = "datagen", generated(ddl, warnings)
@@ -156,8 +162,7 @@ def source_table(
         operator, parameters = _file(ddl, node_id, folder, warnings)
         if _is_elsewhere(operator, parameters, node_id, folder):
             warnings.append(f"{ddl.name}: there is no file {parameters['path']} on this machine. {INSTEAD}")
-            ddl, rows = with_metadata(ddl, [], clock_ms)
-            operator, parameters = "rows", rows_of(ddl, rows)
+            operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
     elif ddl.connector == JDBC:
         operator, parameters = jdbc_table(ddl, warnings)
         if "path" in parameters:

@@ -11,7 +11,11 @@ from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
 from engine.script.jdbc_tables import CONNECTOR
 from engine.script.kafka_tables import TIMES_OF_CHANGES
+from engine.script.passwords import kept_options
 from engine.script.tables import TableDdl
+
+_CHANGES: Final = ("debezium-", "canal-", "maxwell-", "ogg-")
+_UPSERTS: Final = ("upsert-kafka", "mongodb-cdc")
 
 
 def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:
@@ -47,7 +51,21 @@ def rows_of(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
         places = [names.index(name) for name in ddl.primary_key]
         rows = list({json.dumps([row[at] for at in places], default=str): row for row in rows}.values())
     parameters: dict[str, Any] = {"columns": ddl.column_parameters, "rows": rows}
-    if ddl.connector == "upsert-kafka" and ddl.primary_key:
-        upserts = [[SYMBOLS[INSERT], *row] for row in rows]
-        parameters |= {"rows": upserts, "changelog": True, "updates_by_key": True}
+    is_upsert = ddl.connector in _UPSERTS and bool(ddl.primary_key)
+    if is_upsert or _has_changes(ddl):
+        parameters |= {"rows": [[SYMBOLS[INSERT], *row] for row in rows], "changelog": True}
+        parameters |= {"updates_by_key": True} if is_upsert else {}
     return parameters
+
+
+def stand_in(ddl: TableDdl, clock_ms: int) -> tuple[TableDdl, dict[str, Any]]:
+    """A table whose rows are not read, with its metadata as columns, and a source of rows that are entered instead."""
+    table, _ = with_metadata(ddl, [], clock_ms)
+    stands_for = {"options": kept_options(ddl), "metadata": {one.name: one.key for one in ddl.metadata}}
+    return table, {**rows_of(table, []), "stands_for": stands_for}
+
+
+def _has_changes(ddl: TableDdl) -> bool:
+    """Whether its connector or its format reads changes of a database."""
+    format_ = ddl.options.get("value.format", ddl.options.get("format", ""))
+    return ddl.connector.endswith("-cdc") or format_.startswith(_CHANGES)

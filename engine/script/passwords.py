@@ -30,6 +30,16 @@ def named_password(ddl: TableDdl, password: str, warnings: list[str]) -> str:
     return f"${{env:{variable}}}"
 
 
+def kept_options(ddl: TableDdl) -> dict[str, str]:
+    """The options of a table without its secrets."""
+    return {
+        option: value
+        if is_named(value) or not is_secret(option)
+        else f"${{env:{_variable(ddl.name, option.rpartition('.')[2])}}}"
+        for option, value in ((option, _WITHIN.sub(_as_variable, value)) for option, value in ddl.options.items())
+    }
+
+
 def without_passwords(sql: str) -> str:
     """A text of SQL with names of variables in place of its secrets. It is read as the same pipeline."""
 
@@ -41,10 +51,12 @@ def without_passwords(sql: str) -> str:
         table = tables[-1].rpartition(".")[2].strip("`") if tables else "studio"
         return f"'{option}'{equals}'${{env:{_variable(table, option.rpartition('.')[2])}}}'"
 
-    def within(text: re.Match[str]) -> str:
-        return _WITHIN.sub(lambda found: f"{found[1] or found[2]}${{env:STUDIO_PASSWORD}}", text[0])
+    return _TEXT.sub(lambda text: _WITHIN.sub(_as_variable, text[0]), _OPTION.sub(named, sql))
 
-    return _TEXT.sub(within, _OPTION.sub(named, sql))
+
+def _as_variable(found: re.Match[str]) -> str:
+    """What stands before a secret within a text, and a variable instead of it."""
+    return f"{found[1] or found[2]}${{env:STUDIO_PASSWORD}}"
 
 
 def _variable(table: str, option: str) -> str:

@@ -28,9 +28,10 @@ _KINDS: Final[dict[str, type]] = {
     "node": dict,
     "parameters": dict,
     "python": dict,
+    "rows": list,
 }
 _PARTS_OF_A_NODE: Final[dict[str, type]] = {"id": str, "operator": str, "parameters": dict}
-_CALLED: Final[dict[type, str]] = {str: "a text", dict: "a JSON object"}
+_CALLED: Final[dict[type, str]] = {str: "a text", dict: "a JSON object", list: "a JSON list"}
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
@@ -156,10 +157,12 @@ def directives(comment: str) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     for match in _DIRECTIVE.finditer(comment):
         try:
-            by_name[match[1]] = value = json.loads(match[2])
+            value = json.loads(match[2])
         except (ValueError, RecursionError):
             continue
         _require(f"studio.{match[1]}", value, _KINDS.get(match[1], object))
+        # Many rows stand in several lines.
+        by_name[match[1]] = [*by_name.get("rows", ()), *value] if match[1] == "rows" else value
         if match[1] == "node":
             for part, kind in _PARTS_OF_A_NODE.items():
                 _require(f"{part} of studio.node", value.get(part, kind()), kind)

@@ -26,7 +26,7 @@ from engine.reading.flink_table import literal
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
-from engine.script.kept_text import is_said
+from engine.script.kept_text import kept_script
 from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
@@ -42,6 +42,7 @@ from engine.sql.nodes.emitter import Emitter
 
 _OUR_COMMENT: Final = "-- studio: "
 """It is no description of a node."""
+_NOTE: Final = re.compile(r"^-- (?!studio\.)(.*)$", re.MULTILINE)
 _OWN: Final = {
     "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",
     "early_fire_every_ms": "early firing: Flink's windows fire once, at their end",
@@ -79,8 +80,9 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     Raises the first StudioError of an invalid pipeline.
     """
     plan(pipeline, analyzer, folder)
-    if pipeline.script and is_said(pipeline, pipeline.script, analyzer, folder):
-        return Written(pipeline.script, tuple(notes(pipeline.script)))
+    kept = kept_script(pipeline, analyzer, folder)
+    if kept is not None:
+        return Written(kept[0], tuple(notes(kept[0])))
     original_nodes, _ = derive(pipeline, analyzer, folder)
     whole = unfolded(pipeline.part(original_nodes), original_nodes)
     nodes, problems = derive(whole, analyzer, folder)
@@ -153,8 +155,8 @@ def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
         back: Node | None = source_of(node.id, taken_apart(text), draft.emitter)
     except StudioError:
         back = None
-    draft.warnings += [f"{node.id}: {line.removeprefix('-- ')}" for line in text.splitlines() if line.startswith("-- ")]
-    text = re.sub("^-- ", _OUR_COMMENT, text, flags=re.MULTILINE)
+    draft.warnings += [f"{node.id}: {line}" for line in _NOTE.findall(text)]
+    text = _NOTE.sub(rf"{_OUR_COMMENT}\1", text)
     draft.parts.append(_part(node, *_directives(node, back), text))
     draft.emitter.source(node)
 

@@ -9,7 +9,7 @@ object), and all kinds are possible. A row that does not fit is rejected; its li
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from engine.contract.derived import Derived
 from engine.contract.frames import KIND, WATERMARK
-from engine.contract.parameters import parameter
+from engine.contract.parameters import Parameters, parameter
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.contract.source import PrimaryKey, Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
@@ -27,10 +27,17 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK
 from engine.model.types import STRING, quote
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
-from engine.reading.flink_table import create_table, from_changelog, row_sql
+from engine.reading.flink_table import create_table, from_changelog, row_sql, rows_above
 from engine.reading.typed.columns import check_names, column_of, derive_source
 
 _RAW_CHARS: Final = 500
+
+
+class StandsFor(Parameters):
+    """A table of a script whose connector is not read: its options, and by column the metadata of its messages."""
+
+    options: dict[str, str] = parameter("Options", "As in WITH (...), without passwords.")
+    metadata: dict[str, str] = parameter("Metadata", "The key of each metadata column.", default_factory=dict)
 
 
 class Rows(Source):
@@ -64,6 +71,14 @@ class Rows(Source):
         default=False,
         last=True,
     )
+    stands_for: StandsFor | None = parameter(
+        "Stands for", "The table of a script for which the rows are used.", default=None, hidden=True
+    )
+
+    @property
+    def instead_of(self) -> Mapping[str, str] | None:
+        """The options of the table of a script, if there is one."""
+        return self.stands_for.options if self.stands_for is not None else None
 
     @property
     def is_known_steady(self) -> bool:
@@ -110,8 +125,12 @@ class Rows(Source):
     def flink_sql(self, node: str, schema: Schema) -> str:
         """A file table into which the script inserts the rows; with kinds, it is read as a changelog.
 
-        Without rows there is no file that Flink could read; its generator of none needs no file.
+        Without rows there is no file that Flink could read; its generator of none needs no file. Where the rows stand
+        for a table, it is that table: the script has its rows in comments.
         """
+        if self.stands_for is not None:
+            options, metadata = self.stands_for.options, self.stands_for.metadata
+            return rows_above(self.rows) + create_table(node, schema, self, options, self.primary_key, metadata)
         read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
         lost = sum(row is None for row in rows)

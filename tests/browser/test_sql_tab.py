@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import held, node, open_example, run_button, tab, typed
+from tests.browser.canvas_page import held, node, open_example, run, run_button, tab, typed, write_rows
 from tests.browser.conftest import wait_until_settled
 
 STARTS_MS = 60_000
@@ -57,3 +57,20 @@ def test_an_edited_script_changes_the_pipeline_a_wrong_one_is_marked_and_a_file_
     for name in ("words", "count_words", "count_counts", "frequencies"):
         expect(node(page, name)).to_be_visible()
     expect(run_button(page)).to_be_enabled()
+
+
+def test_rows_that_are_entered_for_a_table_of_elsewhere_run_and_stand_in_its_script(page: Page, tmp_path: Path) -> None:
+    script = tmp_path / "lake.sql"
+    script.write_text("CREATE TABLE lake (id BIGINT, n STRING) WITH ('connector' = 'iceberg');\nSELECT n FROM lake;\n")
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(script)
+    page.wait_for_url("**/build?**")
+    page.get_by_role("button", name="Use rows for lake").click()
+    write_rows(page, "7, seven")
+    run(page)
+    tab(page, "SQL")
+    expect(editor(page)).to_have_value(re.compile(r'^-- studio\.rows: \[\[7, "seven"\]\]\nCREATE TABLE lake'))
+    tab(page, "Problems")
+    expect(page.get_by_text("in place of its table ('connector' = 'iceberg'). It has 1 row.").first).to_be_visible()
+    wait_until_settled(page)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("It has none yet.").first).to_be_visible(timeout=STARTS_MS)

@@ -112,11 +112,12 @@ def test_what_was_exported_is_imported_as_json_and_as_sql(open_draft: OpenDraft)
 def test_what_flink_would_refuse_is_said_and_written_as_flink_wants_it(store: Store, open_view: OpenView) -> None:
     script = (
         "-- Ours.\nCREATE TABLE t (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '9');\n"
-        "SELECT k AS a,  k AS b FROM t WHERE k == 1;\n"
+        "DESCRIBE t;\nSELECT k AS a,  k AS b FROM t WHERE k == 1;\n"
     )
     store.drafts.save("k1", History(imported(script.encode(), "s.sql").pipeline).to_json())
     app = open_view("build", draft="k1").segmented_control(key="drawer-tab").set_value("Problems").run()
-    assert any("Flink would refuse this" in text.value and "line 3" in text.value.lower() for text in app.markdown)
+    assert any("Flink would refuse this" in text.value and "line 4" in text.value.lower() for text in app.markdown)
+    assert any("Line 3: DESCRIBE: t: k INT" in text.value for text in app.markdown)
     app.button(key="as-flink-wants").click().run()
     assert not app.error
     assert not [button for button in app.button if button.key == "as-flink-wants"]

@@ -72,8 +72,9 @@ class Field:
 def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
     """The fields of a model: its own (files first, fields marked as last at the end), then those of all sources."""
     shared = [name for name in model.model_fields if issubclass(model, Source) and name in Source.model_fields]
-    own = [name for name in model.model_fields if name not in shared]
-    own.sort(key=lambda name: _place(_extra(model.model_fields[name])))
+    extras = {name: _extra(info) for name, info in model.model_fields.items()}
+    own = [name for name, extra in extras.items() if name not in shared and not extra.get("hidden")]
+    own.sort(key=lambda name: _place(extras[name]))
     return tuple(_field(name, model.model_fields[name]) for name in (*own, *shared))
 
 

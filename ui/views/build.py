@@ -12,6 +12,7 @@ from ui.components.builder.canvas_run import run_failure, run_watch
 from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
 from ui.components.builder.panel import panel
+from ui.components.builder.stand_ins import empty_tables
 from ui.components.gallery.start_here import start_here
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
@@ -38,6 +39,8 @@ def build(drafting: Drafting) -> None:
             newer_version(drafting)
             for notice in drafting.notices:
                 st.info(as_sentence(notice), icon=":material/info:")
+            if drafting.notices:
+                empty_tables(drafting)
             nodes = {node.id for node in pipeline.nodes}
             for problem in verdict.problems:
                 # The form of a node shows the node's problems, and an empty canvas says how to begin.

@@ -16,10 +16,11 @@ from ui.builder.fixes import Fix, fixes
 from ui.builder.problems import explained, is_to_do
 from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
-from ui.components.builder.flink_notes import flink_notes
 from ui.components.builder.plan_panel import node_plan, whole_plan
 from ui.components.builder.run_tab import edge_in_run, edge_of, node_in_run
+from ui.components.builder.script_notes import script_notes
 from ui.components.builder.sql_tab import sql_tab
+from ui.components.builder.stand_ins import tables_elsewhere
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
 from ui.components.grip import drawer_grip
@@ -234,7 +235,8 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
                         on_click=guarded(_mend),
                         args=(drafting, fix, problem.node),
                     )
-    flink_notes(drafting)
+    tables_elsewhere(drafting)
+    script_notes(drafting)
 
 
 def _mend(drafting: Drafting, fix: Fix, node_id: str) -> None:

@@ -33,6 +33,7 @@ from ui.builder.editing import (
 )
 from ui.builder.problems import is_to_do
 from ui.components.builder.schema_table import schema_table
+from ui.components.builder.stand_ins import table_elsewhere
 from ui.components.editor import editors
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
@@ -69,6 +70,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         st.caption("Correct it in the SQL of the pipeline.")
         return
     _connections(drafting, node, cls.ports)
+    table_elsewhere(drafting, node)
     complaints = complaints_of(cls, node.parameters, verdict.of(node.id))
     above = st.container()
     form = FormContext(drafting, node, inputs, complaints, output)
