@@ -18,7 +18,8 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 
 from engine.expressions.parsing import UNREADABLE, VALUES, tree_of
-from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED, names
+from engine.functions.function import names
+from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED
 from engine.model.schema import Schema
 
 # Words of the grammar that may precede a parenthesis. A function with such a name has to be quoted.

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from sqlglot import Dialect, TokenType, exp, generator, parser, tokens
 
+from engine.functions.json_syntax import PARSERS
+
 _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
 
 
@@ -44,6 +46,7 @@ class AsWritten(Dialect):
         FUNCTION_PARSERS: ClassVar = {
             **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
             **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
+            **PARSERS,
         }
 
 

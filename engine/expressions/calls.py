@@ -38,7 +38,7 @@ from engine.expressions.part_types import (
     shifted_moment,
 )
 from engine.expressions.signatures import result_of
-from engine.functions.spark import names
+from engine.functions.function import names
 from engine.model.schema import Schema
 from engine.model.types import (
     BINARY,

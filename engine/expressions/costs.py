@@ -20,7 +20,7 @@ from sqlglot import Dialect, TokenType
 
 from engine.expressions.growth import ALWAYS, MOST_BYTES, MOST_MADE_BYTES, too_large
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
-from engine.functions.spark import names
+from engine.functions.function import names
 
 MOST_ELEMENTS: Final = 1_000_000
 MOST_STEPS: Final = 10_000_000

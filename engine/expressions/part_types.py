@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.expressions.coercion import accepts, are_comparable, as_decimal, common, common_of
-from engine.functions.spark import names
+from engine.functions.function import names
 from engine.model.type_texts import type_from
 from engine.model.types import (
     BIGINT,

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Final
 
 from engine.expressions.coercion import accepts, alike, common, is_ordered
-from engine.functions.spark import TYPED, names
+from engine.functions.function import names
+from engine.functions.spark import TYPED
 from engine.model.type_texts import spark_type
 from engine.model.types import (
     BIGINT,

@@ -15,14 +15,19 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final
 
-from sqlglot import Dialect
+from sqlglot import Dialect, exp
 from sqlglot.tokenizer_core import Token
 
 from engine.expressions.allowed import same_words
+from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.expressions.untyped import Untyped
 from engine.functions import FUNCTIONS
+from engine.functions.function import BadCall, Function, given
 from engine.functions.spark import ALLOWED
+from engine.model.schema import Schema
 from engine.model.type_texts import type_from
+from engine.model.types import Type
 
 _OPENING: Final = {"(": ")", "[": "]"}
 _TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
@@ -89,10 +94,21 @@ class _Spelling:
             arguments = list(self._arguments(*inside))
             if len(arguments) == 2 and arguments[1] in _EPOCHS:
                 written = f"{_EPOCHS[arguments[1]]}({arguments[0]})"
-        elif word.lower() not in ALLOWED and (function := FUNCTIONS.get(word)) and function.spark is not None:
-            arguments = [f"({argument})" for argument in self._arguments(*inside)]
-            written = f"({function.written(arguments)})" if function.takes(len(arguments)) else None
+        elif word.lower() not in ALLOWED and (function := FUNCTIONS.get(word)) is not None:
+            written = self._called(function, *inside)
         return (None, at + 1) if written is None else (written, close + 1)
+
+    def _called(self, function: Function, start: int, end: int) -> str | None:
+        """The call of a function that Spark does not have; None if the types of its arguments decide."""
+        if function.spark is None:
+            try:
+                call = spark_tree(f"{function.name}({self.rewritten(start, end)})")
+            except UNREADABLE:
+                return None
+            written = without_types(function, call)
+            return None if written is None else f"({written})"
+        arguments = [f"({argument})" for argument in self._arguments(start, end)]
+        return f"({function.written(arguments)})" if function.takes(len(arguments)) else None
 
     def _cast(self, word: str, start: int, end: int) -> str | None:
         place = next((at for at in self._outside(start, end) if self._word(at) == "AS"), None)
@@ -169,6 +185,33 @@ class _Spelling:
         token = self.tokens[at]
         is_bare = token.token_type not in VALUES and not self.text.startswith("`", token.start)
         return token.text.upper() if is_bare else ""
+
+
+def without_types(function: Function, call: exp.Expr) -> str | None:
+    """A call of Spark SQL's values as Spark SQL; None if that depends on their types or on the record, or is wrong."""
+    if function.write is None or not function.is_deterministic or not isinstance(call, exp.Anonymous):
+        return None
+    try:
+        return function.write(_UNTYPED, call) if function.takes(len(given(call))) else None
+    except (BadCall, Untyped):
+        return None
+
+
+class _Untyped:
+    """Writes the arguments of a call whose columns are not known: they are Spark SQL already."""
+
+    schema = Schema(())
+
+    def write(self, expression: exp.Expr) -> str:
+        """The argument as it is."""
+        return spark_sql(expression)
+
+    def type_of(self, expression: str, /) -> Type:
+        """Raise Untyped."""
+        raise Untyped(expression)
+
+
+_UNTYPED: Final = _Untyped()
 
 
 def _type(text: str) -> str:

@@ -3,11 +3,58 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
+
+from sqlglot import exp
+
+from engine.model.schema import Schema
+from engine.model.types import Type
 
 _PLACEHOLDER: Final = re.compile(r"\{(\d|[*+&])\}")
+
+
+class BadCall(Exception):
+    """A call that means nothing; its text is a sentence. at: the part of it that is wrong."""
+
+    def __init__(self, sentence: str, at: exp.Expr) -> None:
+        super().__init__(sentence)
+        self.at = at
+
+
+class Writing(Protocol):
+    """Writes expressions over one input as Spark SQL."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the input."""
+
+    def write(self, expression: exp.Expr) -> str:
+        """The expression as Spark SQL."""
+
+    def type_of(self, expression: str, /) -> Type:
+        """The Spark type of a written expression."""
+
+
+Write = Callable[[Writing, exp.Anonymous], str | None]
+"""Writes a call in Spark SQL; None: as the row's `spark` says. Raises BadCall."""
+
+
+def names(words: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(words.split())
+
+
+def text(value: str) -> str:
+    """A string as a Spark SQL literal, with escaped backslashes and quotes."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def given(call: exp.Anonymous) -> list[exp.Expr]:
+    """The arguments of a call, without clauses such as RETURNING."""
+    return [each for each in call.expressions if not isinstance(each, exp.Kwarg)]
 
 
 @dataclass(frozen=True)
@@ -28,7 +75,8 @@ class Function:
     sentence: what it gives.
     example: a call, and `result` its value as CAST(... AS STRING) shows it; "" if each run has another one.
     spark: the call in Spark SQL. {0}, {1} are the arguments, {*} all of them, {+} all but the first, {&} the condition
-        that none is NULL. "" if Spark has the same function, None if the call decides (`engine.sql.functions`).
+        that none is NULL. "" if Spark has the same function, None if the call decides.
+    write: writes a call whose values or types decide; None for a syntax of its own (`engine.sql.functions`).
     fuller: `spark` of a call with more arguments than it needs, if it is another one.
     syntax: the call, if it is not NAME(value, value).
     null: what the example gives if its first argument is NULL, as `result`; "" if that is no value of one row.
@@ -41,6 +89,7 @@ class Function:
     example: str
     result: str
     spark: str | None = ""
+    write: Write | None = None
     fuller: str = ""
     aliases: tuple[str, ...] = ()
     syntax: str = ""
@@ -80,6 +129,11 @@ class Function:
         if self.most is None:
             words = [*words[: -1 if words[-2:-1] == words[-1:] else None], "…"]
         return self.syntax or f"{name}({', '.join(words)})"
+
+    def told(self, name: str) -> tuple[str, ...]:
+        """The call, what it gives, and an example with its result: a line each. name: the one that is shown."""
+        example = (f"{self.example} is {self.result}",) if self.result else ()
+        return self.shown(name), self.sentence, *example
 
     def takes(self, count: int) -> bool:
         """Whether it is called with so many arguments."""

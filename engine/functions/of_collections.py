@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.functions.function import Function
+from engine.functions.rows import row
 
 # Negative positions count from the end.
 _FROM: Final = "greatest(CASE WHEN {1} < 0 THEN size({0}) + {1} + 1 ELSE {1} END, 1)"
@@ -20,7 +21,7 @@ ROWS: Final = (
         "MAP", "key K, value V, value any* -> map<K,V>", "A map of keys and values.", "MAP['a', 1]", "{a=1}", null=""
     ),
     Function(
-        *("ROW", "value any* -> row", "A row of values.", "ROW(1, 'a')", "(1, a)", None),
+        *("ROW", "value any* -> row", "A row of values.", "ROW(1, 'a')", "(1, a)", None, row),
         syntax="ROW(value, …)",
         null="(NULL, a)",
     ),

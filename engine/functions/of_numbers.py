@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.functions.function import Function
+from sqlglot import exp
+
+from engine.functions import random_values
+from engine.functions.function import Function, Writing
+from engine.model.types import Decimal
 
 _LOGARITHM: Final = (
     "CASE WHEN {0} > 0 THEN %s({0}) WHEN {0} = 0 THEN double('-Infinity') WHEN {0} < 0 THEN double('NaN') END"
@@ -28,6 +32,41 @@ def _logarithm(name: str, base: str, example: str, result: str) -> Function:
     )
 
 
+def _sign(writing: Writing, call: exp.Anonymous) -> str:
+    value = writing.write(call.expressions[0])
+    return f"CAST(sign({value}) AS {writing.type_of(value).sql})"
+
+
+def _mod(writing: Writing, call: exp.Anonymous) -> str:
+    number, divisor = call.expressions
+    return writing.write(exp.Mod(this=number.copy(), expression=divisor.copy()))
+
+
+def _ceiling(writing: Writing, call: exp.Anonymous) -> str:
+    return writing.write(exp.Ceil(this=call.expressions[0].copy()))
+
+
+def _round(writing: Writing, call: exp.Anonymous) -> str | None:
+    """The number itself, if it is a DECIMAL with no more places: it keeps its type; in Spark it gets a digit."""
+    value, places = _rounded(writing, call)
+    type_ = writing.type_of(value) if places.isdigit() else None
+    return value if isinstance(type_, Decimal) and type_.scale <= int(places) else None
+
+
+def _truncate(writing: Writing, call: exp.Anonymous) -> str:
+    """Towards zero, with the result type of ROUND."""
+    value, places = _rounded(writing, call)
+    if _round(writing, call) is not None:
+        return value
+    type_ = writing.type_of(f"round({value}, {places})")
+    return f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.sql})"
+
+
+def _rounded(writing: Writing, call: exp.Anonymous) -> tuple[str, str]:
+    value, *places = map(writing.write, call.expressions)
+    return value, places[0] if places else "0"
+
+
 ROWS: Final = (
     _of_one("ABS", "The number without its sign.", "-3", "3", "number Number -> Number"),
     _of_one("SQRT", "The square root.", "16", "4.0"),
@@ -48,22 +87,26 @@ ROWS: Final = (
     _of_one("HEX", "A whole number or a text in hexadecimal digits.", "255", "FF", "number hexed -> string"),
     Function("PI", "-> double", "The number π.", "PI()", "3.141592653589793"),
     Function("E", "-> double", "Euler's number e.", "E()", "2.718281828459045"),
-    Function("SIGN", "number Number -> Number", "The sign: -1, 0 or 1.", "SIGN(-3.5)", "-1.0", spark=None),
+    Function("SIGN", "number Number -> Number", "The sign: -1, 0 or 1.", "SIGN(-3.5)", "-1.0", None, _sign),
     Function("POWER", "number double, exponent double -> double", "A number to a power.", "POWER(2, 10)", "1024.0"),
     Function("ATAN2", "y double, x double -> double", "The angle of the point (x, y).", "ATAN2(0, 1)", "0.0"),
     Function(
-        "MOD", "number N, divisor N -> N", "The remainder, with the sign of the number.", "MOD(-7, 3)", "-1", None
+        "MOD", "number N, divisor N -> N", "The remainder, with the sign of the number.", "MOD(-7, 3)", "-1", None, _mod
     ),
-    Function("ROUND", "number N, digits int? -> N", "The number rounded to digits.", "ROUND(2.345, 2)", "2.35"),
     Function(
-        "TRUNCATE", "number N, digits int? -> N", "The number cut off after digits.", "TRUNCATE(2.349, 2)", "2.34", None
+        "ROUND", "number N, digits int? -> N", "The number rounded to digits.", "ROUND(2.345, 2)", "2.35", write=_round
+    ),
+    Function(
+        *("TRUNCATE", "number N, digits int? -> N", "The number cut off after digits.", "TRUNCATE(2.349, 2)", "2.34"),
+        spark=None,
+        write=_truncate,
     ),
     Function(
         *("CEIL", "number N -> N", "The next whole number above; of a time, the next beginning of a unit."),
         *("CEIL(1.2)", "2", None),
         syntax="CEIL(number) or CEIL(time TO unit)",
     ),
-    Function("CEILING", "number N -> N", "The next whole number above.", "CEILING(1.2)", "2", None),
+    Function("CEILING", "number N -> N", "The next whole number above.", "CEILING(1.2)", "2", None, _ceiling),
     Function(
         *("FLOOR", "number N -> N", "The next whole number below; of a time, the beginning of a unit."),
         *("FLOOR(-1.2)", "-2", None),
@@ -89,6 +132,7 @@ ROWS: Final = (
             "RAND(7)",
             "",
             None,
+            random_values.rand,
         ),
         is_deterministic=False,
     ),
@@ -98,11 +142,13 @@ ROWS: Final = (
             "seed int?, bound int -> int",
             "A whole number below a bound that is made of the record and a seed.",
         ),
-        *("RAND_INTEGER(10)", "", None),
+        *("RAND_INTEGER(10)", ""),
+        spark=None,
+        write=random_values.rand_integer,
         is_deterministic=False,
     ),
     Function(
-        *("UUID", "-> string", "An identifier that is made of the record.", "UUID()", "", None),
+        *("UUID", "-> string", "An identifier that is made of the record.", "UUID()", "", None, random_values.uuid),
         is_deterministic=False,
     ),
 )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.functions.function import Function
+from sqlglot import exp
+
+from engine.functions.function import Function, Writing
+from engine.model.types import FLOATS, INTEGERS, STRING, Type
 
 _ONE: Final = "text string -> string"
 _TEST: Final = "text string -> boolean"
@@ -35,10 +38,29 @@ _ASCII: Final = (
 )
 
 
-def _looks(name: str, what: str, pattern: str, example: str) -> Function:
-    """Whether a whole string matches a pattern."""
+def _looks(name: str, what: str, pattern: str, example: str, numbers: tuple[Type, ...] = ()) -> Function:
+    """Whether a whole string matches a pattern. For a number the type decides; in Flink a DECIMAL is neither."""
+
+    def of_number(writing: Writing, call: exp.Anonymous) -> str | None:
+        value = writing.write(call.expressions[0])
+        if (type_ := writing.type_of(value)) == STRING:
+            return None
+        return f"({value} IS NOT NULL)" if type_ in numbers else "FALSE"
+
     test = rf"coalesce({{0}} rlike r'^{pattern}\z', FALSE)"
-    return Function(name, _TEST, f"Whether the text is {what}.", f"{name}('{example}')", "TRUE", test, null="FALSE")
+    return Function(
+        name, _TEST, f"Whether the text is {what}.", f"{name}('{example}')", "TRUE", test, of_number, null="FALSE"
+    )
+
+
+def _regexp_replace(writing: Writing, call: exp.Anonymous) -> str:
+    """`$1` is plain text in Flink."""
+    value, pattern, put_in = map(writing.write, call.expressions)
+    if isinstance(call.expressions[2].unnest(), exp.Literal):
+        put_in = put_in.replace("\\\\", "\\\\\\\\").replace("$", "\\\\$")
+    else:
+        put_in = f"replace(replace({put_in}, '\\\\', '\\\\\\\\'), '$', '\\\\$')"
+    return f"regexp_replace({value}, {pattern}, {put_in})"
 
 
 def _hashed(bits: int, result: str) -> Function:
@@ -187,9 +209,9 @@ ROWS: Final = (
     Function(
         "ENDSWITH", "text text, end text -> boolean", "Whether the text ends so.", "ENDSWITH('abc', 'ab')", "FALSE"
     ),
-    _looks("IS_DIGIT", "digits", r"\p{Nd}+", "123"),
+    _looks("IS_DIGIT", "digits", r"\p{Nd}+", "123", INTEGERS),
     _looks("IS_ALPHA", "letters", r"\p{L}+", "abc"),
-    _looks("IS_DECIMAL", "a number", _DECIMAL, "1.5"),
+    _looks("IS_DECIMAL", "a number", _DECIMAL, "1.5", (*INTEGERS, *FLOATS)),
     Function(
         *("REGEXP", "text string, pattern string -> boolean", "Whether a regular expression is found in the text."),
         *("REGEXP('banana', 'an+')", "TRUE", "({0} rlike {1})"),
@@ -225,6 +247,7 @@ ROWS: Final = (
             "REGEXP_REPLACE('a1b22', '[0-9]+', '#')",
             "a#b#",
         ),
+        write=_regexp_replace,
     ),
     Function(
         *("REGEXP_SUBSTR", "text string, pattern string -> string", "What a regular expression first finds."),

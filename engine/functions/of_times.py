@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.functions.function import Function
+from engine.functions.time_zones import convert_tz
 
 EXTRACTED: Final = {
     "YEAR": "year({0})",
@@ -105,6 +106,7 @@ ROWS: Final = (
             "2024-05-17 22:45:59",
         ),
         spark=None,
+        write=convert_tz,
         bad=("CONVERT_TZ('soon', 'UTC', 'Asia/Tokyo')", "NULL"),
     ),
 )

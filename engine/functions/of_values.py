@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.functions import json_calls
 from engine.functions.function import Function
 
 
@@ -53,36 +54,50 @@ ROWS: Final = (
     ),
     Function(
         *("JSON_VALUE", "json string, path string -> string", "The text or number at a path of a JSON text."),
-        *(f"JSON_VALUE({_JSON}, '$.b')", "x", None),
+        *(f"JSON_VALUE({_JSON}, '$.b')", "x"),
+        spark=None,
+        write=json_calls.json_value,
         syntax="JSON_VALUE(json, path)",
         bad=("JSON_VALUE('no JSON', '$.a')", "NULL"),
     ),
     Function(
         *("JSON_QUERY", "json string, path string -> string", "The object or list at a path of a JSON text."),
-        *(f"JSON_QUERY({_JSON}, '$.a')", "[1,2]", None),
+        *(f"JSON_QUERY({_JSON}, '$.a')", "[1,2]"),
+        spark=None,
+        write=json_calls.json_query,
         syntax="JSON_QUERY(json, path)",
         bad=("JSON_QUERY('no JSON', '$.a')", "NULL"),
     ),
     Function(
         *("JSON_EXISTS", "json string, path string -> boolean", "Whether a JSON text has something at a path."),
-        *(f"JSON_EXISTS({_JSON}, '$.a')", "TRUE", None),
+        *(f"JSON_EXISTS({_JSON}, '$.a')", "TRUE"),
+        spark=None,
+        write=json_calls.json_exists,
         syntax="JSON_EXISTS(json, path)",
     ),
     Function(
         *("JSON_OBJECT", "value any* -> string", "An object as JSON.", "JSON_OBJECT('a' VALUE 1)", '{"a":1}', None),
+        write=json_calls.json_object,
         syntax="JSON_OBJECT('name' VALUE value, …)",
         null="",
     ),
     Function(
         *("JSON_ARRAY", "value any* -> string", "A list as JSON.", "JSON_ARRAY(1, 'a')", '[1,"a"]', None),
+        write=json_calls.json_array,
         syntax="JSON_ARRAY(value, …)",
         null='["a"]',
     ),
-    Function("JSON_STRING", "value any -> string", "The value as JSON.", "JSON_STRING('a')", '"a"', None),
     Function(
-        "JSON_QUOTE", "text string -> string", "The text as a text of JSON.", "JSON_QUOTE('a\"b')", r'"a\"b"', None
+        *("JSON_STRING", "value any -> string", "The value as JSON.", "JSON_STRING('a')", '"a"'),
+        spark=None,
+        write=json_calls.json_string,
     ),
     Function(
-        *("JSON_UNQUOTE", "json string -> string", "The text of a text of JSON.", "JSON_UNQUOTE('\"a\"')", "a", None)
+        *("JSON_QUOTE", "text string -> string", "The text as a text of JSON.", "JSON_QUOTE('a\"b')", r'"a\"b"'),
+        spark=json_calls.QUOTE,
+    ),
+    Function(
+        *("JSON_UNQUOTE", "json string -> string", "The text of a text of JSON.", "JSON_UNQUOTE('\"a\"')", "a"),
+        spark=json_calls.UNQUOTE,
     ),
 )

@@ -11,12 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.functions import ROWS
-
-
-def names(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
+from engine.functions.function import names
 
 _TYPED: Final = """
 int, string, string* -> string: elt

@@ -89,8 +89,8 @@ def _function(name: str, parts: Parts) -> str:
     row = FUNCTIONS.get(name.upper())
     if row is None:
         raise SqlRejected(no_function("function", name, sorted(FUNCTIONS)))
-    example = f" Example: {row.example} is {row.result}" if row.result else ""
-    return f"{row.shown(name.upper())}: {row.sentence}{example}"
+    shown, *sentences = row.told(name.upper())
+    return f"{shown}: {' Example: '.join(sentences)}"
 
 
 def _known(name: str, parts: Parts) -> str:

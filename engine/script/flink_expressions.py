@@ -6,6 +6,7 @@ A text with the same meaning in both stays as written. Functions are translated 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +18,9 @@ from sqlglot.errors import SqlglotError
 from engine.aggregates.registry import functions
 from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import SPARK
+from engine.expressions.spellings import without_types
 from engine.functions import FUNCTIONS, ROWS
+from engine.functions.function import Function
 from engine.functions.of_times import EXTRACTED
 from engine.model.type_texts import type_from
 from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
@@ -237,13 +240,14 @@ class Translation:
 def _patterns() -> tuple[tuple[str, int, Expr], ...]:
     """Functions whose Spark SQL is not simply a call of the same name, as trees; the most specific first."""
     patterns: list[tuple[str, int, Expr]] = []
-    # The Spark SQL of the others depends on their arguments.
-    for row in (row for row in ROWS if row.spark is not None):
+    for row in ROWS:
         for count in range(row.least, min(row.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
-            text = row.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
             try:
-                tree = spark_tree(text)
+                text = _in_spark(row, count)
+                tree = spark_tree(text) if text is not None else None
             except SqlglotError:
+                continue
+            if tree is None:
                 continue
             # A call of a function that Flink has too stays this call: COALESCE does not become IFNULL.
             is_same = (
@@ -264,6 +268,17 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
             text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
         patterns.append((flink, count, spark_tree(text)))
     return tuple(sorted(patterns, key=lambda one: -len(list(one[2].walk()))))
+
+
+def _in_spark(row: Function, count: int) -> str | None:
+    """A call with placeholders in Spark SQL; None if types decide, or the syntax is its own."""
+    if row.spark is not None:
+        return row.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
+    # Of some arguments only a literal is taken, such as a path: here it is the name of a placeholder.
+    arguments: list[Expr] = [exp.column(f"{_ARGUMENT}0", quoted=True)]
+    arguments += [exp.Literal.string(f"{_ARGUMENT}{at}") for at in range(1, count)]
+    written = without_types(row, exp.Anonymous(this=row.name, expressions=arguments))
+    return None if written is None else re.sub(rf"'({_ARGUMENT}\d)'", r"`\1`", written)
 
 
 def _has(tree: Expr, at: int) -> bool:

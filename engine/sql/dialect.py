@@ -16,7 +16,6 @@ from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
 from engine.sql import match_grammar
 from engine.sql.functions import periods
-from engine.sql.functions.json_functions import PARSERS
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
@@ -108,7 +107,6 @@ class Flink(AsWritten):
             {
                 **AsWritten.Parser.FUNCTION_PARSERS,
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
-                **PARSERS,
                 **dict.fromkeys(OF_TABLES, _refused),
             }
         )

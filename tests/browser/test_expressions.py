@@ -61,7 +61,8 @@ def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filter
     expect(held(page, "Condition")).to_have_value("cnt")
     expect(field).to_be_focused()
     field.press_sequentially(" > 1 AND upp")
-    expect(chosen(page)).to_have_text(re.compile(r"UPPER.*UPPER\(text\)"))
+    told = r"UPPER\(text\)\s+The text in capital letters\.\s+UPPER\('Flink'\) is FLINK"
+    expect(chosen(page)).to_have_text(re.compile(told))
     field.press("Enter")
     field.press_sequentially("wo")
     options(page).filter(has_text="STRING").click()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
             "'é' || CAST ( `größe €` AS STRING )",
         ),
         ("to_timestamp_ltz(n, 0)", "timestamp_seconds(n)"),
+        ("ROW(a, MOD(b, 2))", "(named_struct('EXPR$0', a, 'EXPR$1', MOD(b, 2)))"),
         (" n > ARRAY[1, 2][0] ", " n > array(1, 2)[0] "),
     ],
 )
@@ -43,6 +44,10 @@ def test_types_and_functions_are_written_as_spark_has_them(flink: str, spark: st
         "CAST(t AS",
         "'open",
         "sha256()",
+        "JSON_VALUE(a)",
+        "JSON_VALUE(a, b)",
+        "JSON_STRING(a)",
+        "ROW()",
         "",
         "  ",
     ],
@@ -64,6 +69,10 @@ def test_what_both_have_and_what_nobody_can_read_stays_as_it_is(text: str) -> No
         ("SPLIT_INDEX(CONCAT('a,b', ',c'), ',', 0 + 1)", "b"),
         ("CAST('abcd' AS CHAR(2)) || FROM_BASE64(TO_BASE64('x'))", "abx"),
         ("IS_DIGIT('12')", "true"),
+        ("JSON_VALUE('{\"a\": {\"b\": 7}}', '$.a.b' RETURNING INT) + 1", "8"),
+        ("JSON_VALUE(CONCAT('{\"a\": ', '1}'), '$.x' DEFAULT 'none' ON ERROR)", "none"),
+        ("JSON_QUERY('{\"a\": [1]}', '$.a') || JSON_QUOTE('x')", '[1]"x"'),
+        ("CONVERT_TZ(SUBSTR('x2024-05-17 13:45:59', 2), 'UTC', 'Asia/Tokyo')", "2024-05-17 22:45:59"),
     ],
 )
 def test_spark_answers_as_flink_does(spark: SparkSession, flink: str, value: str) -> None:

@@ -11,7 +11,7 @@ from engine.expressions.analyzer import TypeRules
 from engine.functions import FUNCTIONS
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING
-from ui.components.editor.words import in_expressions, signatures
+from ui.components.editor.words import in_expressions, notes
 from ui.forms.marking import marked_html, wrong_word
 
 if TYPE_CHECKING:
@@ -49,8 +49,11 @@ def test_what_was_typed_is_escaped() -> None:
 
 
 def test_every_function_of_flink_is_offered_with_the_arguments_that_it_takes() -> None:
-    assert FUNCTIONS.keys() <= signatures().keys()
-    told = {name: signatures()[name] for name in ("REGEXP_EXTRACT", "COALESCE", "GREATEST", "CONCAT_WS", "PI", "CEIL")}
+    assert FUNCTIONS.keys() <= notes().keys()
+    told = {
+        name: notes()[name].partition("\n")[0]
+        for name in ("REGEXP_EXTRACT", "COALESCE", "GREATEST", "CONCAT_WS", "PI", "CEIL")
+    }
     assert told == {
         "REGEXP_EXTRACT": "REGEXP_EXTRACT(text, pattern, group)",
         "COALESCE": "COALESCE(value, …)",
@@ -64,4 +67,13 @@ def test_every_function_of_flink_is_offered_with_the_arguments_that_it_takes() -
 def test_an_expression_of_a_form_is_offered_only_what_it_may_call() -> None:
     offered = in_expressions()
     assert {"CHAR_LENGTH", "SPLIT_INDEX", "CAST", "FLOOR", "INET_ATON"} <= offered.keys()
-    assert not {"SUM", "RAND", "JSON_VALUE"} & offered.keys()
+    assert {"JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "CONVERT_TZ", "ROW"} <= offered.keys()
+    assert not {"SUM", "RAND", "JSON_STRING"} & offered.keys()
+
+
+def test_a_function_is_told_with_what_it_gives_and_an_example() -> None:
+    assert in_expressions()["CONVERT_TZ"].splitlines() == [
+        "CONVERT_TZ(text, from_zone, to_zone)",
+        "A time of one zone as that of another.",
+        "CONVERT_TZ('2024-05-17 13:45:59', 'UTC', 'Asia/Tokyo') is 2024-05-17 22:45:59",
+    ]

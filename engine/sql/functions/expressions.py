@@ -13,22 +13,22 @@ from typing import Final
 from sqlglot import exp
 
 from engine.functions import FUNCTIONS
+from engine.functions.function import BadCall, Write, given, text
+from engine.functions.json_calls import collected, is_json
 from engine.functions.refused import UNIX_TIMESTAMP, no_function
+from engine.functions.rows import row
 from engine.model.schema import Schema
-from engine.model.types import FLOATS, INTEGERS, MILLISECONDS, STRING, Timestamp, Type, quote
+from engine.model.types import MILLISECONDS, Timestamp, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
-from engine.sql.functions.json_functions import collected, is_json, json_function
 from engine.sql.functions.mixed_types import refuse_mixed
 from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
-from engine.sql.functions.numbers import arithmetic, has_no_more, number, remainder, rounded, truncated, united
-from engine.sql.functions.patterns import like, replacement, similar, text
+from engine.sql.functions.numbers import arithmetic, number, rounded, united
+from engine.sql.functions.patterns import like, similar
 from engine.sql.functions.periods import overlapping
-from engine.sql.functions.random_values import random
-from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type, row
-from engine.sql.functions.time_zones import converted
+from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type
 from engine.sql.functions.type_names import type_name
 from engine.sql.rejected import NoClock, SqlRejected
 
@@ -48,8 +48,6 @@ _BINARY: Final[dict[type[Expr], str]] = {
 
 _STRICT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.DPipe)
 _UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
-
-_NUMBERS: Final[dict[str, tuple[Type, ...]]] = {"IS_DIGIT": INTEGERS, "IS_DECIMAL": (*INTEGERS, *FLOATS)}
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class Writer:
                 fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
                 return f"to_json(struct({', '.join(fields)}))"
             case exp.Tuple():
-                return row(self, expression.expressions, expression)
+                return row(self, expression)
             case exp.FormatJson() | exp.JSONKeyValue() | exp.JSONArray() | exp.JSONObject():
                 return collected(self, expression)
             case exp.Dot():
@@ -244,53 +242,37 @@ class Writer:
             return shifted(self, call)
         if name == "TYPEOF" and len(call.expressions) in (1, 2):
             return type_name(self, call)
-        if name == "ROW":
-            return row(self, call.expressions, call)
-        if (json := json_function(self, call)) is not None:
-            return json
         function = FUNCTIONS.get(name)
         if function is None:
             raise SqlRejected(no_function("function", name, sorted(FUNCTIONS)), call)
-        count = len(call.expressions)
+        count = len(given(call))
         if name == "UNIX_TIMESTAMP" and count == 0:
             raise SqlRejected(UNIX_TIMESTAMP, call)
         if not function.takes(count):
             message = f"{name} takes {_counted(function.least, function.most)}, but it is given {count}."
             raise SqlRejected(message, call)
-        if not function.is_deterministic:
-            return random(self, call)
+        if (written := self._by_rule(function.write, call)) is not None:
+            return written
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         require_pattern(call)
         if name in _UNITED:
             arguments = arguments[:1] + united(self, arguments[1:]) if name == "IF" else united(self, arguments)
         match name:
-            case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != STRING:
-                # For a number the type decides; in Flink a DECIMAL is neither.
-                is_so = name != "IS_ALPHA" and type_ in _NUMBERS[name]
-                return f"({arguments[0]} IS NOT NULL)" if is_so else "FALSE"
-            case "MOD":
-                return remainder(self, call.expressions, *arguments)
-            case "CEILING":
-                return rounded(self, exp.Ceil(this=call.expressions[0]))
-            case "ROUND" if has_no_more(self, *arguments):
-                return arguments[0]
-            case "TRUNCATE":
-                return truncated(self, arguments[0], arguments[1] if count > 1 else "0")
-            case "SIGN":
-                return f"CAST(sign({arguments[0]}) AS {self.type_of(arguments[0]).sql})"
             case "TO_TIMESTAMP_LTZ":
                 return from_epoch(self, arguments, call)
             case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
                 return parsed(name, arguments, call)
             case "DATE_FORMAT":
                 return formatted(arguments, call)
-            case "CONVERT_TZ":
-                return converted(*arguments)
-            case "REGEXP_REPLACE":
-                put_in = replacement(arguments[2], isinstance(call.expressions[2].unnest(), exp.Literal))
-                return f"regexp_replace({arguments[0]}, {arguments[1]}, {put_in})"
             case _:
                 return function.written(arguments)
+
+    def _by_rule(self, write: Write | None, call: exp.Anonymous) -> str | None:
+        """What the row of a function writes for this call. Raises SqlRejected."""
+        try:
+            return None if write is None else write(self, call)
+        except BadCall as error:
+            raise SqlRejected(str(error), error.at) from error
 
 
 def _counted(least: int, most: int | None) -> str:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
 from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
-from engine.sql.functions.patterns import text
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:

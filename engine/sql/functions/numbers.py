@@ -86,20 +86,6 @@ def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     return f"CAST({whole} AS {type_.sql})"
 
 
-def has_no_more(writer: ExpressionWriter, value: str, places: str = "0") -> bool:
-    """Whether a DECIMAL has no more places than it is rounded to: it keeps its type; in Spark it gets a digit."""
-    type_ = writer.type_of(value) if places.isdigit() else VOID
-    return isinstance(type_, Decimal) and type_.scale <= int(places)
-
-
-def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
-    """TRUNCATE: towards zero, with the result type of ROUND."""
-    if has_no_more(writer, value, places):
-        return value
-    type_ = writer.type_of(f"round({value}, {places})")
-    return f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.sql})"
-
-
 def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     types = [writer.type_of(side) for side in (left, right)]
     if all(type_ in INTEGERS for type_ in types):

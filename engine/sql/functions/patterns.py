@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.functions.function import text
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
 
 _ANY: Final = {"%": ".*", "_": "."}
 _SPECIAL: Final = ".^$\\{}"
-
-
-def text(value: str) -> str:
-    """A string as a Spark SQL literal, with escaped backslashes and quotes."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def like(writer: ExpressionWriter, node: exp.Like, escape: Expr | None = None) -> str:
@@ -57,10 +53,3 @@ def _regular(pattern: str) -> str:
         else:
             body += _ANY.get(char, "\\" + char if char in _SPECIAL else char)
     return f"(?s)^(?:{body})$"
-
-
-def replacement(argument: str, is_literal: bool) -> str:
-    """The escaped replacement of REGEXP_REPLACE: `$1` is plain text in Flink."""
-    if is_literal:
-        return argument.replace("\\\\", "\\\\\\\\").replace("$", "\\\\$")
-    return f"replace(replace({argument}, '\\\\', '\\\\\\\\'), '$', '\\\\$')"

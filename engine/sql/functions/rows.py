@@ -7,11 +7,12 @@ Source: Flink RowRowConverter, RowToStringCastRule, RowToRowCastRule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.functions.rows import STRUCT, struct
 from engine.model.types import BOOLEAN, VOID, Array, Map, Row, Timestamp, Type, quote
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.digits import shown
@@ -20,7 +21,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_STRUCT: Final = "named_struct("
+_STRUCT: Final = "namedstruct("
 _ENTRY: Final = ("key", "value")
 
 
@@ -31,14 +32,6 @@ def constructed(node: Expr) -> Sequence[Expr] | None:
         values: Sequence[Expr] = bare.expressions
         return values
     return None
-
-
-def row(writer: ExpressionWriter, values: Sequence[Expr], at: Expr) -> str:
-    """A row of these values. Raises SqlRejected for an empty row."""
-    if not values:
-        message = "ROW() needs a value: ROW(a, b)."
-        raise SqlRejected(message, at)
-    return _struct((f"EXPR${place}", writer.write(value)) for place, value in enumerate(values))
 
 
 def field(writer: ExpressionWriter, node: exp.Dot) -> str:
@@ -69,7 +62,7 @@ def equal_fields(left: Expr, right: Expr) -> Expr | None:
 
 def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
     """The written values; constructed rows are cast to the type of the first row that is not NULL."""
-    if not any(_STRUCT in value for value in values):
+    if not any(STRUCT in value for value in values):
         return list(values)
     types = [writer.type_of(value) for value in values]
     first = next((type_ for type_ in types if type_.has_row), VOID)
@@ -88,7 +81,7 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
         count = len(wanted)
         message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_}."
         raise SqlRejected(message, node)
-    made = _struct(
+    made = struct(
         (target.name, cast(f"({value}).{quote(name)}", target.kind))
         for (name, _), target in zip(given, wanted, strict=True)
     )
@@ -117,29 +110,5 @@ def as_text(value: str, type_: Type, depth: int = 0) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {inside} END"
 
 
-def in_order_of_names(value: str, type_: Type, depth: int = 0) -> str:
-    """A value with the fields of rows and the keys of maps sorted by name, as in Flink's JSON."""
-    item = f"o{depth}"
-    if isinstance(type_, Row):
-        fields = sorted(type_.fields, key=lambda known: known[0])
-        parts = ((name, in_order_of_names(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
-        return f"CASE WHEN {value} IS NOT NULL THEN {_struct(parts)} END"
-    if isinstance(type_, Array) and (type_.has_row or type_.has_map):
-        return f"transform({value}, {item} -> {in_order_of_names(item, type_.element, depth + 1)})"
-    if isinstance(type_, Map):
-        keys = f"array_sort(map_keys({value}))"
-        inner = in_order_of_names(f"element_at({value}, {item})", type_.value, depth + 1)
-        return f"map_from_arrays({keys}, transform({keys}, {item} -> {inner}))"
-    return value
-
-
 def _part(value: str, type_: Type, depth: int) -> str:
     return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
-
-
-def _struct(fields: Iterable[tuple[str, str]]) -> str:
-    parts: list[str] = []
-    for name, value in fields:
-        escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-        parts.append(f"'{escaped}', {value}")
-    return f"{_STRUCT}{', '.join(parts)})"

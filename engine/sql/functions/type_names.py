@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.functions.function import text
 from engine.model.types import Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import spark_type
 from engine.sql.functions.digits import digits_of
-from engine.sql.functions.patterns import text
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:

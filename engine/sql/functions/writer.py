@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.model.schema import Schema
-from engine.model.types import Type
-from engine.sql.algebra import Expr
+from engine.functions.function import Writing
 
 
-class ExpressionWriter(Protocol):
-    """Writes expressions over one input as Spark SQL."""
-
-    @property
-    def schema(self) -> Schema:
-        """The columns of the input."""
-
-    def write(self, expression: Expr) -> str:
-        """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
-
-    def type_of(self, expression: str, /) -> Type:
-        """The Spark type of a written expression."""
+class ExpressionWriter(Writing, Protocol):
+    """Writes expressions over one input as Spark SQL; `write` raises SqlRejected for those without an equivalent."""
 
     def digits_of(self, column: str, /) -> int:
         """The digits of a second that a bound column has."""

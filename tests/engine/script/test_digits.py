@@ -103,3 +103,14 @@ def test_a_time_zone_that_no_text_is_read_past_is_refused() -> None:
 )
 def test_a_written_cast_names_a_type_that_flink_has(spark: str, flink: str) -> None:
     assert Translation(lambda _: STRING).flink(spark) == flink
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["JSON_VALUE(k, '$.a')", "JSON_QUERY(k, '$.a')", "JSON_EXISTS(k, '$.a')", "JSON_QUOTE(k)", "JSON_UNQUOTE(k)"],
+)
+def test_a_call_that_was_read_is_written_as_this_call(call: str) -> None:
+    pipeline = script_of(TABLE + f"SELECT {call} AS x FROM t;", TypeRules(), Path()).pipeline
+    made = sql_of(rewritten(pipeline), TypeRules(), Path())
+    assert call in made.text
+    assert not any("may not support" in warning for warning in made.warnings)

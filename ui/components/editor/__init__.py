@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import streamlit as st
@@ -16,11 +17,12 @@ from streamlit.errors import StreamlitAPIException
 
 from engine.model.schema import Schema
 from engine.script.formatting import identifier
-from ui.components.editor.words import KEYWORDS, TYPES, in_expressions, signatures
+from ui.components.editor.words import KEYWORDS, TYPES, in_expressions, notes
 from ui.shell.log import app_log
 
 _COMPONENT: Final = "changelog-studio-canvas.editor"
 _SCRIPT: Final = "editor.js"
+_NOTES: Final = Path(__file__).with_name("notes.css")
 
 Language = Literal["flink", "duckdb", "python"]
 
@@ -54,7 +56,7 @@ class Editing:
 def _component() -> Any:
     try:
         # Not isolated: the fields are part of the page, outside this component.
-        return st.components.v2.component(_COMPONENT, js=_SCRIPT, isolate_styles=False)
+        return st.components.v2.component(_COMPONENT, js=_SCRIPT, css=_NOTES.read_text("utf-8"), isolate_styles=False)
     except StreamlitAPIException:
         app_log().exception("the editor is not installed; fields are plain text areas")
         return None
@@ -76,7 +78,7 @@ def editors(fields: Mapping[str, Editing], *, key: str) -> None:
     if not fields or (component := _component()) is None:
         return
     is_script = any(not each.line for each in fields.values())
-    known = signatures() if is_script else in_expressions()
+    known = notes() if is_script else in_expressions()
     data = {
         "fields": {name: {**asdict(each), "tables": _tables(each)} for name, each in fields.items()},
         "functions": [{"name": name, "insert": f"{name}(", "note": note} for name, note in known.items()],

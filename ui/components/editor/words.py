@@ -23,21 +23,25 @@ _NOT_RESERVED: Final = tuple(
 
 
 @cache
-def signatures() -> dict[str, str]:
-    """The signature of every function, by name."""
-    scalars = {name: row.shown(name) for name, row in FUNCTIONS.items()}
+def notes() -> dict[str, str]:
+    """What is told of every function, by name: the first line is its signature."""
+    scalars = {name: _told(name) for name in FUNCTIONS}
     aggregates = {name: f"{name}(value)" for name in functions()}
     return dict(sorted({**aggregates, **scalars}.items()))
 
 
 @cache
 def in_expressions() -> dict[str, str]:
-    """The signatures of the functions that the expression of a form may call."""
+    """What is told of the functions that the expression of a form may call."""
     return {
-        name: row.shown(name)
+        name: _told(name)
         for name, row in sorted(FUNCTIONS.items())
         if refusal(as_spark(row.example), Schema(())) is None
     }
 
 
-KEYWORDS: Final = tuple(sorted({*RESERVED, *_NOT_RESERVED} - {*TYPES} - {*signatures()}))
+def _told(name: str) -> str:
+    return "\n".join(FUNCTIONS[name].told(name))
+
+
+KEYWORDS: Final = tuple(sorted({*RESERVED, *_NOT_RESERVED} - {*TYPES} - {*notes()}))

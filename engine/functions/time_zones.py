@@ -12,21 +12,21 @@ from functools import cache
 from typing import Final
 from zoneinfo import available_timezones
 
-from engine.functions.spark import names
-from engine.sql.functions.patterns import text
+from sqlglot import exp
+
+from engine.functions.function import Writing, names, text
 
 _FORM: Final = r"^\s*([0-9]+)-([0-9]+)-([0-9]+) ([0-9]+):([0-9]+):([0-9]+)"
 _OFFSET: Final = re.compile(r"GMT[+-]([01]?[0-9]|2[0-3])(:?[0-5][0-9])?")
 # Java's short zone names that are not in the time zone database.
 _SHORT: Final = names(
-    """
-    ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST
-    """
+    "ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST"
 )
 
 
-def converted(value: str, given: str, wanted: str) -> str:
-    """The call as Spark SQL. given, wanted: the zones as Spark SQL, a quoted literal or another expression."""
+def convert_tz(writing: Writing, call: exp.Anonymous) -> str:
+    """The call as Spark SQL."""
+    value, given, wanted = map(writing.write, call.expressions)
     given, wanted = _zone(given), _zone(wanted)
     year, month, day, hour, minute, second = (
         f"TRY_CAST(regexp_extract({value}, r'{_FORM}', {at}) AS INT)" for at in range(1, 7)

@@ -1,0 +1,30 @@
+"""ROW(a, b): a row with the fields EXPR$0 and EXPR$1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from sqlglot import exp
+
+from engine.functions.function import BadCall, Writing
+
+STRUCT: Final = "named_struct("
+"""How every row that is made begins."""
+
+
+def row(writing: Writing, call: exp.Expr) -> str:
+    """The row of a call, or of values in parentheses. Raises BadCall for an empty row."""
+    if not call.expressions:
+        message = "ROW() needs a value: ROW(a, b)."
+        raise BadCall(message, call)
+    return struct((f"EXPR${place}", writing.write(value)) for place, value in enumerate(call.expressions))
+
+
+def struct(fields: Iterable[tuple[str, str]]) -> str:
+    """Named values as a row of Spark's."""
+    parts: list[str] = []
+    for name, value in fields:
+        escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+        parts.append(f"'{escaped}', {value}")
+    return f"{STRUCT}{', '.join(parts)})"
