@@ -20,7 +20,6 @@ from typing import Any, Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from engine.contract.operator import Analyzer
 from engine.errors import ExpressionError, unknown_name
 from engine.expressions.like import like
 from engine.expressions.parsing import tree_of
@@ -93,9 +92,8 @@ def can_compute(tree: exp.Expr, schema: Schema) -> bool:
     return True
 
 
-def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
+def require_condition(condition: str, node: str, type_: types.Type) -> None:
     """Raise ExpressionError if the parameter `condition` of a node is not a BOOLEAN."""
-    type_ = analyzer.type_of(condition, schema, node, "condition")
     if type_ != types.BOOLEAN:
         raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_))
 

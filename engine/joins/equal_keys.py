@@ -79,7 +79,7 @@ class KeyedJoin(Operator):
         if self.condition is None:
             return
         pair = Schema(joined(left, right, JoinKind.INNER))
-        require_condition(self.condition, pair, node, analyzer)
+        require_condition(self.condition, node, analyzer.type_of(self.condition, pair, node, "condition"))
         compile_condition(self.condition, pair, node, "condition")
 
     def matches(self, node: str, left: Schema, right: Schema) -> Callable[[], Matches] | None:

@@ -133,7 +133,7 @@ class ChangelogNormalize(Operator):
         (input_,) = inputs
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         if self.condition is not None:
-            require_condition(self.condition, input_.schema, node, analyzer)
+            require_condition(self.condition, node, analyzer.type_of(self.condition, input_.schema, node, "condition"))
         return replace(
             input_,
             modify=ALL_CHANGES,

@@ -51,7 +51,7 @@ class Filter(Operator):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, keys and kinds. Raises ExpressionError if the condition is not a BOOLEAN."""
         (input_,) = inputs
-        require_condition(self.condition, input_.schema, node, analyzer)
+        require_condition(self.condition, node, analyzer.type_of(self.condition, input_.schema, node, "condition"))
         alone = input_.lone_updates or (input_.has_updates and not self._keeps_whole_rows(input_))
         return replace(
             input_,
