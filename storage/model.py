@@ -145,17 +145,13 @@ class Epoch:
 
 @dataclass(frozen=True)
 class EdgeColumn:
-    """A column of an edge. stored_as: its name in the table. time: the unit of an event time column, else None.
-
-    zone: the time zone of instants; None for UTC, and for other values.
-    """
+    """A column of an edge. stored_as: its name in the table. time: the unit of an event time column, else None."""
 
     name: str
     stored_as: str
     type: str
     duckdb_type: str
     time: str | None = None
-    zone: str | None = None
 
 
 @dataclass(frozen=True)

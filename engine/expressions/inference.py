@@ -68,10 +68,10 @@ def inferred(text: str, schema: Schema) -> Type:
     if foreign:
         sentence = f"{unknown_name('type', min(foreign).upper(), AVAILABLE)}."
         raise Untyped(sentence)
-    return Inference(schema).type(tree, {})
+    return _Inference(schema).type(tree, {})
 
 
-class Inference(Calls):
+class _Inference(Calls):
     """The types of the parts of one expression."""
 
     def type(self, node: exp.Expr, variables: Variables) -> Type:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from engine.errors import shortened
 from engine.expressions.parsing import SPARK
+from engine.expressions.part_types import declared_type
 from engine.expressions.signatures import signatures
 from engine.model.types import MOST_DIGITS, VOID, Type
 
@@ -33,7 +34,7 @@ def why_untyped(node: exp.Expr, type_of: Callable[[exp.Expr], Type]) -> str:
             shapes = " or ".join(dict.fromkeys(f"({way})" for way in ways))
             return f"{written} gives {node.name.upper()} ({', '.join(types)}), but it takes {shapes}."
         case exp.Cast():
-            return f"{written} cannot be: there is no CAST of {', '.join(types)} as {node.to.sql(dialect=SPARK)}."
+            return f"there is no CAST of {', '.join(types)} as {declared_type(node.to).flink}."
         case exp.Literal():
             return f"{written} has more than {MOST_DIGITS} digits."
         case exp.And() | exp.Or() | exp.Not():

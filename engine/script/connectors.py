@@ -99,7 +99,9 @@ def why_unread(ddl: TableDdl) -> str | None:
             raise ddl.rejected(message)
         return "it names no 'connector' (Confluent's tables need none)."
     if name not in CONNECTORS:
-        return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)})."
+        near = get_close_matches(name, CONNECTORS, n=1, cutoff=0.8)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)}).{meant}"
     format_ = ddl.options.get("value.format", ddl.options.get("format"))
     key = ddl.options.get("key.format")
     for one in (format_, key):

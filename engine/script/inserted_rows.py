@@ -7,15 +7,43 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from sqlglot import exp
+
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
 from engine.script.jdbc_tables import CONNECTOR
 from engine.script.kafka_tables import TIMES_OF_CHANGES
 from engine.script.passwords import kept_options
 from engine.script.tables import TableDdl
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
 
 _CHANGES: Final = ("debezium-", "canal-", "maxwell-", "ogg-")
 _UPSERTS: Final = ("upsert-kafka", "mongodb-cdc")
+
+
+def computed_rows(query: exp.Values) -> Expr:
+    """VALUES with expressions of any kind as a query of numbered rows, which says per column what each of them has.
+
+    Raises SqlRejected.
+    """
+    rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]
+    if len({len(row) for row in rows}) != 1:
+        message = "the rows of VALUES have different numbers of values."
+        raise SqlRejected(message, query)
+    numbers = [exp.Literal.number(at) for at in range(len(rows))]
+    of_rows = exp.Values(
+        expressions=[exp.Tuple(expressions=[number]) for number in numbers],
+        alias=exp.TableAlias(this=exp.to_identifier("r"), columns=[exp.to_identifier("n")]),
+    )
+    columns = [
+        exp.Case(
+            this=exp.column("n"),
+            ifs=[exp.If(this=number.copy(), true=value) for number, value in zip(numbers, values, strict=True)],
+        )
+        for values in zip(*rows, strict=True)
+    ]
+    return exp.select(*columns).from_(of_rows)
 
 
 def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:

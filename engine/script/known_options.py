@@ -75,7 +75,7 @@ def require_known_options(ddl: TableDdl) -> None:
             near = get_close_matches(name, [each for each in known if "*" not in each], n=1)
             meant = f" Did you mean {near[0]!r}?" if near else " Remove it."
             message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
-            raise ddl.rejected(message)
+            raise ddl.rejected(message, name)
 
 
 def _matches(name: str, known: str) -> bool:

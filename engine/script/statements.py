@@ -46,6 +46,9 @@ _NOT_SQL: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
+_QUERY: Final = ("SELECT", "VALUES")
+# Before SELECT, these go on with the same query.
+_GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", ",")
 _REST: Final = re.compile(r"(?:[ \t]*(?:--[^\n]*)?\r?\n)?")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\r?\n")
 _GAP: Final = re.compile(r"\n[ \t]*\r?\n\s*$")
@@ -135,13 +138,19 @@ def without_prompts(text: str) -> str:
 
 def _begins_another(before: Sequence[Token], token: Token) -> bool:
     """Whether a token begins another statement, in a line of its own, although the one before did not end."""
-    last = before[-1]
-    if token.text.upper() not in _BEGIN or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+    last, word = before[-1], token.text.upper()
+    if word not in (*_BEGIN, "SELECT") or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return False
     if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
         return False
-    depth = sum((each.token_type in _OPENING) - (each.token_type in _CLOSING) for each in before)
-    return depth == 0 and before[0].text.upper() not in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE")
+    depth = 0
+    is_whole = before[0].text.upper() == "SET" or _count(before, ("CREATE", "TABLE")) > 0
+    for each in before:
+        depth += (each.token_type in _OPENING) - (each.token_type in _CLOSING)
+        is_whole = is_whole or (depth == 0 and each.text.upper() in _QUERY)
+    if depth or before[0].text.upper() in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE"):
+        return False
+    return word != "SELECT" or (is_whole and last.text.upper() not in _GO_ON)
 
 
 def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:

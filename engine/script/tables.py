@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import exp, parse_one
+from sqlglot import TokenType, exp, parse_one
 from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
 from engine.model.schema import Column
 from engine.model.type_texts import type_from
 from engine.model.types import MICROSECONDS, Type
-from engine.script.statements import Cursor, Statement, raw
+from engine.script.statements import Cursor, Statement, place_of_token, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.dialect import Flink
 from engine.sql.functions.intervals import interval_ms
@@ -111,9 +111,11 @@ class TableDdl:
         """The columns with ROW values, with their types."""
         return tuple((column.name, column.type) for column in self.columns if column.type.has_row)
 
-    def rejected(self, sentence: str) -> SqlRejected:
-        """An error about the table, with its place."""
-        return SqlRejected(f"{self.name}: {sentence}", place=self.statement.place)
+    def rejected(self, sentence: str, option: str = "") -> SqlRejected:
+        """An error about the table, with its place, or that of one of its options."""
+        named = (token for token in self.statement.tokens if option and token.text == option)
+        place = next(map(place_of_token, named), self.statement.place)
+        return SqlRejected(f"{self.name}: {sentence}", place=place)
 
     def targets(self, named: Sequence[str], place: tuple[int, int]) -> tuple[str, ...]:
         """The columns that an INSERT fills: the named ones, or all. Raises SqlRejected for unknown or repeated names.
@@ -320,5 +322,8 @@ def options_of(cursor: Cursor) -> dict[str, str]:
         options[name] = cursor.take().text
         if not cursor.skip(","):
             break
+    if not cursor.is_done and cursor.here.token_type is TokenType.STRING:
+        message = f"a comma is missing before {cursor.here.text!r}."
+        raise cursor.rejected(message)
     cursor.expect(")")
     return options

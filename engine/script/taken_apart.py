@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
-from engine.model.options import ZONE, has_effect, is_foreign
+from engine.model.options import has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
-from engine.model.zones import is_utc
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
+from engine.script.inserted_rows import computed_rows
+from engine.script.known_options import require_known_options
 from engine.script.like import with_base
 from engine.script.of_others import instead_of, is_ignored
 from engine.script.parts import Insert, Parts
@@ -35,7 +36,7 @@ from engine.script.statements import (
 )
 from engine.script.tables import NOT_READ, TableDdl, create_table
 from engine.sql.algebra import Expr
-from engine.sql.clauses.constants import values_of
+from engine.sql.clauses.constants import NoConstant, values_of
 from engine.sql.dialect import Flink
 from engine.sql.emit_options import emit_options
 from engine.sql.functions.mixed_types import mixed
@@ -46,12 +47,15 @@ _HARMLESS: Final = (
     "table.dml-sync",
     "parallelism.default",
     "pipeline.auto-watermark-interval",
+    "table.local-time-zone",
 )
+_ZONE: Final = "table.local-time-zone"
 _OF_CONFLUENT: Final = {
-    "sql.local-time-zone": ZONE.name,
+    "sql.local-time-zone": _ZONE,
     "sql.state-ttl": "table.exec.state.ttl",
     "sql.tables.scan.idle-timeout": "table.exec.source.idle-timeout",
 }
+_UTC: Final = ("UTC", "GMT", "Z", "ETC/UTC", "UTC+00:00", "GMT+00:00", "+00:00")
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
 )
@@ -116,7 +120,12 @@ def _without_hints(statement: Statement, parts: Parts) -> Statement:
         options = {key: value.replace("''", "'") for key, value in _OPTION.findall(token.text)}
         if options and _OPTIONS.match(token.text) and name in parts.tables:
             table = parts.tables[name]
-            parts.tables[name] = replace(table, options={**table.options, **options})
+            changed = replace(table, options={**table.options, **options})
+            try:
+                require_known_options(changed)
+            except SqlRejected as error:
+                raise SqlRejected(error.reason, place=place_of_token(token)) from error
+            parts.tables[name] = changed
         else:
             hint = shortened(token.text.removeprefix("/*+").removesuffix("*/").strip())
             instead = "it has no effect here"
@@ -265,16 +274,26 @@ def _insert(statement: Statement, parts: Parts) -> None:
             items = [exp.Star(), *(exp.alias_(value, name, quoted=True) for name, value in fixed.items())]
             query = exp.select(*items).from_(exp.Subquery(this=query, alias=exp.TableAlias(this="s")))
     if isinstance(query, exp.Values):
-        _insert_rows(target, columns, query, statement, parts)
+        try:
+            inserted = _rows_of(target, columns, query, statement, parts)
+        except NoConstant:
+            parts.inserts.append(Insert(target, columns, computed_rows(query), statement))
+            return
+        except SqlRejected:
+            # A table whose rows are refused still has no other rows than those of the script.
+            parts.rows.setdefault(target, [])
+            raise
+        parts.rows.setdefault(target, []).extend(inserted)
     else:
         parts.inserts.append(Insert(target, columns, query, statement))
 
 
-def _insert_rows(target: str, columns: Sequence[str], query: exp.Values, statement: Statement, parts: Parts) -> None:
+def _rows_of(
+    target: str, columns: Sequence[str], query: exp.Values, statement: Statement, parts: Parts
+) -> list[list[Any]]:
     table = parts.target(target, statement)
     wanted = table.targets(columns, statement.place)
-    # A table whose rows are refused still has no other rows than those of the script.
-    rows = parts.rows.setdefault(target, [])
+    rows: list[list[Any]] = []
     for row in parts.told(query).expressions:
         values = values_of(row)
         if len(values) != len(wanted):
@@ -283,6 +302,7 @@ def _insert_rows(target: str, columns: Sequence[str], query: exp.Values, stateme
         _check_kinds(row, wanted, table)
         by_name = dict(zip(wanted, values, strict=True))
         rows.append([by_name.get(column.name) for column in table.written])
+    return rows
 
 
 def _check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
@@ -344,9 +364,9 @@ def _set(statement: Statement, parts: Parts) -> None:
         is_ours = bool(emit_options({name: value})) or has_effect(name, value)
     except PipelineError as error:
         raise SqlRejected(error.sentence, place=statement.place) from error
-    if name == ZONE.name and is_utc(value):
-        parts.options.pop(name, None)
-    elif is_ours:
+    if is_ours:
         parts.options[name] = value
+    elif name == _ZONE and value.upper() not in _UTC:
+        parts.warnings.append(f"{at} {name} = {value!r} is ignored; times are in UTC here.")
     elif name not in _HARMLESS:
         parts.warnings.append(f"{at} the option {name!r} has no effect here.")

@@ -19,7 +19,8 @@ repeated after a failure. `let_go`: external clean-up when such a run is deleted
 - `server` and `variables`: the address that it contacts and the secrets that it sends. Without consent, only runs
 contact it
 - `head`: the source with only its first rows, for a preview
-- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`
+- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`. `instead_of`: the table of a script for
+which its rows stand
 - `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
 - `offered`: the choices of a field that only the source knows, such as the tables of a file
 

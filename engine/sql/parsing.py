@@ -16,9 +16,10 @@ from engine.model.whole_texts import half_at
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
-from engine.sql.syntax_errors import in_words
+from engine.sql.syntax_errors import in_words, slip_in
 
 _LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
+_WORDS: Final = (TokenType.VAR, TokenType.TOP)
 _NUMBER: Final = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -75,7 +76,10 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
             message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
             raise SqlRejected(message, place=_first_double_quote(text)) from error
         is_last = bool(tokens) and tokens[-1].text.endswith(highlight) and not first.get("end_context", "").strip(" ;")
-        message = f"this is not Flink SQL: {in_words(description, highlight, is_last=is_last)}."
+        words = [token.text.upper() for token in tokens if token.token_type in _WORDS]
+        message = (
+            f"this is not Flink SQL: {in_words(description, highlight, is_last=is_last)}. {slip_in(words)}".rstrip()
+        )
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
     return [tree.transform(_settled, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
 

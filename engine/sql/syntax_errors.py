@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 _REQUIRED: Final = re.compile(r"Required keyword: ")
@@ -29,6 +31,40 @@ def in_words(description: str, near: str, *, is_last: bool) -> str:
     if any(each in description for each in ("<class", "<Token", "sqlglot")):
         return f"the text near {near!r} is not understood"
     return f"{description} (at {near!r})"
+
+
+_KEYWORDS: Final = (
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "HAVING",
+    "LIMIT",
+    "UNION",
+    "JOIN",
+    "INNER",
+    "OUTER",
+    "BETWEEN",
+    "DISTINCT",
+)
+_OF_OTHERS: Final = {
+    "EMIT": "EMIT CHANGES is of ksqlDB. Leave it out: every query of a stream gives changes.",
+    "TOP": "TOP is of other databases. Write LIMIT n at the end.",
+}
+
+
+def slip_in(words: Sequence[str]) -> str:
+    """A sentence about a word that is of others, or that is nearly a keyword; empty if there is none.
+
+    words: those of a statement that is not read, in capitals, without texts and quoted names.
+    """
+    for word in words:
+        if word in _OF_OTHERS:
+            return _OF_OTHERS[word]
+    for word in words:
+        near = get_close_matches(word, _KEYWORDS, n=1, cutoff=0.75)
+        if near and word != near[0] and abs(len(word) - len(near[0])) <= 1:
+            return f"Did you mean {near[0]} for {word}?"
+    return ""
 
 
 def _called(what: str) -> str:

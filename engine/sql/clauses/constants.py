@@ -21,6 +21,10 @@ from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 
 
+class NoConstant(SqlRejected):
+    """An expression over no column whose value is not known before a run."""
+
+
 def values_of(row: Expr) -> list[Any]:
     """One row of VALUES. Raises SqlRejected if an item is no constant."""
     items = row.expressions if isinstance(row, exp.Tuple) else [row]
@@ -72,7 +76,8 @@ def value_of(item: Expr) -> Any:
         return folded(item, value_of)
     except Unfolded:
         message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
-        raise SqlRejected(message, item) from None
+        is_call = item.find(exp.Func) is not None and item.find(exp.Column, exp.Query) is None
+        raise (NoConstant if is_call else SqlRejected)(message, item) from None
 
 
 def _is_instant(item: Expr) -> bool:

@@ -80,8 +80,7 @@ class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
     above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
-    it has, if not all of their columns. pinned: nodes that further queries will read, so that no projection replaces
-    them. written: by node, the part of a query that it was made of.
+    and columns it has. pinned: nodes that further queries will read, so that no projection replaces them.
     """
 
     analyzer: Analyzer
@@ -95,7 +94,6 @@ class Emitter:
     relations: dict[str, list[Relation]] = field(default_factory=dict)
     above: frozenset[type] = frozenset()
     pinned: set[str] = field(default_factory=set)
-    written: dict[str, Expr | None] = field(default_factory=dict)
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -107,7 +105,8 @@ class Emitter:
             emitted = self.makers[type(relation)](self, relation, frozenset(needed))
         finally:
             self.above, self._emitting = around, emitting
-        self.relations.setdefault(emitted.node, []).append(given)
+        if emitted.names.keys() >= set(given.columns):
+            self.relations.setdefault(emitted.node, []).append(given)
         return emitted
 
     def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:
@@ -187,7 +186,6 @@ class Emitter:
         if output.above == NOTHING:
             output = replace(output, above=above_of(made, node.id, derived_inputs))
         self.nodes.append(node)
-        self.written[node.id] = at
         self.derived[node.id] = replace(output, node=node.id)
         ports = made.ports * len(inputs) if made.many_edges else made.ports
         self.edges += [

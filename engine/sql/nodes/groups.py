@@ -148,13 +148,14 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
     name = emitted.names[windowed.time]
     if schema.column(name).time is None:
         times = ", ".join(column.name for column in schema if column.time is not None)
-        message = f"{windowed.time!r} is not an event time" + (
-            f"; {times} is one."
-            if times
-            else f". Add WATERMARK FOR {windowed.time} AS {windowed.time} - INTERVAL '5' SECOND to its CREATE TABLE."
-        )
-        raise SqlRejected(message, windowed.at)
+        raise not_an_event_time(windowed.time, windowed.at, times)
     return only_event_time(emitter, emitted, windowed.time, windowed.at)
+
+
+def not_an_event_time(column: str, at: Expr, times: str = "") -> SqlRejected:
+    """The error about a column without a watermark. times: the columns that have one."""
+    add = f". Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its CREATE TABLE."
+    return SqlRejected(f"{column!r} is not an event time{f'; {times} is one.' if times else add}", at)
 
 
 def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:

@@ -7,11 +7,12 @@ from typing import Any
 from sqlglot import exp
 
 from engine.model.free_names import free_name
+from engine.model.types import Timestamp
 from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, mentioned
 from engine.sql.clauses.row_number import row_count
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
-from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
+from engine.sql.nodes.groups import call_parameters, not_an_event_time, window_parameters, with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times, range_of_arrival_times
 from engine.sql.nodes.python_aggregates import require_known
 from engine.sql.nodes.ranks import with_results
@@ -58,6 +59,10 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     is_time = not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is not None
     if is_time:
         emitted = only_event_time(emitter, emitted, time, relation.at)
+    frame = _frame(relation)
+    is_moment = not is_arrival and isinstance(emitter.schema(emitted).column(emitted.names[time]).type, Timestamp)
+    if is_moment and not is_time and {"preceding_ms", "preceding_rows"} & frame.keys():
+        raise not_an_event_time(time, relation.at)
     calls: list[dict[str, Any]] = []
     names = dict(emitted.names)
     require_known(relation.calls)
@@ -68,7 +73,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     parameters = {
         "partition_by": [emitted.names[name] for name in relation.partition],
         **({"order": "arrival" if is_arrival else "event_time"} if is_arrival or is_time else by_value),
-        **_frame(relation),
+        **frame,
         "aggregates": calls,
     }
     return Emitted(emitter.add("over_aggregate", parameters, [emitted.node], relation.at), names, emitted.arrival)

@@ -101,6 +101,26 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
         ('CREATE TABLE t (c INT) WITH ("connector" = "print")', "names take backticks, texts single quotes"),
         ("CREATE TABLE t (c STRING d INT)", "line 1, column 19: c: a comma is missing between STRING and d."),
         ("CREATE TABLE t (c STRNG)", "c: unknown type 'STRNG'. Available: STRING, BOOLEAN, TINYINT,"),
+        (
+            "CREATE TABLE t (c INT) WITH ('connector' = 'print' 'a' = 'b')",
+            "line 1, column 52: a comma is missing before",
+        ),
+        ("SELECT a FORM t", "more is needed. Did you mean FROM for FORM?"),
+        ("SELECT 1 EMIT CHANGES", "EMIT CHANGES is of ksqlDB. Leave it out"),
+        ("CREATE TABLE t (c INT); INSERT INTO t VALUES (NOTHIN(1))", "unknown function 'NOTHIN'"),
+        (
+            "CREATE TABLE t (c INT) WITH ('connector' = 'datagen');\nSELECT c\nFROM t /*+ OPTIONS('rate' = '1') */",
+            "line 3, column 8: t: the connector 'datagen' has no option 'rate'.",
+        ),
+        (
+            "CREATE TABLE t (a TIMESTAMP(3)); SELECT COUNT(*) OVER (ORDER BY a RANGE BETWEEN INTERVAL '1' MINUTE "
+            "PRECEDING AND CURRENT ROW) FROM t",
+            "'a' is not an event time. Add WATERMARK FOR a AS a - INTERVAL '5' SECOND to its CREATE TABLE.",
+        ),
+        (
+            "CREATE TABLE t (a TIMESTAMP(3)); SELECT CAST(a AS INT) FROM t",
+            "cannot be used: there is no CAST of TIMESTAMP(3) as INT.",
+        ),
         ("CREATE TABLE t (c INT) WITH ('connector' = 'print') SELECT 1", "t: a semicolon is missing before SELECT."),
         ("CREATE TABEL t (c INT)", "CREATE TABEL is no statement. Did you mean CREATE TABLE?"),
         ("SELEC 1", "SELEC 1 is no statement. Did you mean SELECT?"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.batch_check.result import NodeCheck
-from engine.model.options import state_ttl_ms, zone
+from engine.model.options import state_ttl_ms
 from engine.model.pipeline import Pipeline
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
@@ -42,9 +42,6 @@ def batch_check(run: Run) -> CheckResult | None:
         st.caption(
             f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
         )
-        return None
-    if (in_zone := zone(Pipeline.from_json(run.document).options)) is not None:
-        st.caption(f"Spark's batch answer has the days of UTC: a run in the time zone {in_zone.name} is not checked.")
         return None
     if state_ttl_ms(Pipeline.from_json(run.document).options):
         st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")
