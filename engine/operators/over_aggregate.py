@@ -24,13 +24,14 @@ from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.flink_sql import call_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import FrameOf, OverKernel
+from engine.aggregates.over_arrival import arrival_over
 from engine.aggregates.over_values import OverValuesKernel
 from engine.aggregates.parameters import Aggregate, described
 from engine.aggregates.planned_calls import plan_calls
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.expiry import Expiry
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.frames import PLACED
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
@@ -210,6 +211,11 @@ class OverAggregate(RoutesLate):
                 update_before=context.generate_update_before,
             )
             return Keyed((KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),), by_value)
+        (ttl_ms,) = self.state_ttls_ms(context.options)
+        if ttl_ms and not self._by_time:
+            by_arrival = arrival_over(calls, len(schema), self.preceding_rows, ttl_ms)
+            given = KeyedInput(tuple(map(quote, self.partition_by)), values + arguments)
+            return Keyed((given,), by_arrival, columnar=RECORD_BY_RECORD)
         return Keyed(
             (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),),
             None,
@@ -241,7 +247,9 @@ class OverAggregate(RoutesLate):
         return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
-        """The watermark frees the rows of a bounded frame."""
+        """By arrival a TTL frees it; by event time the watermark frees the rows of a bounded frame."""
+        if not self._by_time and self.order_column is None:
+            return Expiry.BY_TTL
         return Expiry.BY_WATERMARK if self._by_time and self._is_bounded else Expiry.NEVER
 
     def late_rule(self) -> LateRule | None:

@@ -15,6 +15,7 @@ from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
@@ -202,6 +203,7 @@ class TopN(Operator):
         order = sort_columns(self.order_by, schema)
         columns = tuple(quote(name) for name in schema.names)
         keys = tuple(quote(name) for name in self.partition_by)
+        (ttl_ms,) = self.state_ttls_ms(context.options)
         if self._has_ties:
             kernel = partial(
                 tied_kernel,
@@ -209,12 +211,14 @@ class TopN(Operator):
                 order,
                 dense=self.ranking is Ranking.DENSE_RANK,
                 insert_only=input_.mode.is_insert_only,
+                ttl_ms=ttl_ms,
             )
             return Keyed((KeyedInput(keys, columns),), kernel)
         row_key = self._fast_row_key(input_)
         places = () if row_key is None else tuple(schema.index(name) for name in row_key)
-        kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, None if row_key is None else places)
-        columnar = columnar_topn(ranks, order, schema, input_.mode)
+        by_key = None if row_key is None else places
+        kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, by_key, ttl_ms)
+        columnar = RECORD_BY_RECORD if ttl_ms else columnar_topn(ranks, order, schema, input_.mode)
         return Keyed((KeyedInput(keys, columns),), kernel, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -234,6 +238,10 @@ class TopN(Operator):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition, which it competes with."""
         return (Origin(tuple((name, name) for name in self.partition_by)),)
+
+    def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
+        """Its rows expire: those of a sort key together, each by itself, or the best one."""
+        return Expiry.BY_TTL
 
     def late_rule(self) -> None:
         """No record is ever too late."""

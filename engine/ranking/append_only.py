@@ -2,8 +2,10 @@
 
 Input: insert-only. Output: with rank numbers, -U/+U for each rank that shifts and +I for a new last rank;
 without, -D for the row that falls out and +I for the one that enters.
-State: the best N rows per partition, never more. Time: none; on a tie the earlier arrival ranks first.
-Source: Flink AppendOnlyTopNFunction.
+State: the best N rows per partition; with a TTL and ranks also those that share the sort key of the last one, which
+move up when better ones expire. The rows of one sort key are an entry, which each new one refreshes.
+Time: none; on a tie the earlier arrival ranks first.
+Source: Flink AppendOnlyTopNFunction, AppendOnlyFirstNFunction.
 """
 
 from __future__ import annotations
@@ -22,36 +24,49 @@ from engine.ranking.sort_keys import SortColumn, SortKey
 class AppendOnlyTopN(TopNKernel):
     """The best N rows in order, with their sort keys beside them."""
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
-        super().__init__(ranks, order)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], ttl_ms: int = 0) -> None:
+        super().__init__(ranks, order, ttl_ms)
         self.rows: list[Row] = []
         self.keys: list[SortKey] = []
 
     def start(self, key: Key, state: Any | None) -> None:
         """Restore the rows of this partition."""
-        self.rows, end = state if state is not None else ([], None)
+        self.rows = self.rows_of(state)
         self.keys = [self.sort_key(row) for row in self.rows]
-        self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Insert the row after those with an equal sort key, unless its rank is past the end."""
+        self.forget_expired(out)
         self.read_end(row)
         key = self.sort_key(row)
         place = bisect_right(self.keys, key)
-        if place >= self.end:
+        if place == len(self.keys) >= self.end:
             return
         self.keys.insert(place, key)
         self.rows.insert(place, row)
+        self.wrote(self.sort_entry(row))
         if self.is_numbered:
             rank = max(place + 1, self.ranks.start)
             self.shift_down(rank, self.rows[rank - 1 :], out)
+            while len(self.rows) > self.end and (self.ages is None or self.keys[-1] != self.keys[self.end - 1]):
+                self._drop_last()
+            return
         if len(self.rows) > self.end:
-            self.keys.pop()
-            last = self.rows.pop()
-            if not self.is_numbered:
-                self.put(DELETE, last, self.end, out)
-        if not self.is_numbered:
-            self.put(INSERT, row, self.ranks.start, out)
+            self.put(DELETE, self._drop_last(), self.end, out)
+        self.put(INSERT, row, self.ranks.start, out)
+
+    def _drop_last(self) -> Row:
+        key, last = self.keys.pop(), self.rows.pop()
+        if not self.keys or self.keys[-1] != key:
+            self.removed(self.sort_entry(last))
+        elif not self.is_numbered:
+            self.wrote(self.sort_entry(last))
+        return last
+
+    def forget(self, entry: Any) -> None:
+        """Remove the rows of a sort key."""
+        self.rows = [row for row in self.rows if self.sort_entry(row) != entry]
+        self.keys = [self.sort_key(row) for row in self.rows]
 
     def ranked(self) -> Iterable[tuple[int, Row]]:
         """The best rows."""

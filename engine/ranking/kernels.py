@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from engine.contract.expiry import expiring
+from engine.contract.kernel import Kernel
+from engine.ranking.aging import AgingTopN
 from engine.ranking.append_only import AppendOnlyTopN
-from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.ranks import Ranks
 from engine.ranking.retractable import RetractableTopN
 from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied import TiedTopN
@@ -14,16 +18,20 @@ from engine.ranking.updatable import UpdatableTopN
 
 
 def topn_kernel(
-    ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None
-) -> TopNKernel:
+    ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None, ttl_ms: int = 0
+) -> Kernel:
     """The kernel of a strategy. row_key: the indexes of the columns by which UpdateFast identifies a row."""
+    if ranks.is_top_1 and (insert_only or row_key is not None):
+        return expiring(partial(FastTop1, ranks, order), ttl_ms)()
     if insert_only:
-        return FastTop1(ranks, order) if ranks.is_top_1 else AppendOnlyTopN(ranks, order)
+        return AppendOnlyTopN(ranks, order, ttl_ms)
     if row_key is not None:
-        return FastTop1(ranks, order) if ranks.is_top_1 else UpdatableTopN(ranks, order, row_key)
-    return RetractableTopN(ranks, order)
+        return UpdatableTopN(ranks, order, row_key, ttl_ms)
+    return AgingTopN(ranks, order, ttl_ms) if ttl_ms else RetractableTopN(ranks, order)
 
 
-def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> TopNKernel:
-    """The kernel of RANK and DENSE_RANK."""
-    return TiedTopN(ranks, order, dense=dense, insert_only=insert_only)
+def tied_kernel(
+    ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool, ttl_ms: int = 0
+) -> Kernel:
+    """The kernel of RANK and DENSE_RANK. The rows of a partition expire together."""
+    return expiring(partial(TiedTopN, ranks, order, dense=dense, insert_only=insert_only), ttl_ms)()

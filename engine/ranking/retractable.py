@@ -29,9 +29,7 @@ class RetractableTopN(TopNKernel):
 
     def start(self, key: Key, state: Any | None) -> None:
         """Restore the rows of this partition."""
-        rows, end = state if state is not None else ([], None)
-        self.rows = OrderedRows.of((self.sort_key(row), row) for row in rows)
-        self.take_end(end)
+        self.rows = OrderedRows.of((self.sort_key(row), row) for row in self.rows_of(state))
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Insert a row after those with an equal sort key, or remove the first row that equals it."""

@@ -30,9 +30,8 @@ class TiedTopN(TopNKernel):
 
     def start(self, key: Key, state: Any | None) -> None:
         """Restore the rows of this partition."""
-        rows, end = state if state is not None else ([], None)
+        rows = self.rows_of(state)
         self.rows = TiedRows.of(((self.sort_key(row), row) for row in rows), dense=self.dense)
-        self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Add a row to those with an equal sort key, or remove the first row that equals it."""

@@ -2,7 +2,8 @@
 
 Input: insert-only, or rows replaced by better ones of the same key. Output: +I once, then -U/+U. Every record is a row,
 even a -D (see updatable). An update of the best row that does not improve its sort key is ignored, as in Flink.
-State: the best row per partition. Time: none; on a tie the earlier arrival stays.
+State: the best row per partition, one entry; a row that is ignored does not refresh it.
+Time: none; on a tie the earlier arrival stays.
 Source: Flink FastTop1Function.
 """
 
@@ -30,12 +31,13 @@ class FastTop1(TopNKernel):
         """Restore the best row of this partition."""
         self.best = state
         self.key = self.sort_key(state) if state is not None else ()
-        self.take_end(None)
+        self.end = 1
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Keep the row if it is better than the best one."""
         best = self.best
         if kind == UPDATE_BEFORE:
+            self.writes = False
             return
         key = self.sort_key(row)
         if best is None:
@@ -43,6 +45,7 @@ class FastTop1(TopNKernel):
         elif key < self.key:
             self.replace(best, row, 1, out)
         else:
+            self.writes = False
             return
         self.best, self.key = row, key
 

@@ -5,7 +5,8 @@ record is the latest row of its key, even a -D, as in Flink: an aggregate emits 
 row and adding its successor. A row that an upsert source deletes therefore also stays.
 Output: with rank numbers, a row that moves up retracts its old rank first and emits it again last, and each rank
 between is replaced once; without, a row that stays is -U/+U, one that falls out -D.
-State: the best N rows per partition, and rows that share the sort key of the one past the end.
+State: the best N rows per partition, and rows that share the sort key of the one past the end. Each row is an entry,
+which its update refreshes, and that of a row before it among equal ones. Flink writes at a checkpoint; here at once.
 Source: Flink UpdatableTopNFunction.
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 
 from engine.contract.kernel import Key, Output
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.model.row import Row
+from engine.model.row import Row, identity
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn, SortKey
 
@@ -25,8 +26,8 @@ from engine.ranking.sort_keys import SortColumn, SortKey
 class UpdatableTopN(TopNKernel):
     """The best rows in order, with their sort keys and row keys beside them."""
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], row_key: Sequence[int]) -> None:
-        super().__init__(ranks, order)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], row_key: Sequence[int], ttl_ms: int = 0) -> None:
+        super().__init__(ranks, order, ttl_ms)
         self.row_key = tuple(row_key)
         self.rows: list[Row] = []
         self.keys: list[SortKey] = []
@@ -34,15 +35,15 @@ class UpdatableTopN(TopNKernel):
 
     def start(self, key: Key, state: Any | None) -> None:
         """Restore the rows of this partition."""
-        self.rows, end = state if state is not None else ([], None)
+        self.rows = self.rows_of(state)
         self.keys = [self.sort_key(row) for row in self.rows]
         self.sort_keys = {self._row_key(row): key for row, key in zip(self.rows, self.keys, strict=True)}
-        self.take_end(end)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Move a kept row, or insert a new one. A -U is ignored: its +U contains all information."""
         if kind == UPDATE_BEFORE:
             return
+        self.forget_expired(out)
         self.read_end(row)
         row_key = self._row_key(row)
         if row_key in self.sort_keys:
@@ -81,8 +82,12 @@ class UpdatableTopN(TopNKernel):
         if key == self.keys[before]:
             after = before
             self.rows[before] = row
+            self.wrote(identity(row_key))
         else:
+            old_key = self.keys[before]
             self._take_out(before)
+            for place in range(before, bisect_right(self.keys, old_key)):
+                self.wrote(identity(self._row_key(self.rows[place])))
             after = bisect_right(self.keys, key)
             self._put_in(after, row_key, key, row)
         if not self.is_numbered:
@@ -137,9 +142,17 @@ class UpdatableTopN(TopNKernel):
         self.keys.insert(place, key)
         self.rows.insert(place, row)
         self.sort_keys[row_key] = key
+        self.wrote(identity(row_key))
 
     def _take_out(self, place: int) -> Row:
         row = self.rows.pop(place)
         del self.keys[place]
-        del self.sort_keys[self._row_key(row)]
+        row_key = self._row_key(row)
+        del self.sort_keys[row_key]
+        self.removed(identity(row_key))
         return row
+
+    def forget(self, entry: Any) -> None:
+        """Remove the row of a key."""
+        place = next(at for at, row in enumerate(self.rows) if identity(self._row_key(row)) == entry)
+        self._take_out(place)

@@ -28,6 +28,7 @@ MINI_BATCH = {
     "table.exec.mini-batch.size": "4",
 }
 COLUMNS = [{"name": name, "type": "bigint"} for name in ("k", "v", "at")]
+_OVER_BOTH = ("latest", "first", "arrived", "seen", "distinct", "best", "over", "over_all")
 
 
 def pipeline(
@@ -51,6 +52,7 @@ def pipeline(
     dedup = {"keys": ["k"], "order": "event_time"}
     by_v = {"group_by": ["v"], "aggregates": [{"function": "SUM", "argument": "k", "name": "s"}]}
     distinct = {"function": "COUNT", "argument": "k", "distinct": True}
+    over = {"preceding_rows": 2, "aggregates": [{"function": "SUM", "argument": "v", "name": "s"}]}
     by_k = {"left_keys": ["k"], "right_keys": ["k"]}
     nodes = {
         "a": ("rows", events(0)),
@@ -63,11 +65,15 @@ def pipeline(
         "sums": ("aggregate", by_v),
         "by_sum": ("sink", {"mode": "upsert", "keys": ["s"]}),
         "distinct": ("aggregate", {"group_by": ["v"], "aggregates": [{**distinct, "name": "keys"}]}),
+        "best": ("topn", {"partition_by": ["k"], "order_by": [{"column": "at"}], "rank_end": 2}),
+        "ranked": ("topn", {"order_by": [{"column": "s"}], "rank_end": 3, "with_rank": True}),
+        "over": ("over_aggregate", {"order": "arrival", "partition_by": ["k"], "frame": "rows", **over}),
+        "over_all": ("over_aggregate", {"order": "arrival", "partition_by": ["k"], **over, "preceding_rows": None}),
         "pairs": ("join", {"kind": "full", **by_k, "right_state_ttl_ms": right_ttl_ms}),
         "unpaired": ("join", {"kind": "anti", **by_k}),
     }
-    edges = [("a", "both"), ("b", "both"), ("latest", "sums"), ("sums", "by_sum")]
-    edges += [("both", name) for name in ("latest", "first", "arrived", "seen", "distinct")]
+    edges = [("a", "both"), ("b", "both"), ("latest", "sums"), ("sums", "by_sum"), ("sums", "ranked")]
+    edges += [("both", name) for name in nodes if name in _OVER_BOTH]
     ports = [(source, join, port) for join in ("pairs", "unpaired") for source, port in (("a", "left"), ("b", "right"))]
     return Pipeline.from_dict(
         {

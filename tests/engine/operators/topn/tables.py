@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from engine.contract.kernel import Kernel
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.ranking.kernels import topn_kernel
-from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse
 
@@ -24,14 +25,20 @@ def sort_columns(order: str, names: Sequence[str]) -> list[SortColumn]:
 
 
 def kernel(
-    names: Sequence[str], order: str, ranks: Range, update_before: bool, row_key: Sequence[str] | None, append: bool
-) -> Callable[[], TopNKernel]:
+    names: Sequence[str],
+    order: str,
+    ranks: Range,
+    update_before: bool,
+    row_key: Sequence[str] | None,
+    append: bool,
+    ttl_ms: int = 0,
+) -> Callable[[], Kernel]:
     """The kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
     start, end, *rest = ranks
     number, place = (end, None) if isinstance(end, int) else (None, names.index(end))
     places = None if row_key is None else tuple(names.index(name) for name in row_key)
     made = Ranks(start, number, place, bool(rest and rest[0]), update_before)
-    return lambda: topn_kernel(made, sort_columns(order, names), append, places)
+    return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
 
 
 def ranked(
@@ -46,15 +53,16 @@ def ranked(
     row_key: Sequence[str] | None = None,
     append: bool = False,
     leaves_state: bool | None = None,
+    ttl_ms: int = 0,
 ) -> Case:
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
-    made = kernel(columns_of(given), order, ranks, update_before, row_key, append)
+    made = kernel(columns_of(given), order, ranks, update_before, row_key, append, ttl_ms)
     return Case(title, given, expect, made, key, mode=mode_of(update_before), leaves_state=leaves_state)
 
 
 def columns_of(given: str) -> list[str]:
     """The columns of a table of records."""
-    return [name for name in parse(given)[0] if name not in ("seq", "kind")]
+    return [name for name in parse(given)[0] if name not in ("seq", "kind", "clock")]
 
 
 def mode_of(update_before: bool) -> ChangelogMode:
