@@ -185,9 +185,13 @@ class Operator(Parameters):
     def late_rule(self) -> LateRule | None:
         """When a record is too late for the operator; None if no record can be."""
 
+    def options_of(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The pipeline's options as they are for this operator (`engine.contract.own_ttl`)."""
+        return options
+
     def state_ttls_ms(self, options: Mapping[str, str]) -> tuple[int, ...]:
         """How long an entry of its state lives after it was last written, or of each side's; 0: for ever."""
-        return (state_ttl_ms(options),)
+        return (state_ttl_ms(self.options_of(options)),)
 
     def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
         """What frees its state; the default is for an operator whose windows end, and for one that keeps its state."""

@@ -38,6 +38,7 @@ from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.own_ttl import OwnTtl, ttl_hint
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, state_table
@@ -200,7 +201,7 @@ class MiniBatchAggregateKernel(AggregateKernel):
             out.emit(UPDATE_AFTER, self._row(result))
 
 
-class GroupAggregate(WithFunctions):
+class GroupAggregate(WithFunctions, OwnTtl):
     """GROUP BY without windows."""
 
     operator: ClassVar[str] = "aggregate"
@@ -345,8 +346,9 @@ class GroupAggregate(WithFunctions):
         """SELECT ... GROUP BY ..."""
         ((table, schema),) = inputs
         items = group_sql(self.group_by) + [call_sql(call, schema) for call in self.aggregates]
+        hint = ttl_hint({table: self.state_ttl_ms})
         grouping = f" GROUP BY {', '.join(key_expressions(self.group_by))}" if self.group_by else ""
-        return f"SELECT {', '.join(items)} FROM {quote(table)}{grouping}"
+        return f"SELECT {hint}{', '.join(items)} FROM {quote(table)}{grouping}"
 
 
 OPERATOR = GroupAggregate

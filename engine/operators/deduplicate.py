@@ -32,6 +32,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Alternative, Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.own_ttl import OwnTtl
 from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
@@ -85,7 +86,7 @@ class Function(Enum):
     CHANGELOG_LAST = "ProcTimeDeduplicateKeepLastRowFunction, on a changelog"
 
 
-class Deduplicate(RoutesLate):
+class Deduplicate(RoutesLate, OwnTtl):
     """One row per key."""
 
     operator: ClassVar[str] = "deduplicate"
@@ -376,9 +377,8 @@ class Deduplicate(RoutesLate):
                     repeat=repeat,
                     on_changelog=on_changelog,
                 )
-                return Columnar(
-                    by_arrival, f"columnar: the last row {'of a changelog' if on_changelog else 'by arrival'}"
-                )
+                what = "of a changelog" if on_changelog else "by arrival"
+                return Columnar(by_arrival, f"columnar: the last row {what}")
             case Function.ROWTIME_FIRST_COMPLETE:
                 waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
                 return Columnar(waits, "columnar: the first row by event time, when complete")

@@ -21,6 +21,7 @@ from engine.contract.bundling import bundling
 from engine.contract.derived import Derived
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.own_ttl import ttl_hint
 from engine.contract.parameters import DurationOrNone, parameter
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
@@ -172,7 +173,10 @@ class Join(KeyedJoin):
         if self.kind.is_left_only:
             negation = "NOT " if self.kind is JoinKind.ANTI else ""
             return f"SELECT *\nFROM {table}\nWHERE {negation}EXISTS (SELECT 1 FROM {other} WHERE {on})"
-        return f"SELECT *\nFROM {table}\n{self.kind.sql} {other}\nON {on}"
+        (left, _), (right, _) = inputs
+        hint = ttl_hint({left: self.left_state_ttl_ms, right: self.right_state_ttl_ms})
+        named = f"{other} AS {quote(right)}" if self.right_state_ttl_ms is not None else other
+        return f"SELECT {hint}*\nFROM {table}\n{self.kind.sql} {named}\nON {on}"
 
     def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
         """Whether each updating input has a key that contains its join key, and the join has no further condition."""

@@ -18,7 +18,8 @@ from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, consta
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
+from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
+from engine.contract.own_ttl import OwnTtl
 from engine.contract.parameters import ColumnOrNone, parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer
@@ -58,7 +59,7 @@ class Ranking(Enum):
     DENSE_RANK = "dense_rank"
 
 
-class TopN(Operator):
+class TopN(OwnTtl):
     """The parameters of Top N."""
 
     operator: ClassVar[str] = "topn"

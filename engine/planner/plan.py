@@ -88,7 +88,10 @@ class Plan:
 
     def context(self, node: NodePlan) -> StepContext:
         """What an operator's step is made from."""
-        return StepContext(node.id, node.rank, node.inputs, node.mode, node.derived, self.pipeline.options)
+        options = self.pipeline.options
+        if isinstance(node.operator, Operator):
+            options = dict(node.operator.options_of(options))
+        return StepContext(node.id, node.rank, node.inputs, node.mode, node.derived, options)
 
     @property
     def sources(self) -> tuple[NodePlan, ...]:

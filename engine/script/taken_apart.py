@@ -41,6 +41,7 @@ from engine.sql.dialect import Flink
 from engine.sql.emit_options import emit_options
 from engine.sql.functions.mixed_types import mixed
 from engine.sql.rejected import SqlRejected
+from engine.sql.state_ttl import is_read
 
 _OF_ALL: Final = ("pipeline", "description", "arrival")
 _HARMLESS: Final = (
@@ -112,8 +113,12 @@ def _show(parts: Parts) -> None:
 
 
 def _without_hints(statement: Statement, parts: Parts) -> Statement:
-    """The statement without its hints. OPTIONS are taken over by the table before them; no other one has an effect."""
-    hints = [at for at, token in enumerate(statement.tokens) if token.token_type is TokenType.HINT]
+    """The statement without its hints, but for STATE_TTL. OPTIONS are taken over by the table before them.
+
+    No other one has an effect.
+    """
+    tokens = statement.tokens
+    hints = [at for at, token in enumerate(tokens) if token.token_type is TokenType.HINT and not is_read(tokens, at)]
     for at in hints:
         token = statement.tokens[at]
         name = statement.tokens[at - 1].text
@@ -128,11 +133,8 @@ def _without_hints(statement: Statement, parts: Parts) -> Statement:
             parts.tables[name] = changed
         else:
             hint = shortened(token.text.removeprefix("/*+").removesuffix("*/").strip())
-            instead = "it has no effect here"
-            if hint.upper().startswith("STATE_TTL"):
-                instead = "the form of a join has the state TTL of each side"
-            parts.warnings.append(f"line {token.line}: the hint {hint} is left out; {instead}.")
-    kept = tuple(token for token in statement.tokens if token.token_type is not TokenType.HINT)
+            parts.warnings.append(f"line {token.line}: the hint {hint} is left out; it has no effect here.")
+    kept = tuple(token for at, token in enumerate(tokens) if at not in hints)
     return replace(statement, tokens=kept) if hints else statement
 
 

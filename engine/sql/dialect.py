@@ -119,6 +119,12 @@ class Flink(AsWritten):
 
         QUERY_MODIFIER_TOKENS: ClassVar = set(QUERY_MODIFIER_PARSERS)
 
+        def _parse_hint(self) -> exp.Hint | None:
+            """A hint after SELECT, as its text (`engine.sql.state_ttl`)."""
+            if not self._match(TokenType.HINT):
+                return None
+            return exp.Hint(expressions=[exp.Literal.string(self._prev.text)])
+
         def _parse_table(self, *arguments: Any, **named: Any) -> exp.Expr | None:
             """A table, optionally followed by MATCH_RECOGNIZE."""
             table = super()._parse_table(*arguments, **named)

@@ -16,6 +16,7 @@ from engine.model.whole_texts import half_at
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
+from engine.sql.state_ttl import is_read
 from engine.sql.syntax_errors import in_words, slip_in
 
 _LENGTH: Final = re.compile(r"\d{1,10}", re.ASCII)
@@ -66,7 +67,8 @@ def _place(text: str, at: int) -> tuple[int, int]:
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
     """The statements of a text's tokens. Raises SqlRejected with the place of the first syntax error."""
     try:
-        trees = Flink().parser().parse([token for token in tokens if token.token_type is not TokenType.HINT], text)
+        read = [one for at, one in enumerate(tokens) if one.token_type is not TokenType.HINT or is_read(tokens, at)]
+        trees = Flink().parser().parse(read, text)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         highlight = str(first.get("highlight") or " ")

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from engine.errors import shortened, unknown_name
 from engine.model.free_names import free_name
+from engine.sql import state_ttl
 from engine.sql.algebra import Expr, Named, Relation, plain, ref
 from engine.sql.clauses.from_clause import from_clause, values
 from engine.sql.clauses.grouping import distinct, grouped, mark_aggregates
@@ -35,7 +36,6 @@ _UNKNOWN_CLAUSES = {
     "connect": "CONNECT BY",
     "pivots": "PIVOT",
     "into": "INTO",
-    "hint": "a hint",
     "sample": "TABLESAMPLE",
     "cluster": "CLUSTER BY",
     "sort": "SORT BY",
@@ -99,6 +99,7 @@ def _select(query: exp.Select, names: Names) -> Relation:
         if query.args.get(clause):
             message = f"{name} is not supported. Use sub-queries, joins and window functions."
             raise SqlRejected(message, query)
+    state_ttl.check(query)
     if not query.expressions:
         message = "SELECT names no columns. Write SELECT * for all of them."
         raise SqlRejected(message, query.args.get("from_") or query)

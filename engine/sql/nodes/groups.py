@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from engine.model.free_names import free_name
 from engine.model.windowing import Windowing, WindowKind
+from engine.sql import state_ttl
 from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref
 from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
@@ -48,6 +49,7 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
         return _read_ungrouped(emitter, relation, needed)
     aggregates = [parameters for _, parameters in made]
     parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
+    parameters |= state_ttl.of_group(relation.at)
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)

@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.sql import state_ttl
 from engine.sql.algebra import Expr, Join, mentioned, plain, ref, together
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import (
@@ -66,7 +67,8 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
     bounds = time_bounds(emitter, relation, (*times, *condition.rest), left.emitted, right.emitted)
     if bounds is not None and not relation.kind.is_left_only:
         return _within_interval(emitter, relation, bounds, left.without(same_time), right.without(same_time))
-    return _join_and_filter(emitter, "join", relation, (left, right), condition.rest)
+    ttls = state_ttl.of_join(relation.at)
+    return _join_and_filter(emitter, "join", relation, (left, right), condition.rest, **ttls)
 
 
 def _equal_times(emitter: Emitter, condition: Condition, left: Side, right: Side) -> set[int]:

@@ -196,8 +196,30 @@ def test_the_plan_says_what_obeys(spark: SparkSession) -> None:
     assert states["pairs"].endswith(
         "goes 30 ms after its last write on the left, 50 ms after its last write on the right"
     )
+    assert states["best"].endswith("each entry goes 30 ms after its last write")
     assert states["both"] == "none"
     assert "last write" not in plan_of(pipeline({}), spark, HERE).node("latest").strategy.state
+
+
+@pytest.mark.parametrize(
+    ("node", "has", "goes"),
+    [
+        ("latest", 40, "each entry goes 40 ms after its last write"),
+        ("sums", 40, "each entry goes 40 ms after its last write"),
+        ("best", 0, "the best 2 rows of each partition"),
+    ],
+)
+def test_an_operator_may_have_a_ttl_of_its_own(
+    node: str, has: int, goes: str, spark: SparkSession, text_of: Run
+) -> None:
+    whole = pipeline({TTL: "30 ms"})
+    nodes = [
+        one.with_parameters({**one.parameters, "state_ttl_ms": has}) if one.id == node else one for one in whole.nodes
+    ]
+    own = whole.model_copy(update={"nodes": tuple(nodes)})
+    assert plan_of(own, spark, HERE).node(node).strategy.state.endswith(goes)
+    with in_process():
+        assert text_of(own, 3, 2) != text_of(whole, 3, 2)
 
 
 def test_the_plan_says_that_nothing_expires_without_an_event_time(spark: SparkSession) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.sql import SqlRejected
-from tests.engine.script.scripts import read, refusals
+from tests.engine.script.scripts import content, read, refusals, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -193,15 +193,47 @@ def test_the_options_of_a_hint_are_those_of_the_table_before_it(spark: SparkSess
     assert script.pipeline.node("t").parameters["rows"] == 5
 
 
-def test_the_hint_of_a_state_ttl_is_left_out_with_the_place_that_has_it(spark: SparkSession) -> None:
-    script = read(
-        "CREATE TABLE t (c INT) WITH ('connector' = 'datagen', 'number-of-rows' = '2');\n"
-        "SELECT /*+ STATE_TTL('a' = '1 d', 'b' = '2 d') */ a.c FROM t AS a JOIN t AS b ON a.c = b.c;",
-        spark,
-    )
-    (note,) = (note for note in script.warnings if "STATE_TTL" in note)
-    assert note.startswith("line 2: the hint STATE_TTL(")
-    assert note.endswith(" is left out; the form of a join has the state TTL of each side.")
+KEPT = "CREATE TABLE {} (c INT, {} INT) WITH ('connector' = 'datagen', 'number-of-rows' = '2');\n"
+THREE = KEPT.format("a", "d") + KEPT.format("b", "e") + KEPT.format("z", "f")
+
+
+@pytest.mark.parametrize(
+    ("query", "ttls"),
+    [
+        (
+            "SELECT /*+ STATE_TTL('x' = '1 d', 'b' = '90 min') */ x.c, b.e FROM a AS x JOIN b ON x.c = b.c",
+            [{"left_state_ttl_ms": 86_400_000, "right_state_ttl_ms": 5_400_000}],
+        ),
+        (
+            "SELECT /*+ STATE_TTL('a' = '1 d', 'y' = '0', 'z' = '2 s'), BROADCAST(y) */ a.c FROM a "
+            "LEFT JOIN b AS y ON a.c = y.c JOIN z ON z.c = a.c WHERE f > 2",
+            [{"left_state_ttl_ms": 86_400_000, "right_state_ttl_ms": 0}, {"right_state_ttl_ms": 2000}],
+        ),
+        ("SELECT /*+ state_ttl('q' = '1500') */ c, COUNT(*) AS n FROM a AS q GROUP BY c", [{"state_ttl_ms": 1500}]),
+        ("SELECT /*+ STATE_TTL('a' = '1 h') */ DISTINCT c FROM a", [{"state_ttl_ms": 3_600_000}]),
+    ],
+)
+def test_the_hint_of_a_state_ttl_is_read_and_written(
+    query: str, ttls: list[dict[str, int]], spark: SparkSession
+) -> None:
+    script = read(f"{THREE}{query};", spark)
+    found = [{name: ms for name, ms in node.parameters.items() if "ttl" in name} for node in script.pipeline.nodes]
+    assert [one for one in found if one] == ttls
+    again = written(script.pipeline, spark).text
+    assert again.count("STATE_TTL(") == len(ttls)
+    assert content(read(again, spark).pipeline) == content(script.pipeline)
+
+
+@pytest.mark.parametrize(
+    ("hint", "sentence"),
+    [
+        ("'b' = '1 d'", "STATE_TTL: unknown input 'b'. Available: a."),
+        ("'a' = 'soon'", "STATE_TTL: 'soon' is no time such as '1 d'."),
+        ("'a'", "STATE_TTL takes a time for each input, such as"),
+    ],
+)
+def test_a_hint_that_flink_refuses_is_refused(hint: str, sentence: str, spark: SparkSession) -> None:
+    assert sentence in refusals(f"{THREE}SELECT /*+ STATE_TTL({hint}) */ c, COUNT(*) FROM a GROUP BY c;", spark)
 
 
 def test_a_topic_is_read_from_its_start_where_nothing_says_where_to_begin(spark: SparkSession) -> None:

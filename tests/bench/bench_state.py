@@ -1,0 +1,137 @@
+"""Shows that state with a TTL is bounded: entries, bytes and CPU seconds of each epoch of a live run whose keys rotate.
+
+    python -m tests.bench.bench_state [EVENTS] [--ttl-s 60] [--engine local[2]]
+
+Events come as 5,000 a second; an epoch has those of 5 seconds. A key is seen for 40 seconds and never again. A group
+aggregate and a deduplication keep it. Tasks run in this process, so its CPU seconds are all there are. The same
+run without a TTL stands beside it. Not part of the test run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engine.contract.live import Live
+from engine.contract.recorder import EdgeFile, EpochOutput, RunPlan
+from engine.expressions.analyzer import TypeRules
+from engine.model.options import CLOCK, STATE_TTL
+from engine.runtime import run
+from engine.runtime.in_process import in_process
+from engine.script import script_of
+from engine.spark.run_files import LocalFiles
+from engine.spark.session import get_spark
+from engine.spark.workspace import Workspace
+from tests.golden.trace import plan_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_A_SECOND: Final = 5_000
+_EPOCH: Final = 5 * _A_SECOND
+_KEYS: Final = 20_000
+_SCRIPT: Final = """
+SET '{ttl}' = '{ttl_s} s';
+SET '{clock}' = 'EVENT_TIME';
+CREATE TABLE events (
+  id BIGINT,
+  k AS MOD(id, {keys}) + {keys} * (id / {lives}),
+  ts AS TO_TIMESTAMP_LTZ(id / {per_ms}, 3),
+  WATERMARK FOR ts AS ts
+) WITH ('connector' = 'datagen', 'number-of-rows' = '{events}', 'fields.id.kind' = 'sequence',
+  'fields.id.start' = '1', 'fields.id.end' = '{events}');
+CREATE TABLE counts (k BIGINT, n BIGINT, latest BIGINT) WITH ('connector' = 'print');
+CREATE TABLE latest (k BIGINT, id BIGINT) WITH ('connector' = 'print');
+INSERT INTO counts SELECT k, COUNT(*) AS n, MAX(id) AS latest FROM events GROUP BY k;
+INSERT INTO latest SELECT k, id FROM (
+  SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS r FROM events) WHERE r = 1;
+"""
+
+
+@dataclass
+class Watching:
+    """A recorder that keeps the figures of each epoch, and nothing else."""
+
+    root: Path
+    entries: list[int] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+    _spent_s: float = field(default_factory=time.process_time)
+
+    def begin(self, plan: RunPlan) -> None:
+        """Nothing is kept of it."""
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Nothing is kept of it."""
+
+    def commit(self, output: EpochOutput) -> None:
+        """Note what the state takes after the epoch, and what the epoch took."""
+        spent_s = time.process_time()
+        self.cpu_s.append(spent_s - self._spent_s)
+        states = json.loads(output.checkpoint)["states"].values()
+        paths = [self.root / file["path"] for files in states for file in files]
+        workspace = Workspace(str(self.root))
+        self.bytes.append(sum(path.stat().st_size for path in paths))
+        self.entries.append(sum(batch.num_rows for path in paths for batch in workspace.mapped(str(path))))
+        self._spent_s = time.process_time()
+
+    def pause(self, *, paused: bool) -> None:
+        """Nothing is kept of it."""
+
+    def stop(self) -> None:
+        """Nothing is kept of it."""
+
+    def finish(self) -> None:
+        """Nothing is kept of it."""
+
+    def fail(self, error: str, node: str, *, cancelled: bool) -> None:
+        """Nothing is kept of it."""
+
+
+def watched(events: int, ttl_s: int, spark: SparkSession) -> Watching:
+    """The figures of a live run over so many events."""
+    named = {"ttl": STATE_TTL.name, "clock": CLOCK.name, "ttl_s": ttl_s}
+    rates = {"keys": _KEYS, "lives": 40 * _A_SECOND, "per_ms": _A_SECOND // 1000, "events": events}
+    script = script_of(_SCRIPT.format(**named, **rates), TypeRules(), Path())
+    assert not script.failures, script.failures
+    with tempfile.TemporaryDirectory(prefix="state-") as name:
+        folder = Path(name)
+        recorder = Watching(folder)
+        plan, files = plan_of(script.pipeline, spark, folder), LocalFiles(folder / "attempt")
+        live = Live(interval_ms=0, records=_EPOCH)
+        with in_process():
+            run(plan, spark=spark, recorder=recorder, folder=folder, files=files, partitions=2, live=live)
+    return recorder
+
+
+def main() -> int:
+    """Run both, and print their figures a tenth of the run at a time."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_state")
+    parser.add_argument("events", nargs="?", type=int, default=3_600_000)
+    parser.add_argument("--ttl-s", type=int, default=60)
+    parser.add_argument("--engine", default="local[2]")
+    args = parser.parse_args()
+    spark = get_spark(args.engine)
+    sys.stdout.write("               with a TTL                       without\n")
+    sys.stdout.write("events         entries        MB  CPU s/epoch   entries        MB  CPU s/epoch\n")
+    sides = [watched(args.events, ttl_s, spark) for ttl_s in (args.ttl_s, 0)]
+    epochs = min(len(side.entries) for side in sides)
+    for part in range(10):
+        part_of = slice(epochs * part // 10, epochs * (part + 1) // 10)
+        line = f"{part_of.stop * _EPOCH:>10,}"
+        for side in sides:
+            entries, size = max(side.entries[part_of]), max(side.bytes[part_of]) / 1e6
+            line += f"  {entries:>10,}  {size:>8.1f}  {statistics.mean(side.cpu_s[part_of]):>11.3f}"
+        sys.stdout.write(f"{line}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
