@@ -32,7 +32,7 @@ class Expiry(Enum):
     BY_TTL = "each entry goes {ttl}"
     BY_WATERMARK = "it goes with the watermark, whatever the state TTL"
     NEVER = "the state TTL does not free it here"
-    NO_CLOCK = "nothing frees it: no source has an event time, the clock of the state TTL"
+    NO_CLOCK = "each entry goes {ttl} in a live run; no source has an event time, so in a bounded run nothing frees it"
 
     def of(self, state: str, ttls_ms: Sequence[int]) -> str:
         """The state of an operator in words, with what frees it. ttls_ms: its TTL, or that of each side; 0 for none."""

@@ -107,11 +107,13 @@ class Decision:
     """The decisions for an epoch.
 
     took: the part taken from each source. ended: the sources that ended. idle: the sources that are idle after it.
+    now_ms: the time of the decision, in epoch ms, which never falls; None of a run of an older version.
     """
 
     took: Mapping[str, Json]
     ended: Sequence[str] = ()
     idle: Sequence[str] = ()
+    now_ms: int | None = None
 
     def to_json(self) -> str:
         """The value as JSON text."""

@@ -131,7 +131,8 @@ class EpochOutput:
     sources, and the ends of all sources. Clocks and watermarks together have each source event once. late, fires,
     rejected, key_times (by node): files or folders of these schemas; they may be missing. decision, checkpoint: of a
     live run, the decisions for the epoch, and the data to continue after it (`engine.contract.live`). turns: of sources
-    that become idle or active again; becoming idle is a separate event.
+    that become idle or active again; becoming idle is a separate event. now: the recorded clock, if it is not event
+    time: from an event on, the time in ms.
     """
 
     epoch: int
@@ -147,6 +148,7 @@ class EpochOutput:
     decision: str = ""
     checkpoint: str = ""
     turns: tuple[Turn, ...] = ()
+    now: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass

@@ -55,11 +55,13 @@ class ReadPart(NamedTuple):
 class Numbered:
     """Records have an ascending NUMBER. end: the number of their source's end; None if it had none.
 
-    idle: the idle intervals (`engine.model.timeline.Idle`), in these numbers.
+    idle: the idle intervals (`engine.model.timeline.Idle`), in these numbers. clock: the recorded clock of the whole
+    run, if it is not event time: from a number on, the time in ms.
     """
 
     end: int | None = None
     idle: tuple[tuple[int, int], ...] = ()
+    clock: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, recorded_clock, timeline_of
 from engine.mini_batch.bundles import Bundles, flushes
 from engine.model.combined_watermark import combined_watermark
+from engine.model.options import goes_by_epochs
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema
 from engine.model.timeline import Timeline
@@ -76,7 +77,8 @@ class LocalRun:
         }
         """By source, its events in order of arrival, each with the watermark after it."""
         self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
-        self._now = recorded_clock(self.marks.values())
+        now = self._numbers.now if goes_by_epochs(plan.pipeline.options) else ()
+        self._now = Timeline.of(now) if now else recorded_clock(self.marks.values())
         self._by_time = sources_by_event_time(plan)
         self._done: dict[str, _Output] = {}
 

@@ -37,11 +37,15 @@ class Events:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of events. seqs: by source, of each of its events. ends: by source, of its end. idle: by source."""
+    """The numbers of events. seqs: by source, of each of its events. ends: by source, of its end. idle: by source.
+
+    now: the clock of recordings whose run went by epochs: from an event on, the time in ms.
+    """
 
     seqs: Mapping[str, Sequence[int]]
     ends: Mapping[str, int]
     idle: Idle = field(default_factory=dict)
+    now: tuple[tuple[int, int], ...] = ()
 
     @property
     def firsts(self) -> dict[str, int]:
@@ -103,7 +107,8 @@ def _as_recorded(names: Sequence[str], events: Mapping[str, Events]) -> Numbers:
     for rank, (_, name, at) in enumerate(order):
         seqs[name][at] = rank + 1 + bisect_right(counts, rank)
     idle = {name: tuple((place(first), place(until)) for first, until in known[name].idle) for name in names}
-    return Numbers(seqs, ends, idle)
+    steps = next((each.clock for each in known.values() if each.clock), ())
+    return Numbers(seqs, ends, idle, tuple((place(first), time_ms) for first, time_ms in steps))
 
 
 def _number(event: tuple[int, str, int]) -> int:

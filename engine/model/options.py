@@ -37,7 +37,7 @@ class ValueKind(Enum):
     NUMBER = "a number of records, -1 where there is no limit"
     TIME = "a time such as 5 s"
     PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
-    CLOCK = "EVENT_TIME or NONE"
+    CLOCK = "AUTO, EVENT_TIME or NONE"
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,10 @@ CLOCK: Final = Option(
     "changelog-studio.clock",
     "Clock of the state TTL",
     "EVENT_TIME: as if each record had come at its event time; the clock is the largest of all sources so far. "
-    "NONE: nothing expires. Not an option of Flink, which reads the clock of the machine.",
+    "AUTO: the same for a bounded run; a live run goes by the time at which each epoch was decided, which is kept with "
+    "it. NONE: nothing expires. Not an option of Flink, which reads the clock of the machine.",
     ValueKind.CLOCK,
-    "EVENT_TIME",
+    "AUTO",
 )
 SENSITIVE: Final = Option(
     "table.exec.deduplicate.insert-update-after-sensitive-enabled",
@@ -276,6 +277,11 @@ def expires(options: Mapping[str, str]) -> bool:
     return _text(options, CLOCK) != "none"
 
 
+def goes_by_epochs(options: Mapping[str, str]) -> bool:
+    """Whether the state of a live run goes by the times of its epochs, and not by event time."""
+    return _text(options, CLOCK) == "auto"
+
+
 def is_one_phase(options: Mapping[str, str]) -> bool:
     """Whether aggregation must not fold records before it counts them."""
     return _text(options, PHASES) == "one_phase"
@@ -297,7 +303,7 @@ def _is_right(value: ValueKind, text: str) -> bool:
         case ValueKind.PHASES:
             return text in ("auto", "one_phase", "two_phase")
         case ValueKind.CLOCK:
-            return text in ("event_time", "none")
+            return text in ("auto", "event_time", "none")
 
 
 def milliseconds(text: str) -> int | None:

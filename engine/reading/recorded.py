@@ -44,7 +44,8 @@ class About:
 
     started: the start of the run, as a text. last_seq: the last event. columns: names and Spark's types. event_time,
     unit: of the run's plan, if any. is_changelog: not all records are +I. has_marks: the file has explicit watermarks.
-    end: the number of the source's end, if it was reached. idle: when the source was idle.
+    end: the number of the source's end, if it was reached. idle: when the source was idle. clock: of the whole run, as
+    `Numbered` has it.
     """
 
     run: int
@@ -59,6 +60,7 @@ class About:
     has_marks: bool
     end: int | None
     idle: tuple[tuple[int, int], ...] = ()
+    clock: tuple[tuple[int, int], ...] = ()
 
     def to_json(self) -> str:
         """Serialise."""
@@ -70,7 +72,8 @@ class About:
         raw: dict[str, Any] = json.loads(text)
         columns = tuple((name, type_) for name, type_ in raw.pop("columns"))
         idle = tuple((first, until) for first, until in raw.pop("idle"))
-        return cls(columns=columns, primary_key=tuple(raw.pop("primary_key")), idle=idle, **raw)
+        clock = tuple((first, time_ms) for first, time_ms in raw.pop("clock", ()))
+        return cls(columns=columns, primary_key=tuple(raw.pop("primary_key")), idle=idle, clock=clock, **raw)
 
 
 def about(path: Path) -> About:

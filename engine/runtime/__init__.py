@@ -245,6 +245,7 @@ def _run_epoch(
         last_seq=events.last_seq,
         is_last=events.is_last,
         turns=events.turns,
+        now=events.now,
     )
 
 

@@ -74,7 +74,8 @@ class Recording(Source):
         schema = self.derive(node, folder).schema
         reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
         parts = parts_in(records, self._rejected(records), node)
-        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end, known.idle), is_foreign=True)
+        numbered = Numbered(known.end, known.idle, known.clock)
+        return Scan(parts, reader, has_marks=known.has_marks, numbered=numbered, is_foreign=True)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Its files."""

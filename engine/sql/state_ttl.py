@@ -21,6 +21,8 @@ from engine.model.options import milliseconds
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
+# In a longer text the pattern would look at each part once for every other one.
+_MOST_CHARS: Final = 10_000
 _TEXT: Final = r"'((?:[^']|'')*)'"
 _HINT: Final = re.compile(
     r"/\*\+(?:.*\)\s*,)?\s*STATE_TTL\s*\(((?:'[^']*'|[^'()])*)\)\s*(?:,.*)?\*/", re.DOTALL | re.IGNORECASE
@@ -31,7 +33,8 @@ _PAIR: Final = re.compile(rf"\s*{_TEXT}\s*=\s*{_TEXT}\s*(?:,(?=.)|$)", re.DOTALL
 def is_read(tokens: Sequence[Token], at: int) -> bool:
     """Whether a token is this hint at its place, after SELECT."""
     after_select = at > 0 and tokens[at - 1].token_type is TokenType.SELECT
-    return after_select and _HINT.fullmatch(tokens[at].text) is not None
+    text = tokens[at].text
+    return after_select and len(text) <= _MOST_CHARS and _HINT.fullmatch(text) is not None
 
 
 def check(select: exp.Select) -> None:

@@ -15,6 +15,7 @@ SCHEMA_PREFIX: Final = "run_"
 EVENTS: Final = "_events"
 KEY_TIMES: Final = "_key_times"
 IDLE: Final = "_idle"
+CLOCK: Final = "_clock"
 
 
 class _Table:
@@ -52,6 +53,8 @@ class RunTables:
     """The slowest keys of each operator. Runs of older versions have no such table."""
     idle = _Table(IDLE)
     """The sources that became idle or active again. Runs of older versions have no such table."""
+    clock = _Table(CLOCK)
+    """The recorded clock, if it is not event time. Runs of older versions have no such table."""
 
     def named(self, table: str) -> str:
         """A table of the run, such as that of an edge."""

@@ -122,6 +122,8 @@ def create_run(run: RunTables) -> list[str]:
         run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
         "JSON array, nanoseconds, records. The only table of a run that can differ between equal runs.",
         run.idle: "Of a live run: from event seq on, whether a source is idle and does not hold the watermark.",
+        run.clock: "Where state goes by the times of epochs: from event seq on, the time in epoch ms. Without rows it "
+        "goes by event time.",
     }
     return [
         f"CREATE SCHEMA IF NOT EXISTS {identifier(run.schema)}",
@@ -140,6 +142,7 @@ def create_run(run: RunTables) -> list[str]:
         "raw VARCHAR, reason VARCHAR)",
         f"CREATE TABLE IF NOT EXISTS {run.key_times} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.idle} (seq BIGINT, source VARCHAR, is_idle BOOLEAN)",
+        f"CREATE TABLE IF NOT EXISTS {run.clock} (seq BIGINT, now_ms BIGINT)",
         *(f"COMMENT ON TABLE {table} IS {literal(text)}" for table, text in comments.items()),
         *(f"COMMENT ON COLUMN {run.late}.{column} IS {literal(text)}" for column, text in LATE_COLUMNS.items()),
     ]

@@ -1,6 +1,6 @@
-"""The recorded clock of a run: the largest event time of all its sources up to an event.
+"""The recorded clock of a run: the times of its epochs, or the largest event time of all its sources up to an event.
 
-State with a TTL goes by it. A lookup reads the summary of all blocks once, and the events of one block.
+State with a TTL goes by it. A lookup of event times reads the summary of all blocks once, and the events of one block.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
+from storage.database.run_tables import CLOCK
 from storage.database.tables import BLOCK
 from storage.library.stored_run import StoredRun
 
@@ -24,8 +25,16 @@ WHERE seq >= $first AND seq < $last AND event_time_ms IS NOT NULL ORDER BY seq
 """
 
 
+def steps_of(database: Database, run: StoredRun, until_seq: int = MAX_WATERMARK) -> tuple[tuple[int, int], ...]:
+    """The clock where it goes by epochs: from an event on, the time in ms; () if it goes by event time."""
+    if not database.has_table(run.tables.schema, CLOCK):
+        return ()
+    rows = database.rows(f"SELECT seq, now_ms FROM {run.tables.clock} WHERE seq <= ? ORDER BY seq", [until_seq])
+    return tuple((int(seq), int(now_ms)) for seq, now_ms in rows)
+
+
 class RecordedTimes:
-    """Lookups in the event times of one run."""
+    """Lookups in the clock of one run."""
 
     def __init__(self, database: Database, run: StoredRun) -> None:
         self._database = database
@@ -34,6 +43,8 @@ class RecordedTimes:
 
     def at(self, seq: int) -> int:
         """The clock at an event, its own time included; MIN_WATERMARK before the first time."""
+        if self._steps is not None:
+            return self._steps.at(seq)
         block = seq // BLOCK
         blocks, tops = self._tops
         before = bisect_left(blocks, block)
@@ -46,6 +57,12 @@ class RecordedTimes:
         bounds = {"first": block * BLOCK, "last": (block + 1) * BLOCK}
         times = self._database.arrow(_TIMES.format(events=self._run.tables.events), bounds)
         return Timeline.rising(times["seq"].to_numpy(), times["event_time_ms"].to_numpy())
+
+    @cached_property
+    def _steps(self) -> Timeline | None:
+        """The clock that goes by epochs, if this one does. A run that goes on is asked again by another object."""
+        steps = steps_of(self._database, self._run)
+        return Timeline.of(steps) if steps else None
 
     @cached_property
     def _tops(self) -> tuple[Sequence[int], Sequence[int]]:

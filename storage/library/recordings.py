@@ -19,6 +19,7 @@ from storage.database.connection import Cursor
 from storage.database.edge_records import records_of, stored_value
 from storage.database.sql import identifier, literal
 from storage.errors import NothingToRecord, RecordingFailed, StoreWriteFailed
+from storage.event_time.recorded_clock import steps_of
 from storage.event_time.watermarks import idle_of
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
@@ -44,13 +45,16 @@ class Recordings(OfAllRuns):
                 folder = self._runs.recordings_folder() / f"run_{run_id}_to_{until}"
                 files = {edge.node: folder / f"{edge.node}.parquet" for edge in run.sources}
                 if not all(_is_of(path, run) for path in files.values()):
-                    _write_all(cursor, run, until, idle_of(self._database, run), folder)
+                    clock = steps_of(self._database, run, until)
+                    _write_all(cursor, run, until, idle_of(self._database, run), clock, folder)
         except (OSError, StoreWriteFailed) as error:
             raise RecordingFailed(run_id, str(error)) from error
         return files
 
 
-def _write_all(cursor: Cursor, run: StoredRun, until: int, idle: Idle, folder: Path) -> None:
+def _write_all(
+    cursor: Cursor, run: StoredRun, until: int, idle: Idle, clock: tuple[tuple[int, int], ...], folder: Path
+) -> None:
     """Write the folder as a whole or not at all: a reader must not see half of it."""
     made = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
@@ -58,7 +62,7 @@ def _write_all(cursor: Cursor, run: StoredRun, until: int, idle: Idle, folder: P
         for edge in run.sources:
             own = [(first, end if end <= until else MAX_WATERMARK) for first, end in idle.get(edge.node, ())]
             stretches = tuple((first, end) for first, end in own if first <= until)
-            _write(cursor, run, edge, until, stretches, made / f"{edge.node}.parquet")
+            _write(cursor, run, edge, until, stretches, clock, made / f"{edge.node}.parquet")
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
     finally:
@@ -74,7 +78,13 @@ def _is_of(path: Path, run: StoredRun) -> bool:
 
 
 def _write(
-    cursor: Cursor, run: StoredRun, edge: Edge, until: int, idle: tuple[tuple[int, int], ...], path: Path
+    cursor: Cursor,
+    run: StoredRun,
+    edge: Edge,
+    until: int,
+    idle: tuple[tuple[int, int], ...],
+    clock: tuple[tuple[int, int], ...],
+    path: Path,
 ) -> None:
     """Write a source up to an event, in order of events."""
     values = "".join(f", {stored_value(column)} AS {identifier(column.name)}" for column in edge.columns)
@@ -111,6 +121,7 @@ def _write(
         has_marks=has_marks,
         end=int(end[0]) if end and end[0] is not None else None,
         idle=idle,
+        clock=clock,
     )
     metadata = f"KV_METADATA {{{METADATA}: {literal(known.to_json())}}}"
     cursor.execute(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, {metadata})")

@@ -160,6 +160,8 @@ class Recording:
             self._append_key_times(cursor, node, parquet_files(places))
         for turn in output.turns:
             cursor.execute(f"INSERT INTO {self._tables.idle} VALUES (?, ?, ?)", [turn.seq, turn.source, turn.is_idle])
+        for step in output.now:
+            cursor.execute(f"INSERT INTO {self._tables.clock} VALUES (?, ?)", step)
         for edge in loading.edges:
             if counts := loading.counts_of(edge):
                 cursor.execute(

@@ -273,6 +273,8 @@ def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int, standings:
     # Of the turns before the cut, only the last one of each source says whether it is idle.
     last_turns = f"SELECT max(rowid) FROM {run.idle} WHERE seq <= {cut} GROUP BY source"
     cursor.execute(f"DELETE FROM {run.idle} WHERE seq <= {cut} AND rowid NOT IN ({last_turns})")
+    before = f"SELECT max(seq) FROM {run.clock} WHERE seq <= {cut}"
+    cursor.execute(f"DELETE FROM {run.clock} WHERE seq < ({before})")
     for table in (run.late, run.fires):
         cursor.execute(f"DELETE FROM {table} WHERE seq <= {cut}")
     cursor.execute(f"DELETE FROM {run.rejected} WHERE rowid < (SELECT max(rowid) - {_REJECTED} FROM {run.rejected})")

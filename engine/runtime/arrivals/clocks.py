@@ -82,18 +82,23 @@ def _loaded(rises: Iterable[Rises], workspace: Workspace) -> tuple[list[Longs], 
 
 @dataclass(frozen=True)
 class RecordedClock:
-    """The run's recorded clock over some events, for tasks to load: the largest event time of all sources so far.
+    """The run's recorded clock over some events, for tasks to load.
 
-    tops: where the event times of a source rise. start_ms: the clock before these events. last_seq: of the epoch.
+    It is the largest event time of all sources so far. tops: where the event times of a source rise. start_ms: the
+    clock before these events. last_seq: of the epoch. now: set if the clock goes by epochs: from an event on, the time
+    in ms.
     """
 
     workspace: Workspace
     tops: tuple[Rises, ...]
     start_ms: int
     last_seq: int
+    now: tuple[tuple[int, int], ...] = ()
 
     def load(self) -> Timeline:
         """The clock as a step function: `at` is the time at an event, its own included."""
+        if self.now:
+            return Timeline.of(self.now)
         nothing = np.zeros(0, np.int64)
         seqs, tops = (np.concatenate([nothing, *parts]) for parts in _loaded(self.tops, self.workspace))
         order = np.argsort(seqs, kind="stable")

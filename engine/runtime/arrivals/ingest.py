@@ -22,6 +22,7 @@ from engine.contract.frames import TIME, watermarks_schema
 from engine.contract.recorder import ClockFile, EdgeFile, Turn
 from engine.contract.source import Source
 from engine.model.changelog import INSERT
+from engine.model.options import goes_by_epochs
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals import clocks, numbering
@@ -113,6 +114,12 @@ class EpochEvents:
         """The recorded clock, if state expires."""
         clock = self.ingested.clock
         return None if clock is None else replace(clock, last_seq=self.last_seq)
+
+    @property
+    def now(self) -> tuple[tuple[int, int], ...]:
+        """The steps of a clock that goes by epochs, for a recorder."""
+        steps = () if self.ingested.clock is None else self.ingested.clock.now
+        return tuple(step for step in steps if self.after_seq < step[0] <= self.last_seq)
 
     def records(self, node: NodePlan) -> EdgeRecords:
         """The edge of a source."""
@@ -212,12 +219,13 @@ def ingest(
     ending: Sequence[str] | None = None,
     idling: Sequence[str] = (),
     first_epoch: int = 0,
+    now_ms: int | None = None,
 ) -> Ingested:
     """Number the events that were read.
 
     epochs: None for a number chosen by the size of the input. before: the state before them. ending: the sources
-    that end with them, by default all. idling: the sources that are idle after them. Raises PipelineError for an
-    inconsistent order of arrival.
+    that end with them, by default all. idling: the sources that are idle after them. now_ms: the time at which their
+    epoch was decided, in a live run. Raises PipelineError for an inconsistent order of arrival.
     """
     workspace = files.workspace
     before = ArrivalState() if before is None else before
@@ -228,7 +236,11 @@ def ingest(
     epochs = epochs or -(-sum(counts.values()) // EPOCH)
     arrived: dict[str, Arrived] = {}
     idle: dict[str, tuple[tuple[int, int], ...]] = {}
-    if order_of_arrival.follow_each_other(plan) and not is_written:
+    now: tuple[tuple[int, int], ...] = ()
+    recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
+    by_epochs = goes_by_epochs(plan.pipeline.options)
+    has_now = by_epochs and any(known.clock for known in recorded.values())
+    if order_of_arrival.follow_each_other(plan) and not is_written and not has_now:
         offsets = order_of_arrival.offsets_of(counts)
         last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
         first_ranks: Mapping[str, int] = {name: offsets[name] for name, count in counts.items() if count}
@@ -238,7 +250,6 @@ def ingest(
             arrived[node.id] = _in_place(node, units[node.id], first_seq, before.of(node.id).top_ms)
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
     else:
-        recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
         order = order_of_arrival.ranked(plan, spark, workspace, units, recorded)
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, order.last, before.last_seq, ending, idling)
         first_ranks = order.first
@@ -246,6 +257,7 @@ def ingest(
             name: tuple((_seq(before, first), _seq(before, until)) for first, until in stretches)
             for name, stretches in order.idle.items()
         }
+        now = tuple((_seq(before, first), time_ms) for first, time_ms in order.now) if has_now else ()
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
         unit_files = {name: (given.files, given.units) for name, given in read.items()}
         written = numbering.write_numbered(plan, spark, unit_files, order.ranks, numbers, _last_events(numbers, epochs))
@@ -288,9 +300,13 @@ def ingest(
         has_ended = known.has_ended or node.id in ending
         after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle, begun)
     rejected = tuple(path for given in read.values() for path in given.rejected)
-    known_after = ArrivalState(numbers.last_seq, after, is_written)
+    if by_epochs and now_ms is not None:
+        now = ((before.last_seq + 1, now_ms),)
+    known_after = ArrivalState(numbers.last_seq, after, is_written, before.now_ms if now_ms is None else now_ms)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
-    clock = RecordedClock(workspace, tuple(tops), before.top_ms, numbers.last_seq) if plan.state_expires else None
+    clock = None
+    if plan.state_expires:
+        clock = RecordedClock(workspace, tuple(tops), before.top_ms, numbers.last_seq, now)
     return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order, clock)
 
 

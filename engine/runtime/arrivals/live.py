@@ -76,6 +76,7 @@ class LiveEvents:
         }
         begun = live.checkpoint
         self._before = ArrivalState() if begun is None else ArrivalState.from_json(begun.before)
+        _require_its_clock(plan, self._before)
         self._positions = {} if begun is None else dict(begun.positions)
         self._ended = [] if begun is None else list(begun.ended)
         self._epoch = 0 if begun is None else begun.epoch + 1
@@ -193,7 +194,9 @@ class LiveEvents:
             took = {name: each.what for name, each in taken.items() if each.what is not None}
             idle = self._idleness.newly_idle(self._before, self._ended, self._held, took, _now_ms())
             if took or idle or self._announced():
-                return Decision(took, [name for name in self._ended if not self._before.of(name).has_ended], idle)
+                ended = [name for name in self._ended if not self._before.of(name).has_ended]
+                # The clock of a machine may be set back; that of a run never goes back.
+                return Decision(took, ended, idle, max(_clock_ms(), self._before.now_ms or 0))
             control.wait(_ASK_S)
 
     def _hold(self, paused: bool) -> None:
@@ -243,6 +246,7 @@ class LiveEvents:
             ending=self._announced(),
             idling=decision.idle,
             first_epoch=self._epoch,
+            now_ms=decision.now_ms,
         )
         self._before = ingested.after
         yield from ingested
@@ -292,6 +296,21 @@ class LiveEvents:
 
 def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
+
+
+def _clock_ms() -> int:
+    """The time in epoch ms: only an epoch's decision asks for it, and keeps it."""
+    return time.time_ns() // 1_000_000
+
+
+def _require_its_clock(plan: Plan, before: ArrivalState) -> None:
+    """Raise PipelineError for a run with a state TTL that was begun before its epochs kept their time."""
+    if before.last_seq and before.now_ms is None and plan.state_expires:
+        message = (
+            "the run has a state TTL and was begun by an older version, whose state had no such time: it cannot go on. "
+            "Start a new run of the pipeline."
+        )
+        raise PipelineError(message, "", "options")
 
 
 def check(plan: Plan) -> None:

@@ -112,13 +112,14 @@ class Order:
     """The order of events: by source the ranks of its events, and the last rank before its end, -1 for none.
 
     first: by source with events, the lowest rank. idle: for recordings, when a source is idle, as the number of events
-    before, including ends.
+    before, including ends. now: the clock of their run, if it went by epochs, with the same numbers.
     """
 
     ranks: Mapping[str, Ranks]
     last: Mapping[str, int]
     first: Mapping[str, int]
     idle: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    now: tuple[tuple[int, int], ...] = ()
 
 
 def ranked(
@@ -185,6 +186,7 @@ def _merged(
     """
 
     ends = [known.end for known in recorded.values() if known.end is not None]
+    steps = next((known.clock for known in recorded.values() if known.clock), ())
 
     def below(parts: Sequence[pa.Array], number: int | None) -> int:
         """The number of events with smaller numbers."""
@@ -204,6 +206,11 @@ def _merged(
             for name, own in units.items()
         }
         order = _order([pa.chunked_array(parts) for parts in by_source.values() if parts])
+        if steps:
+            numbers = np.sort(np.concatenate([part.to_numpy() for parts in by_source.values() for part in parts]))
+            firsts = np.array([first for first, _ in steps])
+            places = np.searchsorted(numbers, firsts) + np.searchsorted(np.sort(ends), firsts)
+            yield {"now": list(zip(places.tolist(), (time_ms for _, time_ms in steps), strict=True))}
         rank: Longs = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         first = 0
@@ -221,12 +228,15 @@ def _merged(
             lowest = int(own.min()) + before if len(own) else None
             yield {"source": name, "path": path, "last": last, "first": lowest, "idle": idle}
 
-    reports = {report["source"]: report for report in run_each(spark, [task])}
+    found = list(run_each(spark, [task]))
+    now = [(first, time_ms) for report in found for first, time_ms in report.get("now", ())]
+    reports = {report["source"]: report for report in found if "source" in report}
     return Order(
         {name: Saved(workspace, reports[name]["path"], before) for name in units},
         {name: reports[name]["last"] for name in units},
         {name: reports[name]["first"] for name in units if reports[name]["first"] is not None},
         {name: tuple((first, until) for first, until in reports[name]["idle"]) for name in units},
+        tuple(now),
     )
 
 

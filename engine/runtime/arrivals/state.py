@@ -32,12 +32,14 @@ class SourceState:
 class ArrivalState:
     """The state of a run before some events, whose numbers continue from last_seq.
 
-    is_written: whether events have been written with numbers, since some of them were explicit watermarks.
+    is_written: whether events have been written with numbers, since some of them were explicit watermarks. now_ms: the
+    time at which the last epoch was decided.
     """
 
     last_seq: int = 0
     sources: Mapping[str, SourceState] = field(default_factory=dict)
     is_written: bool = False
+    now_ms: int | None = None
 
     def of(self, node: str) -> SourceState:
         """The state of a source."""
@@ -60,4 +62,4 @@ class ArrivalState:
             name: SourceState(**{**known, "reached": WatermarkState(**known["reached"])})
             for name, known in values["sources"].items()
         }
-        return cls(values["last_seq"], sources, values["is_written"])
+        return cls(values["last_seq"], sources, values["is_written"], values.get("now_ms"))

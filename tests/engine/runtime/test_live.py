@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from engine.errors import PipelineError, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.reading.files.growing import GrowingFiles
 from engine.runtime import run
+from engine.runtime.arrivals import live
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
@@ -157,7 +159,7 @@ def listed(pipeline: Pipeline, recorder: TraceRecorder) -> Pipeline:
 def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_on_the_way(
     ttl: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    pipeline = two_sources(**{"table.exec.state.ttl": ttl})
+    pipeline = two_sources(**{"table.exec.state.ttl": ttl, "changelog-studio.clock": "EVENT_TIME"})
     feed = feeder(tmp_path, 1, {"left": list(rows(1, 60)), "right": list(rows(51, 40))})
     recorder = Fed(feed, lost=frozenset({0, 3, 4}))
     state = tmp_path / "state"
@@ -178,6 +180,50 @@ def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_
     run_live(pipeline, spark, tmp_path, tmp_path / "again", replayed, decisions=recorder.decisions)
     replayed.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))
     assert replayed.text() == recorder.text()
+
+
+def test_state_goes_by_the_time_at_which_an_epoch_was_decided(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine's clock is even set back; what was lost is decided again later, what is replayed is not."""
+    times = iter([1000, 2000, 900, *range(3000, 100_000, 1000)])
+    monkeypatch.setattr(live, "_clock_ms", lambda: next(times))
+
+    def texts_of(ttl: str) -> tuple[Fed, str]:
+        pipeline = two_sources(**{"table.exec.state.ttl": ttl})
+        place = tmp_path / ttl
+        place.mkdir()
+        feed = feeder(place, 1, {"left": list(rows(1, 60)), "right": list(rows(51, 40))})
+        recorder = Fed(feed, lost=frozenset({0, 3, 4}))
+        run_live(pipeline, spark, place, place / "state", recorder, attempts=4)
+        replayed = Fed(lambda: True)
+        run_live(pipeline, spark, place, place / "again", replayed, decisions=recorder.decisions)
+        for each in (recorder, replayed):
+            each.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))
+        assert replayed.text() == recorder.text()
+        return recorder, recorder.text()
+
+    short, expired = texts_of("2 s")
+    decided = [decision.now_ms for decision in short.decisions]
+    assert None not in decided
+    assert decided == sorted(decided)  # type: ignore[type-var]
+    _, kept = texts_of("1 d")
+    assert expired != kept
+
+
+def test_a_live_run_with_a_ttl_that_was_begun_before_its_epochs_kept_their_time_cannot_go_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = two_sources(**{"table.exec.state.ttl": "1 h"})
+    recorder = Fed(feeder(tmp_path, 1, {"left": list(rows(1, 20)), "right": list(rows(51, 20))}), frozenset({2}))
+    with pytest.raises(AssertionError):
+        run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder)
+    checkpoint = recorder.checkpoint
+    assert checkpoint is not None
+    old = {name: value for name, value in checkpoint.before.items() if name != "now_ms"}
+    recorder.checkpoint = replace(checkpoint, before=old)
+    with pytest.raises(PipelineError, match="was begun by an older version, .* it cannot go on"):
+        run_live(pipeline, spark, tmp_path, tmp_path / "on", recorder)
 
 
 def test_a_source_that_ends_and_says_its_watermarks_itself_stands_beside_one_that_goes_on(

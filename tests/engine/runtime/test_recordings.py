@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from engine.contract.recorder import EpochOutput, stretches
@@ -43,9 +44,12 @@ class Stored(Fed):
         super().finish()
 
 
-def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"table.exec.state.ttl": "40 ms"}], ids=["no TTL", "a TTL"])
+def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(
+    options: Mapping[str, str], spark: SparkSession, tmp_path: Path
+) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
-        pipeline = two_sources()
+        pipeline = two_sources(**options)
         run_id = store.runs.create("live", pipeline.to_json()).run_id
         feed = feeder(tmp_path, 1, {"left": list(rows(1, 60)), "right": list(rows(51, 40))})
         so_far: list[dict[str, Path]] = []
@@ -57,6 +61,10 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
         live = Stored(feed, store, run_id, seen)
         run_live(pipeline, spark, tmp_path, tmp_path / "state", live)
         assert live.late
+        if options:
+            marks = store.replays.marks(run_id)
+            times = [marks.time_at(output.last_seq) for output in live.outputs]
+            assert times == [decision.now_ms for decision in live.decisions]
 
         again = on_recordings(pipeline, store.recordings.write(run_id), tmp_path)
         with in_process():
@@ -71,7 +79,7 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(spark: SparkS
         for name in ("left", "right"):
             assert 0 < len(part.records[name]) < len(live.records[name])
             assert part.records[name] == live.records[name][: len(part.records[name])]
-        changed: Pipeline = again.model_copy(update={"options": {"changelog-studio.retraction": "false"}})
+        changed: Pipeline = again.model_copy(update={"options": {**options, "changelog-studio.retraction": "false"}})
         with in_process():
             without = run_pipeline(changed, spark, tmp_path, tmp_path / "changed", partitions=2)
         assert without.records["left"] == live.records["left"]

@@ -27,7 +27,10 @@ from ui.shell.pending import pending
 
 _ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)
-_CHOICES: Final = {ValueKind.PHASES: ("AUTO", "ONE_PHASE", "TWO_PHASE"), ValueKind.CLOCK: ("EVENT_TIME", "NONE")}
+_CHOICES: Final = {
+    ValueKind.PHASES: ("AUTO", "ONE_PHASE", "TWO_PHASE"),
+    ValueKind.CLOCK: ("AUTO", "EVENT_TIME", "NONE"),
+}
 
 
 def options_form(drafting: Drafting) -> None:
