@@ -61,7 +61,7 @@ class Slots:
 
     initial: the contents without values; a type stands for a new container of that type. part: creates the part,
     given the first slot's index. words: the contents, for people. holds: names of other slots that can be read here
-    too, with their offsets from the first one.
+    too, with their offsets from the first one. forget: with a TTL, given that index too, what removes expired values.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Slots:
     part: Callable[[int], AccumulatorPart]
     words: tuple[SlotWords, ...]
     holds: Mapping[str, int] = field(default_factory=dict)
+    forget: Callable[[int], Forget] | None = None
 
 
 def never_retracted(acc: Acc, value: Any) -> None:
@@ -145,11 +146,12 @@ def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[
 
 def sorted_values(*, is_float: bool) -> Slots:
     """The count of each value; the next slot holds the distinct values in order."""
-    words = (SlotWords("values and how often", is_value=True, read=partial(_in_order, is_float=is_float)),)
+    words = (SlotWords("values and how often", is_value=True, read=partial(in_order, is_float=is_float)),)
     return Slots("multiset", (dict, list), partial(_multiset, is_float=is_float), words)
 
 
-def _in_order(counts: Mapping[Any, int], *, is_float: bool) -> Mapping[Any, int]:
+def in_order(counts: Mapping[Any, int], *, is_float: bool) -> Mapping[Any, int]:
+    """The counts by value, in order."""
     return {unordered(key) if is_float else key: times for key, times in sorted(counts.items(), key=itemgetter(0))}
 
 
@@ -202,6 +204,7 @@ def ordered(value: float) -> tuple[bool, float]:
 
 
 def unordered(key: tuple[bool, float]) -> float:
+    """The number of such a key."""
     return float("nan") if key[0] else key[1]
 
 

@@ -48,7 +48,7 @@ class Accumulators:
     which stays unchanged. value reads the results. If `present` is set, value reads intermediate values, which
     are compared to detect a change, and present converts them to results: Flink computes variances in a
     projection above the aggregate, so an equal variance of other rows is still an update.
-    forget: with a TTL, removes the DISTINCT values that have expired by the clock in `ttl`.
+    forget: with a TTL, removes the values that have expired by the clock in `ttl`.
     rows: the slot that counts rows, set if the input retracts. clock: holds the position of the current
     record if uses_clock; FIRST_VALUE and LAST_VALUE order by it. kept: the slots' contents, in words.
     """
@@ -73,7 +73,7 @@ class Accumulators:
 
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool, ttl_ms: int = 0) -> Accumulators:
-    """The closures for these calls. retracting: whether rows may be retracted. ttl_ms: of DISTINCT values, 0: none."""
+    """The closures for these calls. retracting: whether rows may be retracted. ttl_ms: of single values; 0: none."""
     calls = [replace(call, distinct=call.distinct and not call.function.ignores_distinct) for call in calls]
     builder = _Builder(calls, retracting, Ttl(ttl_ms))
     rows = builder.scope(_ALL_ROWS).keep(NUMBER) if retracting else None
@@ -169,6 +169,7 @@ class _Builder:
             call.offset,
             call.arguments,
             call.percentage,
+            self.ttl,
         )
 
     def reader(self, call: AggregateCall) -> Reader:
@@ -212,6 +213,8 @@ class _Scope:
         if slots.name not in self.parts:
             slot = self.layout.add(*slots.initial)
             self.parts[slots.name] = (slot, slots.part(slot), slots)
+            if slots.forget is not None:
+                self.builder.forgets.append(slots.forget(slot))
         return self.parts[slots.name][0]
 
     def close(self) -> tuple[RowStep, RowStep, Merge]:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from engine.aggregates.accumulator_parts import KeyOf, Slots, distinct_key, number_key
+from engine.aggregates.accumulator_parts import KeyOf, Slots, Ttl, distinct_key, number_key
 from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
@@ -34,7 +34,7 @@ class Values:
 
     type: their type, from `kept_type`. retracting: whether values may be retracted. clock: holds the position of the
     current record if the function `uses_clock`. beside: the functions called over the same values, by name.
-    arguments: the types of all arguments of a function in Python.
+    arguments: the types of all arguments of a function in Python. ttl: of values that expire one by one.
     """
 
     type: Type
@@ -45,6 +45,7 @@ class Values:
     offset: int = 1
     arguments: tuple[Type, ...] = ()
     percentage: float | tuple[float, ...] = 0.5
+    ttl: Ttl = field(default_factory=Ttl)
 
     @property
     def is_float(self) -> bool:

@@ -100,6 +100,8 @@ class AggregateKernel(Kernel):
         self._ttl.now_ms = out.now_ms
         if self._acc is not None and self._forget is not None:
             self._forget(self._acc)
+            # Flink retracts what is left of the old result, not what it emitted.
+            self._result = self._value(self._acc)
 
     def start(self, key: Key, state: Any | None) -> None:
         self._key = key

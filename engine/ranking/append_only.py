@@ -44,7 +44,8 @@ class AppendOnlyTopN(TopNKernel):
             return
         self.keys.insert(place, key)
         self.rows.insert(place, row)
-        self.wrote(self.sort_entry(row))
+        if self.ages is not None:
+            self.ages.wrote(self.sort_entry(row), self.now_ms)
         if self.is_numbered:
             rank = max(place + 1, self.ranks.start)
             self.shift_down(rank, self.rows[rank - 1 :], out)
@@ -57,10 +58,10 @@ class AppendOnlyTopN(TopNKernel):
 
     def _drop_last(self) -> Row:
         key, last = self.keys.pop(), self.rows.pop()
-        if not self.keys or self.keys[-1] != key:
-            self.removed(self.sort_entry(last))
-        elif not self.is_numbered:
-            self.wrote(self.sort_entry(last))
+        if self.ages is not None and (not self.keys or self.keys[-1] != key):
+            self.ages.forget(self.sort_entry(last))
+        elif self.ages is not None and not self.is_numbered:
+            self.ages.wrote(self.sort_entry(last), self.now_ms)
         return last
 
     def forget(self, entry: Any) -> None:

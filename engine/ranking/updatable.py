@@ -82,12 +82,12 @@ class UpdatableTopN(TopNKernel):
         if key == self.keys[before]:
             after = before
             self.rows[before] = row
-            self.wrote(identity(row_key))
+            self._refresh(row_key)
         else:
             old_key = self.keys[before]
             self._take_out(before)
             for place in range(before, bisect_right(self.keys, old_key)):
-                self.wrote(identity(self._row_key(self.rows[place])))
+                self._refresh(self._row_key(self.rows[place]))
             after = bisect_right(self.keys, key)
             self._put_in(after, row_key, key, row)
         if not self.is_numbered:
@@ -142,15 +142,20 @@ class UpdatableTopN(TopNKernel):
         self.keys.insert(place, key)
         self.rows.insert(place, row)
         self.sort_keys[row_key] = key
-        self.wrote(identity(row_key))
+        self._refresh(row_key)
 
     def _take_out(self, place: int) -> Row:
         row = self.rows.pop(place)
         del self.keys[place]
         row_key = self._row_key(row)
         del self.sort_keys[row_key]
-        self.removed(identity(row_key))
+        if self.ages is not None:
+            self.ages.forget(identity(row_key))
         return row
+
+    def _refresh(self, row_key: Row) -> None:
+        if self.ages is not None:
+            self.ages.wrote(identity(row_key), self.now_ms)
 
     def forget(self, entry: Any) -> None:
         """Remove the row of a key."""

@@ -6,6 +6,7 @@ Source: Flink ArrayAggFunction.
 from __future__ import annotations
 
 from engine.aggregates.accumulator_parts import Slots, listed
+from engine.aggregates.aging_parts import aging_list
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.model.types import Array, Type
@@ -26,6 +27,8 @@ class ArrayAgg(AggregateFunction):
         return argument
 
     def keeps(self, values: Values) -> Slots:
+        if values.ttl.ms:
+            return aging_list(has_floats=values.has_floats, ttl=values.ttl)
         return listed(has_floats=values.has_floats)
 
     def reader(self, values: Values, slot: int) -> Reader:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, KeyOf, Slots, distinct_value
+from engine.aggregates.aging_parts import aging_counts
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.state import SlotWords
@@ -60,6 +61,8 @@ class Collect(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         words = (SlotWords("values and how often", is_value=True, read=_by_value if values.has_floats else dict),)
+        if values.ttl.ms:
+            return aging_counts(values.key_of, words[0], values.ttl)
         return Slots("counts", (dict,), partial(_tallying, key_of=values.key_of), words)
 
     def reader(self, values: Values, slot: int) -> Reader:

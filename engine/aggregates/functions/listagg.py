@@ -6,6 +6,7 @@ Source: Flink ListAggFunction, ListAggWsWithRetractAggFunction.
 from __future__ import annotations
 
 from engine.aggregates.accumulator_parts import Slots, listed
+from engine.aggregates.aging_parts import aging_list
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.columnar_parts import Keep as ColumnOf
 from engine.aggregates.columnar_parts import Read
@@ -43,6 +44,8 @@ class ListAgg(AggregateFunction):
         return STRING
 
     def keeps(self, values: Values) -> Slots:
+        if values.retracting and values.ttl.ms:
+            return aging_list(has_floats=values.has_floats, ttl=values.ttl)
         return listed(has_floats=values.has_floats)
 
     def reader(self, values: Values, slot: int) -> Reader:

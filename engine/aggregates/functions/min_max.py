@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, end_of, held, sorted_values
+from engine.aggregates.aging_parts import aging_end, aging_end_of
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import TIMES, Extreme, Keep, Read, column
 from engine.aggregates.function import (
@@ -96,11 +97,15 @@ class _End(AggregateFunction):
         return comparable_needed(type_)
 
     def keeps(self, values: Values) -> Slots:
+        if values.retracting and values.ttl.ms:
+            return aging_end(largest=self.largest, is_float=values.is_float, ttl=values.ttl)
         if values.retracting:
             return sorted_values(is_float=values.is_float)
         return _LARGEST if self.largest else _SMALLEST
 
     def reader(self, values: Values, slot: int) -> Reader:
+        if values.retracting and values.ttl.ms:
+            return Reader(aging_end_of(slot, is_float=values.is_float))
         if values.retracting:
             return Reader(end_of(slot + 1, largest=self.largest, is_float=values.is_float))
         return Reader(held(slot))

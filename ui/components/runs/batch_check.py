@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.batch_check.result import NodeCheck
-from engine.model.options import state_ttl_ms
+from engine.contract.operator import Operator
 from engine.model.pipeline import Pipeline
+from engine.registry import configured
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.batch_checks import SMALL, CheckResult, checker
@@ -43,7 +44,7 @@ def batch_check(run: Run) -> CheckResult | None:
             f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
         )
         return None
-    if state_ttl_ms(Pipeline.from_json(run.document).options):
+    if _expires(Pipeline.from_json(run.document)):
         st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")
     checks = checker()
     if run.run_id in checks.going_on:
@@ -67,6 +68,12 @@ def batch_check(run: Run) -> CheckResult | None:
         return None
     _draw(run, result)
     return result
+
+
+def _expires(pipeline: Pipeline) -> bool:
+    """Whether state may expire, by the pipeline's TTL or an operator's own."""
+    made = (configured(node) for node in pipeline.nodes)
+    return any(any(one.state_ttls_ms(pipeline.options)) for one in made if isinstance(one, Operator))
 
 
 def _draw(run: Run, result: CheckResult) -> None:
