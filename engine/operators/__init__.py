@@ -15,7 +15,8 @@ with a key's state, `on_record`, `on_timer`, `finish` with the new state
 - `batch`: the same result from whole tables, without the kernel; `--check` compares both. `judges_late`: it
 drops late records itself; `unordered`: lists whose order the comparison ignores
 - `late_rule`: when a record is too late (`engine.contract.late_rule`); None if no record can be too late
-- `expiry`: what frees its state; `state_ttls_ms`, if its inputs have state TTLs of their own
+- `expiry`: what frees its state; `state_ttls_ms`, if its inputs have state TTLs of their own. An operator with one TTL
+of its own derives from `engine.contract.own_ttl.OwnTtl`, which has the parameter and `options_of`
 - its Flink SQL: `sql_function` and `columns_out` for a table function, else `flink_sql`
 
 Operators with windows derive from `engine.windows.parameters.MadeWindows`, which has the window parameters and the
