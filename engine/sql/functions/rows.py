@@ -21,7 +21,6 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_STRUCT: Final = "namedstruct("
 _ENTRY: Final = ("key", "value")
 
 
