@@ -32,6 +32,7 @@ from engine.model.types import Type
 _OPENING: Final = {"(": ")", "[": "]"}
 _TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_LONGEST: Final = 20_000
 _EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis"}
 
 
@@ -101,12 +102,16 @@ class _Spelling:
     def _called(self, function: Function, start: int, end: int) -> str | None:
         """The call of a function that Spark does not have; None if the types of its arguments decide."""
         if function.spark is None:
+            inside = self.rewritten(start, end)
+            # As it is, if it is not written: a second look at what is inside would double with every call around it.
+            as_is = f"{self.tokens[start - 2].text}({inside})"
             try:
-                call = spark_tree(f"{function.name}({self.rewritten(start, end)})")
+                # Each names its argument several times, so that nested calls would fill the memory.
+                call = spark_tree(as_is) if len(inside) <= _LONGEST else exp.Null()
             except UNREADABLE:
-                return None
+                return as_is
             written = without_types(function, call)
-            return None if written is None else f"({written})"
+            return as_is if written is None else f"({written})"
         arguments = [f"({argument})" for argument in self._arguments(start, end)]
         return f"({function.written(arguments)})" if function.takes(len(arguments)) else None
 

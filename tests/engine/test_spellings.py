@@ -56,6 +56,13 @@ def test_what_both_have_and_what_nobody_can_read_stays_as_it_is(text: str) -> No
     assert as_spark(text) == text
 
 
+def test_nested_calls_that_name_their_argument_several_times_do_not_fill_the_memory() -> None:
+    nested = "JSON_QUERY(" * 30 + "j" + ", '$.a')" * 30
+    assert len(as_spark(nested)) < 1_000_000
+    unwritten = "JSON_STRING(" * 40 + "j" + ")" * 40
+    assert as_spark(unwritten) == unwritten
+
+
 @pytest.mark.parametrize(
     ("flink", "value"),
     [
