@@ -24,7 +24,6 @@ which its rows stand
 - `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
 - `instead_of`: the options of a script's table for which its rows stand
 - `offered`: the choices of a field that only the source knows, such as the tables of a file
-- `instead_of`: the options of the table of a script for which its rows stand, if they are not its own
 
 `rows.py` needs no file, `jsonl.py` is a typical source of files.
 """
