@@ -268,8 +268,8 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
         cancel = Event()
         with cancelling(cancel):
             run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs, cancel=cancel)
-        for text in lines(spark, files, _schema(planned, edge), output.records(*edge), args.format):
-            sys.stdout.write(text)
+        schema, in_zone = _schema(planned, edge), planned.zone
+        sys.stdout.writelines(lines(spark, files, schema, output.records(*edge), args.format, in_zone))
         sys.stdout.flush()
         for sentence in output.problems(spark).sentences():
             _complain(sentence, 0)

@@ -145,13 +145,17 @@ class Epoch:
 
 @dataclass(frozen=True)
 class EdgeColumn:
-    """A column of an edge. stored_as: its name in the table. time: the unit of an event time column, else None."""
+    """A column of an edge. stored_as: its name in the table. time: the unit of an event time column, else None.
+
+    zone: the time zone of instants; None for UTC, and for other values.
+    """
 
     name: str
     stored_as: str
     type: str
     duckdb_type: str
     time: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True)

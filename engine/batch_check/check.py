@@ -34,6 +34,7 @@ from engine.contract.frames import (
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import ClockFile
 from engine.contract.sending import sent
+from engine.errors import PipelineError
 from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
@@ -76,8 +77,11 @@ def check(
 ) -> Checked:
     """Check a run that has ended. told: called with each operator before it is checked.
 
-    Raises TookTooLong for an operator that takes longer than NODE_S.
+    Raises TookTooLong for an operator that takes longer than NODE_S, and PipelineError in a time zone.
     """
+    if plan.zone is not None:
+        message = f"Spark's batch answer has the days of UTC: a run in the time zone {plan.zone.name} is not checked."
+        raise PipelineError(message)
     at, until = "", monotonic() + NODE_S
 
     def begin(node: str) -> None:

@@ -118,7 +118,7 @@ def _follow(
     from engine.runtime import run
 
     files = live_files(engine_called(args.engine), spark, state, live.name)
-    shown = PrintingRecorder(files.workspace, edge, args.format, _print, store)
+    shown = PrintingRecorder(files.workspace, edge, args.format, _print, store, planned.zone)
     live.say = lambda node, sentence: _say(f"{node}: {sentence}")
     cancel = Event()
     with _stopping(live.control, cancel):

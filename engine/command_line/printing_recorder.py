@@ -13,6 +13,7 @@ from engine.contract.frames import POSITION, SEQ, STEP
 from engine.contract.problems import Problems
 from engine.contract.recorder import EdgeInfo, EpochOutput, ForwardingRecorder, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, printable, widths
+from engine.model.zones import Zone
 from engine.runtime.edges.records import EdgeRecords, records_of
 from engine.spark.workspace import Workspace
 
@@ -22,7 +23,8 @@ _SHOWN_AT_ONCE: Final = 10_000
 class PrintingRecorder(ForwardingRecorder):
     """A recorder that shows an edge's records of each epoch as soon as they are stored.
 
-    form: "jsonl", or "table", with the column widths of the first records that are shown at once.
+    form: "jsonl", or "table", with the column widths of the first records that are shown at once. zone: instants are
+    shown in it.
     """
 
     def __init__(
@@ -32,8 +34,10 @@ class PrintingRecorder(ForwardingRecorder):
         form: str,
         write: Callable[[str], None],
         store: Recorder | None,
+        zone: Zone | None = None,
     ) -> None:
         super().__init__(store)
+        self._zone = zone
         self._workspace = workspace
         self._edge = edge
         self._form = form
@@ -82,8 +86,10 @@ class PrintingRecorder(ForwardingRecorder):
             return
         whole = pa.Table.from_batches(batches)
         whole = whole.take(pc.sort_indices(whole, [(SEQ, "ascending"), (STEP, "ascending")]))
+        types = [*(None for _ in POSITION), *(column.type for column in records.schema)]
         for first in range(0, len(whole), _SHOWN_AT_ONCE):
-            rows = zip(*(printable(column) for column in whole.slice(first, _SHOWN_AT_ONCE).columns), strict=True)
+            some = zip(whole.slice(first, _SHOWN_AT_ONCE).columns, types, strict=True)
+            rows = zip(*(printable(column, type_, self._zone) for column, type_ in some), strict=True)
             yield [Printed(seq, bytes(step), kind, values) for seq, step, kind, *values in rows]
 
 

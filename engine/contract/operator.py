@@ -34,6 +34,7 @@ from engine.model.options import state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.schema import Schema
 from engine.model.types import Type
+from engine.model.zones import Zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,6 +90,8 @@ class StepContext(WithSchema):
     mode: ChangelogMode
     derived: Derived
     options: Mapping[str, str] = field(default_factory=dict)
+    zone: Zone | None = None
+    """The zone of windows over this node's event time; None for UTC, and for local times."""
 
     @property
     def generate_update_before(self) -> bool:

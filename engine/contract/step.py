@@ -10,6 +10,7 @@ from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
 from engine.contract.kernel import Kernel
 from engine.model.types import Type
+from engine.model.zones import Zone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,6 +85,7 @@ class Keyed:
     uses_time: whether the kernel uses watermarks or timers. by_event_time: whether it needs event
     time at all. bundling: in mini-batch; the kernel is called at every bundle's end. columnar: the columnar kernel,
     if there is one and its conditions hold.
+    zone: the times of records and watermarks are local ones of it, and so are those of the output's columns `in_zone`.
     """
 
     inputs: tuple[KeyedInput, ...]
@@ -92,6 +94,8 @@ class Keyed:
     by_event_time: bool = False
     bundling: Bundling | None = None
     columnar: Columnar = RECORD_BY_RECORD
+    zone: Zone | None = None
+    in_zone: tuple[int, ...] = ()
 
 
 Step = Native | Keyed

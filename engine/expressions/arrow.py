@@ -42,6 +42,7 @@ from engine.expressions.vectors import (
     Converted,
     FloorDivided,
     InputColumn,
+    InZone,
     OneOf,
     Remainder,
     Vector,
@@ -60,6 +61,7 @@ from engine.model.types import (
     VOID,
     Type,
 )
+from engine.model.zones import zone_named
 
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "equal",
@@ -161,6 +163,8 @@ class _Compiler:
                 if not instant.type.is_instant:
                     raise OnlySpark
                 return replace(instant, value=FloorDivided(instant.value, 1000), type=BIGINT)
+            case exp.ConvertTimezone():
+                return self._in_zone(node)
             case exp.Anonymous():
                 return self._function(str(node.this).lower(), node.expressions)
         raise OnlySpark
@@ -296,6 +300,21 @@ class _Compiler:
         if isinstance(node.this, exp.Literal) and type_.is_time:
             return moment(str(node.this.this), type_)
         return converted(self.part(node.this), type_)
+
+    def _in_zone(self, node: exp.ConvertTimezone) -> CompiledPart:
+        """A TIMESTAMP from UTC to a zone, or from a zone to UTC."""
+        value = self.part(node.args["timestamp"])
+        ends = [node.args.get(end) for end in ("source_tz", "target_tz")]
+        if value.type != TIMESTAMP_NTZ or not all(isinstance(end, exp.Literal) for end in ends):
+            raise OnlySpark
+        try:
+            given, wanted = (zone_named(str(end.this)) for end in ends if end is not None)
+        except ValueError as error:
+            raise OnlySpark from error
+        zone = given or wanted
+        if zone is None or (given and wanted):
+            raise OnlySpark
+        return replace(value, value=InZone(value.value, zone, given is not None))
 
     def _function(self, name: str, arguments: Sequence[exp.Expr]) -> CompiledPart:
         match name, len(arguments):

@@ -68,10 +68,10 @@ def inferred(text: str, schema: Schema) -> Type:
     if foreign:
         sentence = f"{unknown_name('type', min(foreign).upper(), AVAILABLE)}."
         raise Untyped(sentence)
-    return _Inference(schema).type(tree, {})
+    return Inference(schema).type(tree, {})
 
 
-class _Inference(Calls):
+class Inference(Calls):
     """The types of the parts of one expression."""
 
     def type(self, node: exp.Expr, variables: Variables) -> Type:

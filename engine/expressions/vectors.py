@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.model.types import VOID, Type
+from engine.model.zones import Zone
 
 
 class Vector(Protocol):
@@ -100,6 +101,23 @@ class FloorDivided:
     def __call__(self, records: Any) -> Any:
         micros = self.argument(records).cast(pa.int64())
         return _of_numbers(micros, lambda numbers: np.floor_divide(numbers, self.divisor))
+
+
+@dataclass(frozen=True)
+class InZone:
+    """A TIMESTAMP in UTC as the local time of a zone, or to_utc, the other way round."""
+
+    argument: Vector
+    zone: Zone
+    to_utc: bool
+
+    def __call__(self, records: Any) -> Any:
+        given = self.argument(records)
+        return _of_numbers(given.cast(pa.int64()), self._of).cast(given.type)
+
+    def _of(self, micros: Any) -> Any:
+        ms, rest = np.divmod(micros, 1000)
+        return (self.zone.instants_ms(ms) if self.to_utc else self.zone.local_ms(ms)) * 1000 + rest
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from engine.model.origin import Origin
 from engine.model.row import Row
 from engine.model.schema import Column, Schema
 from engine.model.types import quote
+from engine.model.zones import Zone
 
 Matches = Callable[[Row], Any]
 """Whether a pair of rows, as one row, meets the further condition."""
@@ -89,11 +90,15 @@ class KeyedJoin(Operator):
         pair = Schema(joined(left, right, JoinKind.INNER))
         return partial(compile_condition, self.condition, pair, node, "condition")
 
-    def sides(self, node: str, left: Schema, right: Schema, *, timed: bool) -> tuple[KeyedInput, KeyedInput]:
-        """All columns of both sides by key; timed: after the event time in ms."""
+    def sides(
+        self, node: str, left: Schema, right: Schema, *, timed: bool, zone: Zone | None = None
+    ) -> tuple[KeyedInput, KeyedInput]:
+        """All columns of both sides by key; timed: after the event time in ms, in the local time of a zone."""
         keys = key_expressions(node, left, right, self.left_keys, self.right_keys)
         one, other = (
-            KeyedInput(own, ((event_time(schema).milliseconds,) if timed else ()) + tuple(map(quote, schema.names)))
+            KeyedInput(
+                own, ((event_time(schema).milliseconds_in(zone),) if timed else ()) + tuple(map(quote, schema.names))
+            )
             for own, schema in zip(keys, (left, right), strict=True)
         )
         return one, other

@@ -25,7 +25,7 @@ from engine.contract.kernel import Emitted, Late
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.step import Keyed, Native
 from engine.local.arrivals import Events, Numbers, numbered
-from engine.local.keyed import Outcome, gather, key_order, loop_of, outcome_of, run_keys
+from engine.local.keyed import Outcome, gather, in_instants, key_order, loop_of, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, recorded_clock, timeline_of
@@ -38,6 +38,7 @@ from engine.model.timeline import Timeline
 from engine.planner import NodePlan, Plan
 from engine.python_functions.consent import require_consent
 from engine.runtime.edges.records import of_kinds
+from engine.runtime.keyed.local_times import LocalTimes
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
 
 if TYPE_CHECKING:
@@ -140,7 +141,10 @@ class LocalRun:
         timeline = Timeline.of([])
         if step.uses_time:
             timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)
-        outcome = outcome_of(run_keys(partial(loop_of, node, step, now=self._now.at), records, timeline))
+        line = timeline if step.zone is None else step.zone.timeline(timeline)
+        outcome = outcome_of(run_keys(partial(loop_of, node, step, now=self._now.at), records, line))
+        if step.zone is not None:
+            outcome = in_instants(outcome, LocalTimes(step.zone, step.in_zone, lambda: timeline))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))
         if outside:

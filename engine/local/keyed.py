@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from engine.columnar.in_process import ChunkLoop
-from engine.contract.columnar_kernel import Layout
+from engine.contract.columnar_kernel import Fired, Layout
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, Loop, Now, Output, Saved, run_key
 from engine.contract.state_in_words import Label
@@ -18,12 +20,15 @@ from engine.local.values import Spark, plain_values, select
 from engine.mini_batch.bundles import KeyedRecord, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import ORDINALS
+from engine.model.row_values import to_pylist
 from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
 from engine.model.timeline import Clock, Timeline
 from engine.model.types import Type
 from engine.planner import NodePlan
 from engine.runtime.keyed.inputs import hashed_order, plain_type
+from engine.runtime.keyed.local_times import LocalTimes
+from engine.runtime.keyed.worker import late_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,6 +153,27 @@ def outcome_of(keys: Iterable[OfKey]) -> Outcome:
     outcome.lates.sort(key=lambda each: (each.seq, each.step))
     outcome.fires = sorted(fires)
     return outcome
+
+
+def in_instants(outcome: Outcome, times: LocalTimes) -> Outcome:
+    """The outcome of a step whose times are local ones."""
+    emitted, lates, fires = rows_in_instants(outcome.emitted, times), outcome.lates, outcome.fires
+    if lates:
+        made = times.lates(late_columns(lates)[1])
+        ports = (late.port for late in lates)
+        lates = [Late(*each) for each in zip(ports, *(column.to_pylist() for column in made), strict=True)]
+    if fires:
+        fires = list(zip(*(part.tolist() for part in times.fired(Fired(*np.array(fires, np.int64).T))), strict=True))
+    return Outcome(emitted, lates, fires)
+
+
+def rows_in_instants(emitted: list[Emitted], times: LocalTimes) -> list[Emitted]:
+    """The same records, whose window_time is an instant again."""
+    if not times.columns or not emitted:
+        return emitted
+    columns = times.outputs(list(zip(*(each.row for each in emitted), strict=True)))
+    shown = (to_pylist(column) if at in times.columns else column for at, column in enumerate(columns))
+    return [each._replace(row=row) for each, row in zip(emitted, zip(*shown, strict=True), strict=True)]
 
 
 def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ...]]:

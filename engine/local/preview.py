@@ -56,8 +56,10 @@ def _first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, rows: i
     # Of all sources, not only those above the node: events are numbered as in a run.
     events = read(plan, spark, folder, rows)
     table = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
-    names = plan.node(node_id).schema.names
-    columns = [printable(table.column(name)) for name in (*POSITION, *names)]
+    schema = plan.node(node_id).schema
+    names, in_zone = schema.names, plan.zone
+    columns = [printable(table.column(name)) for name in POSITION]
+    columns += [printable(table.column(column.name), column.type, in_zone) for column in schema]
     return Preview(
         names,
         tuple(Printed(seq, step, kind, row) for seq, step, kind, *row in zip(*columns, strict=True)),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import PipelineError, available
+from engine.model.zones import Zone, zone_named
 
 _DURATION: Final = re.compile(r"(\d{1,20})\s*([a-zµ]*)", re.ASCII)
 _UNITS_MS: Final = {
@@ -38,6 +39,7 @@ class ValueKind(Enum):
     TIME = "a time such as 5 s"
     PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
     CLOCK = "AUTO, EVENT_TIME or NONE"
+    ZONE = "a time zone such as UTC, Europe/Berlin or GMT+02:00"
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,14 @@ CLEAN_UP: Final = Option(
     ValueKind.TIME,
     "0 ms",
 )
+ZONE: Final = Option(
+    "table.local-time-zone",
+    "Time zone",
+    "The zone in which a TIMESTAMP_LTZ is shown, converted and cut off, and whose days and hours its windows have: a "
+    "name such as Europe/Berlin, or an offset such as GMT+02:00.",
+    ValueKind.ZONE,
+    "UTC",
+)
 IDLE_TIMEOUT: Final = Option(
     "table.exec.source.idle-timeout",
     "Idle timeout",
@@ -149,6 +159,7 @@ OPTIONS: Final = {
         PHASES,
         STATE_TTL,
         CLOCK,
+        ZONE,
         SENSITIVE,
         DUPLICATES,
         CLEAN_UP,
@@ -209,6 +220,8 @@ def has_effect(name: str, text: str) -> bool:
     False: an option of Flink that no result depends on.
     """
     if name in OPTIONS:
+        if OPTIONS[name] is ZONE:
+            _require_zone(text)
         if not _is_right(OPTIONS[name].value, text):
             message = f"options: {name} is {OPTIONS[name].value.value}, not {text!r}."
             raise PipelineError(message, "", "options")
@@ -248,6 +261,19 @@ def check_options(options: Mapping[str, str]) -> None:
 def is_on(options: Mapping[str, str], option: Option) -> bool:
     """Whether a switch is on."""
     return _text(options, option) == "true"
+
+
+def zone(options: Mapping[str, str]) -> Zone | None:
+    """The time zone, None for UTC."""
+    return zone_named(options.get(ZONE.name, ZONE.default))
+
+
+def _require_zone(text: str) -> None:
+    try:
+        zone_named(text)
+    except ValueError as error:
+        message = f"options: {ZONE.name}: {error}."
+        raise PipelineError(message, "", "options") from error
 
 
 def records(options: Mapping[str, str], option: Option) -> int:
@@ -304,6 +330,8 @@ def _is_right(value: ValueKind, text: str) -> bool:
             return text in ("auto", "one_phase", "two_phase")
         case ValueKind.CLOCK:
             return text in ("auto", "event_time", "none")
+        case ValueKind.ZONE:
+            return True
 
 
 def milliseconds(text: str) -> int | None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from engine.model.changelog import SYMBOLS
 from engine.model.position import hexadecimal
 from engine.model.row_values import converted
+from engine.model.types import Timestamp, Type
+from engine.model.zones import Zone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +31,14 @@ class Printed(NamedTuple):
     row: Sequence[Any]
 
 
-def printable(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The values of a column, a FLOAT as the shortest number that means it: 24.6, not 24.600000381469727."""
+def printable(column: pa.Array | pa.ChunkedArray, type_: Type | None = None, zone: Zone | None = None) -> list[Any]:
+    """The values of a column, a FLOAT as the shortest number that means it: 24.6, not 24.600000381469727.
+
+    type_, zone: times are texts then, instants in the zone, with its offset.
+    """
+    if zone is not None and isinstance(type_, Timestamp):
+        micros = column.cast("int64")
+        return [None if each is None else zone.text(each, is_instant=type_.is_zoned) for each in micros.to_pylist()]
     shorten = _shortening(column.type)
     values: list[Any] = column.to_pylist()
     return values if shorten is None else [None if value is None else shorten(value) for value in values]

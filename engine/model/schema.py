@@ -8,6 +8,7 @@ from enum import Enum
 
 from engine.errors import UnknownColumn
 from engine.model.types import Type, quote
+from engine.model.zones import Zone
 
 
 class TimeUnit(Enum):
@@ -38,6 +39,18 @@ class Column:
                 return f"unix_millis(CAST({name} AS TIMESTAMP))"
             case _:
                 return f"CAST({name} AS BIGINT)"
+
+    def milliseconds_in(self, zone: Zone | None) -> str:
+        """The same in the local time of a zone, if it is of instants."""
+        if zone is None or not self.is_instant:
+            return self.milliseconds
+        instant = quote(self.name) if self.type.is_instant else f"timestamp_millis({self.milliseconds})"
+        return f"unix_millis(CAST({zone.local_sql(instant)} AS TIMESTAMP))"
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether this event-time column is of instants, not of local times: TIMESTAMP_LTZ, or numbers."""
+        return self.type.is_instant or self.type.is_number
 
     def without_time(self) -> Column:
         """The same column without its event-time attribute: an updating result has none."""

@@ -61,6 +61,7 @@ from engine.windows.parameters import (
     bound_columns,
     group_window_over,
     has_window,
+    in_zone,
     milliseconds,
 )
 from engine.windows.session_kernel import SessionWindowKernel
@@ -164,7 +165,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         aggregated = derive_columns(
             node, self.group_by, self.aggregates, input_, analyzer, always_grouped=True, merging=merging
         )
-        bounds = self._bounds(aggregated.groups)
+        bounds = self._bounds(aggregated.groups, input_.schema)
         columns = (*aggregated.groups, *bounds, *aggregated.results)
         require_different_names(node, "aggregates", columns)
         groups = frozenset(column.name for column in aggregated.groups)
@@ -221,22 +222,25 @@ class WindowAggregate(WithFunctions, GivenWindows):
             "window_time": self.window_time,
         }
         keys = key_expressions(self.group_by)
+        made = in_zone(context, len(keys) + 2) if self.window_time else ()
         if self.window_columns:
             values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=2)
             attached = KeyedInput(
-                keys, (*milliseconds(self.window_columns), *values), where=has_window(self.window_columns)
+                keys,
+                (*milliseconds(self.window_columns, input_.schema, context.zone), *values),
+                where=has_window(self.window_columns),
             )
             columnar = self._columnar(None, calls, input_)
-            return Keyed(
-                (attached,), partial(AttachedWindowKernel, calls, **settings), uses_time=True, columnar=columnar
-            )
+            attaching = partial(AttachedWindowKernel, calls, **settings)
+            return Keyed((attached,), attaching, True, columnar=columnar, zone=context.zone, in_zone=made)
         time = input_.schema.event_time
         assert time is not None
         values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=1)
-        kernel = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
-        keyed = KeyedInput(keys, (time.milliseconds, *values))
+        by_kind = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
+        kernel = partial(by_kind, self.windowing, calls, **settings)
+        keyed = KeyedInput(keys, (time.milliseconds_in(context.zone), *values))
         columnar = self._columnar(self.windowing, calls, input_)
-        return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True, columnar=columnar)
+        return Keyed((keyed,), kernel, True, columnar=columnar, zone=context.zone, in_zone=made)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""
@@ -320,7 +324,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
 
     def _in_windows(self, input_: BatchInput, schema: Schema, keys: Sequence[str]) -> DataFrame:
         if self.window_columns:
-            return in_their_windows(input_.changelog, input_.late, milliseconds(self.window_columns))
+            return in_their_windows(input_.changelog, input_.late, milliseconds(self.window_columns, schema, None))
         time = schema.event_time
         assert time is not None
         if self.kind is not WindowKind.SESSION:
@@ -342,8 +346,8 @@ class WindowAggregate(WithFunctions, GivenWindows):
         per = "session" if self.kind is WindowKind.SESSION else "slice"
         return self.kind.value, per, self.windowing.described()
 
-    def _bounds(self, groups: Sequence[Column]) -> tuple[Column, ...]:
-        bounds = bound_columns(groups, window_time=self.window_time)
+    def _bounds(self, groups: Sequence[Column], rows: Schema) -> tuple[Column, ...]:
+        bounds = bound_columns(groups, rows, window_time=self.window_time)
         return bounds if self.fires_once else tuple(column.without_time() for column in bounds)
 
     def _modify(self, input_: Derived) -> ModifyKinds:

@@ -32,7 +32,7 @@ from engine.model.schema import Column, Schema
 from engine.model.types import quote
 from engine.model.windowing import WindowKind
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_windows
-from engine.windows.parameters import WINDOW_WORDS, MadeWindows, bound_columns
+from engine.windows.parameters import WINDOW_WORDS, MadeWindows, bound_columns, in_zone
 from engine.windows.session_rows import SessionRowsKernel
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class WindowAssign(MadeWindows):
         for name in self.partition_by:
             input_.schema.column(name, node, "partition_by")
         columns = [column.without_time() for column in input_.schema]
-        bounds = bound_columns(columns)
+        bounds = bound_columns(columns, input_.schema)
         return Derived(
             Schema((*columns, *bounds)),
             input_.modify,
@@ -101,10 +101,14 @@ class WindowAssign(MadeWindows):
                 partial(SessionRowsKernel, self.windowing),
                 "columnar: the rows of sessions, which are compiled if there are many records",
             )
-            keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds, *names))
-            return Keyed((keyed,), None, uses_time=True, columnar=kernel)
-        start, end, each = self._bounds(time)
-        bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", f"timestamp_millis({end} - 1)")
+            keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds_in(context.zone), *names))
+            made = in_zone(context, len(names) + 2)
+            return Keyed((keyed,), None, uses_time=True, columnar=kernel, zone=context.zone, in_zone=made)
+        start, end, each = self._bounds(time.milliseconds_in(context.zone))
+        last = f"timestamp_millis({end} - 1)"
+        if context.zone is not None and time.is_instant:
+            last = context.zone.instant_sql(f"CAST({last} AS TIMESTAMP_NTZ)")
+        bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", last)
         return Native((Projection((*names, *bounds), each=each),))
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -136,9 +140,9 @@ class WindowAssign(MadeWindows):
         ((table, schema),) = inputs
         return f"SELECT * FROM {self.table_function(table, schema, tuple(map(quote, self.partition_by)))}"
 
-    def _bounds(self, time: Column) -> tuple[str, str, str | None]:
-        """A window's start and end in ms as Spark SQL, and the array whose elements are EACH."""
-        at, size, slide, offset = time.milliseconds, self.size_ms, self.windowing.slide_ms, self.offset_ms
+    def _bounds(self, at: str) -> tuple[str, str, str | None]:
+        """The start and end of the window of a time in ms as Spark SQL, and the array whose elements are EACH."""
+        size, slide, offset = self.size_ms, self.windowing.slide_ms, self.offset_ms
         match self.kind:
             case WindowKind.TUMBLE:
                 start = f"({at} - pmod({at} - {offset}, {size}))"

@@ -42,6 +42,7 @@ from engine.model.schema import Column, Schema
 from engine.model.timeline import Timeline
 from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
+from engine.model.zones import Zone
 from engine.windows.batch import bounds, in_their_windows, in_windows
 from engine.windows.columnar_rows import Entries, WaitingRows, WindowRowsColumns
 from engine.windows.parameters import (
@@ -52,6 +53,7 @@ from engine.windows.parameters import (
     Step,
     bound_columns,
     has_window,
+    in_zone,
     milliseconds,
     require_bounds,
     windows_over,
@@ -234,7 +236,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
         require_bounds(node, right, ("right_window",) * len(self.right_window), self.right_window)
         columns = joined(left, right, self.kind)
         if self.windowing is not None:
-            return Derived(Schema((*columns, *bound_columns(columns))))
+            return Derived(Schema((*columns, *bound_columns(columns, left))))
         padded = [self.kind.keeps_right] * len(left) + [self.kind.keeps_left] * len(right)
         return Derived(Schema(tuple(map(_timed, columns, (*left, *right), padded))))
 
@@ -255,16 +257,21 @@ class WindowJoin(KeyedJoin, RoutesLate):
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time or its window in ms."""
         left, right = (input_.schema for input_ in context.inputs)
+        zone = context.zone
         matches = self.matches(context.node, left, right)
         kernel = partial(WindowJoinKernel, self.kind, self.windowing, matches)
         checked = "" if matches is None else ", its condition pair by pair"
         columnar = Columnar(kernel, f"columnar: the rows of a window at once{checked}")
         if self.windowing is not None:
-            sides = self.sides(context.node, left, right, timed=True)
-            return Keyed(sides, None, uses_time=True, columnar=columnar)
+            sides = self.sides(context.node, left, right, timed=True, zone=zone)
+            made = in_zone(context, len(context.schema) - 1)
+            return Keyed(sides, None, uses_time=True, columnar=columnar, zone=zone, in_zone=made)
         sides = self.sides(context.node, left, right, timed=False)
-        attached = tuple(map(_attached, sides, (self.left_window, self.right_window)))
-        return Keyed(attached, None, uses_time=True, columnar=columnar)
+        attached = tuple(
+            _attached(side, window, schema, zone)
+            for side, window, schema in zip(sides, (self.left_window, self.right_window), (left, right), strict=True)
+        )
+        return Keyed(attached, None, uses_time=True, columnar=columnar, zone=zone)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""
@@ -320,7 +327,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
 
     def _in_windows(self, input_: BatchInput, schema: Schema, own: Sequence[str]) -> DataFrame:
         if self.windowing is None:
-            return in_their_windows(input_.table, input_.late, milliseconds(own))
+            return in_their_windows(input_.table, input_.late, milliseconds(own, schema, None))
         return in_windows(input_.table, input_.late, event_time(schema).milliseconds, self.windowing)
 
     def _windowed(self, name: str, schema: Schema) -> str:
@@ -329,8 +336,8 @@ class WindowJoin(KeyedJoin, RoutesLate):
         return f"(SELECT * FROM {windows_over(self.windowing, name, schema)})"
 
 
-def _attached(keyed: KeyedInput, window: Sequence[str]) -> KeyedInput:
-    return KeyedInput(keyed.keys, (*milliseconds(window), *keyed.values), where=has_window(window))
+def _attached(keyed: KeyedInput, window: Sequence[str], rows: Schema, zone: Zone | None) -> KeyedInput:
+    return KeyedInput(keyed.keys, (*milliseconds(window, rows, zone), *keyed.values), where=has_window(window))
 
 
 def _timed(column: Column, input_column: Column, is_padded: bool) -> Column:

@@ -55,7 +55,7 @@ from engine.ranking.parameters import (
 from engine.ranking.sort_keys import SortColumn
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
-from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
+from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, in_zone, milliseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -167,7 +167,7 @@ class WindowTopN(GivenWindows):
         columns = schema.columns
         if not self.window_columns:
             columns = tuple(column.without_time() for column in columns)
-            columns += bound_columns(columns)
+            columns += bound_columns(columns, schema)
         if self.with_rank:
             columns = ranked_columns(columns, self.rank_column, node)
         return Derived(Schema(columns), upsert_keys=NO_KEYS)
@@ -186,10 +186,10 @@ class WindowTopN(GivenWindows):
         """By partition; each row with its event time or its window in ms."""
         schema = context.inputs[0].schema
         time = schema.event_time
-        times = milliseconds(self.window_columns)
+        times = milliseconds(self.window_columns, schema, context.zone)
         if not self.window_columns:
             assert time is not None
-            times = (time.milliseconds,)
+            times = (time.milliseconds_in(context.zone),)
         kernel = partial(
             WindowTopNKernel,
             None if self.window_columns else self.windowing,
@@ -203,7 +203,12 @@ class WindowTopN(GivenWindows):
         where = has_window(self.window_columns) if self.window_columns else None
         keyed = KeyedInput(keys, (*times, *map(quote, schema.names)), where=where)
         return Keyed(
-            (keyed,), None, uses_time=True, columnar=Columnar(kernel, "columnar: the rows of a window at once")
+            (keyed,),
+            None,
+            uses_time=True,
+            columnar=Columnar(kernel, "columnar: the rows of a window at once"),
+            zone=context.zone,
+            in_zone=() if self.window_columns else in_zone(context, len(schema) + 2),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -214,7 +219,7 @@ class WindowTopN(GivenWindows):
         schema = context.inputs[0].schema
         partition, times = (*WINDOW, *self.partition_by), {}
         if self.window_columns:
-            rows = in_their_windows(input_.table, input_.late, milliseconds(self.window_columns))
+            rows = in_their_windows(input_.table, input_.late, milliseconds(self.window_columns, schema, None))
         else:
             assert schema.event_time is not None
             rows = in_windows(input_.table, input_.late, schema.event_time.milliseconds, self.windowing)

@@ -14,7 +14,10 @@ from engine.contract.unread import Unread
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.combined_watermark import NOTHING, Above, Combined, meeting
+from engine.model.options import zone
 from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.zones import Zone
+from engine.planner.zoned import zoned
 from engine.reading.typed.computed import output_of
 from engine.registry import configured
 
@@ -40,6 +43,7 @@ def derive(
     """Derive every node with valid inputs. Returns the derived nodes, and all errors."""
     done: dict[str, DerivedNode] = {}
     problems: list[StudioError] = []
+    in_zone = zone(pipeline.options)
     for node in pipeline.sorted_nodes():
         try:
             operator = configured(node)
@@ -49,10 +53,27 @@ def derive(
             if any(edge.source not in done for edge in edges):
                 continue
             _check_outputs(node, edges, done)
-            done[node.id] = _derive_node(node, operator, edges, done, analyzer, folder)
+            derived = _derive_node(node, operator, edges, done, analyzer, folder)
+            done[node.id] = derived if in_zone is None else _zoned(derived, done, analyzer, in_zone, folder)
         except StudioError as error:
             problems.append(_as_typed(error, node))
     return done, tuple(problems)
+
+
+def _zoned(
+    node: DerivedNode, done: Mapping[str, DerivedNode], analyzer: Analyzer, in_zone: Zone, folder: Path
+) -> DerivedNode:
+    """The node with its operator in a time zone; its output stays the same."""
+    operator = node.operator
+    if isinstance(operator, Source):
+        read = [operator.derive(node.node.id, folder).schema] if operator.computed else []
+        return replace(node, operator=zoned(node.node.id, operator, ("in",), read, in_zone))
+    inputs = [done[edge.source].output(edge.source_port) for edge in node.edges]
+    operator = zoned(node.node.id, operator, operator.ports, [input_.schema for input_ in inputs], in_zone)
+    types = node.derived.expression_types
+    if operator != node.operator:
+        types = {**types, **operator.derive(node.node.id, inputs, analyzer).expression_types}
+    return replace(node, operator=operator, derived=replace(node.derived, expression_types=types))
 
 
 def _as_typed(error: StudioError, node: Node) -> StudioError:

@@ -12,8 +12,9 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
-from engine.model.options import RETRACTION, is_on
+from engine.model.options import RETRACTION, is_on, zone
 from engine.model.pipeline import Pipeline
+from engine.model.zones import Zone
 from engine.planner.derive import above_of
 
 
@@ -91,7 +92,19 @@ class Plan:
         options = self.pipeline.options
         if isinstance(node.operator, Operator):
             options = dict(node.operator.options_of(options))
-        return StepContext(node.id, node.rank, node.inputs, node.mode, node.derived, options)
+        in_zone = self.zone if self._is_in_instants(node) else None
+        return StepContext(node.id, node.rank, node.inputs, node.mode, node.derived, options, in_zone)
+
+    @cached_property
+    def zone(self) -> Zone | None:
+        """The time zone of instants; None for UTC."""
+        return zone(self.pipeline.options)
+
+    def _is_in_instants(self, node: NodePlan) -> bool:
+        """Whether a source above has instants as its event time, not local times."""
+        sources = {source for input_ in node.inputs for source in input_.derived.holdbacks}
+        times = (other.schema.event_time for other in self.nodes if other.id in sources)
+        return any(time.is_instant for time in times if time is not None)
 
     @property
     def sources(self) -> tuple[NodePlan, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.kernel import Emitted, Key, Loop, Saved
 from engine.contract.state_in_words import Description, Label, Names, instant, state_table
-from engine.local.keyed import gather, key_order, loop_of, plain_loop
+from engine.local.keyed import gather, key_order, loop_of, plain_loop, rows_in_instants
 from engine.local.values import Spark
 from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
@@ -24,6 +24,7 @@ from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
 from engine.model.types import Timestamp, Type
 from engine.replay.clock import Marks, clock_of, whole_timeline
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
+from engine.runtime.keyed.local_times import LocalTimes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,10 +56,13 @@ class Replay:
         self._clock: Clock
         if step.kernel is not None:
             self._clock = clock_of(marks, above, last_seq)
+            if step.zone is not None:
+                self._clock = step.zone.clock(self._clock)
             rank, ports = node.plan.rank, len(step.inputs)
             self._loop: Loop = plain_loop(step.kernel, self._clock, rank=rank, ports=ports, now=marks.time_at)
         else:
-            self._clock = line = whole_timeline(marks, above, last_seq)
+            line = whole_timeline(marks, above, last_seq)
+            self._clock = line = line if step.zone is None else step.zone.timeline(line)
             self._loop = loop_of(node.plan, step, line)
         self._out = self._loop.out
         self._key: Key | None = None
@@ -151,7 +155,10 @@ class Replay:
     def emitted(self) -> tuple[Emitted, ...]:
         """The output of the operator since the last call of `feed`."""
         allowed = {int(kind) for kind in self._node.plan.mode}
-        return tuple(record for record in self._out.emitted if record.kind in allowed)
+        found = [record for record in self._out.emitted if record.kind in allowed]
+        step = self._node.step
+        times = None if step.zone is None else LocalTimes(step.zone, step.in_zone, lambda: Timeline.of([]))
+        return tuple(found if times is None else rows_in_instants(found, times))
 
     def end(self) -> Saved | None:
         """End the key and return its saved state, as a run keeps it between epochs."""

@@ -37,6 +37,7 @@ from engine.runtime.keyed.inputs import (
     layout_of,
     spread,
 )
+from engine.runtime.keyed.local_times import LocalTimes
 from engine.runtime.keyed.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
@@ -248,7 +249,7 @@ class EpochRunner:
         clock = None
         if step.uses_time:
             # Its own timers follow the incoming watermark; its delay applies only to the operators below.
-            clock = self._clock(node.above, events)
+            clock = replace(self._clock(node.above, events), zone=step.zone)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
         kept = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
@@ -260,6 +261,7 @@ class EpochRunner:
             frozenset(int(kind) for kind in node.mode),
             None if events.is_last else states.arrow,
             self.plan.drops_retractions,
+            None if step.zone is None or clock is None else LocalTimes(step.zone, step.in_zone, clock.load_instants),
         )
         task: PlainTask | ColumnarTask
         if make is not None:

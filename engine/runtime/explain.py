@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from engine.contract.columnar_kernel import RECORD_BY_RECORD
@@ -12,6 +13,7 @@ from engine.contract.explanation import (
     PlanExplanation,
     SecondOutputExplanation,
 )
+from engine.contract.late_rule import LateRule
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import EdgeView
 from engine.contract.step import Keyed, Native
@@ -60,6 +62,12 @@ def _native(node: NodePlan, step: Native) -> str:
     return "columnar: its expressions in Arrow, a record at a time"
 
 
+def _late_rule(plan: Plan, node: NodePlan) -> LateRule | None:
+    """The late rule of a node; in a zone, whose windows it does not know, an estimate."""
+    rule = node.operator.late_rule() if isinstance(node.operator, Operator) else None
+    return rule if rule is None or plan.context(node).zone is None else replace(rule, is_exact=False)
+
+
 def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
     return NodeExplanation(
         id=node.id,
@@ -75,7 +83,7 @@ def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
         strategy=node.strategy.name,
         reason=node.strategy.reason,
         state=node.strategy.state,
-        late_rule=node.operator.late_rule() if isinstance(node.operator, Operator) else None,
+        late_rule=_late_rule(plan, node),
         kernel=kernel_of(plan, node, view),
         sources=dict(node.derived.holdbacks),
         above=node.above,

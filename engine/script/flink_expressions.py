@@ -27,7 +27,7 @@ from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, q
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.functions.moments import READABLE, TO_MILLISECONDS
+from engine.sql.functions.moments import IN_UTC, READABLE, TO_MILLISECONDS
 
 _ALIKE: Final[dict[type[Expr], str]] = {
     exp.Add: "+",
@@ -57,6 +57,8 @@ _MORE: Final = {
     f"TRY_CAST({TO_MILLISECONDS.format('{0}')} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     f"TRY_CAST({READABLE[DATE].format('{0}')} AS DATE)": "TO_DATE({0})",
     f"TRY_CAST({READABLE[TIMESTAMP].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
+    IN_UTC.format(f"TRY_CAST({READABLE[TIMESTAMP_NTZ].format('{0}')} AS TIMESTAMP_NTZ)"): "TO_TIMESTAMP_LTZ({0})",
+    IN_UTC.format("CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)"): "TO_TIMESTAMP_LTZ({0}, {1})",
     "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0}, {1})",
     "CAST(try_to_timestamp({0}, {1}) AS DATE)": "TO_DATE({0}, {1})",

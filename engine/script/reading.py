@@ -19,13 +19,13 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.errors import shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.registry import operators, sources
+from engine.registry import sources
 from engine.script.asked import plan_in_words
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.failures import CannotBeRead, Failure
 from engine.script.jobs import Jobs
-from engine.script.node_ids import node_id, node_id_of
+from engine.script.node_ids import called_as_views, node_id, node_id_of
 from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
@@ -36,7 +36,7 @@ from engine.script.tables import TableDdl
 from engine.script.taken_apart import taken_apart
 from engine.script.unread_nodes import needed_by, open_tables, with_unread
 from engine.script.views import is_table, names_of, node_of_view
-from engine.sql.algebra import Expr, Select, Table
+from engine.sql.algebra import Expr, Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
@@ -124,17 +124,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         instead = {node.id: node.id for node in nodes}
         if len(jobs) > 1:
             nodes, edges, instead = shared(nodes, edges)
-        called_so = _called_as_views(nodes, instead, names, emitter)
-        nodes = tuple(node.model_copy(update={"id": called_so.get(node.id, node.id)}) for node in nodes)
-        edges = tuple(
-            edge.model_copy(
-                update={
-                    "source": called_so.get(edge.source, edge.source),
-                    "target": called_so.get(edge.target, edge.target),
-                }
-            )
-            for edge in edges
-        )
+        nodes, edges = called_as_views(nodes, edges, instead, names, parts.views, emitter)
     nodes = tuple(_described(nodes, jobs, parts))
     pipeline = Pipeline(
         name=str(parts.directives.get("pipeline", name)),
@@ -177,29 +167,6 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
             if table.name in names.views and table.name not in used:
                 used |= {table.name} | _used([names.views[table.name].query], names)
     return used
-
-
-def _called_as_views(
-    nodes: Sequence[Node], instead: Mapping[str, str], names: Names, emitter: Emitter
-) -> dict[str, str]:
-    """By node id, the name of the view whose rows and columns it has. instead: the node that stands for each node."""
-    found: dict[str, str] = {}
-    operators_ = {node.id for node in nodes if node.operator in operators()}
-    taken = {node.id.lower() for node in nodes}
-    made: dict[int, set[str]] = {}
-    for node, relations in emitter.relations.items():
-        for relation in relations:
-            made.setdefault(id(relation), set()).add(instead[node])
-    for view, definition in names.views.items():
-        wanted, below = node_id_of(view), definition.known
-        # A projection may have been merged into the view's consumer.
-        while id(below) not in made and isinstance(below, Select):
-            below = below.input
-        own = made.get(id(below), set())
-        if len(own) == 1 and own <= operators_ - found.keys() and wanted.lower() not in taken:
-            found[own.pop()] = wanted
-            taken.add(wanted.lower())
-    return found
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:

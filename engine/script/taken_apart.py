@@ -11,8 +11,9 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
-from engine.model.options import has_effect, is_foreign
+from engine.model.options import ZONE, has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
+from engine.model.zones import is_utc
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.failures import CannotBeRead, tokenizable
@@ -48,15 +49,12 @@ _HARMLESS: Final = (
     "table.dml-sync",
     "parallelism.default",
     "pipeline.auto-watermark-interval",
-    "table.local-time-zone",
 )
-_ZONE: Final = "table.local-time-zone"
 _OF_CONFLUENT: Final = {
-    "sql.local-time-zone": _ZONE,
+    "sql.local-time-zone": ZONE.name,
     "sql.state-ttl": "table.exec.state.ttl",
     "sql.tables.scan.idle-timeout": "table.exec.source.idle-timeout",
 }
-_UTC: Final = ("UTC", "GMT", "Z", "ETC/UTC", "UTC+00:00", "GMT+00:00", "+00:00")
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
 )
@@ -366,9 +364,9 @@ def _set(statement: Statement, parts: Parts) -> None:
         is_ours = bool(emit_options({name: value})) or has_effect(name, value)
     except PipelineError as error:
         raise SqlRejected(error.sentence, place=statement.place) from error
-    if is_ours:
+    if name == ZONE.name and is_utc(value):
+        parts.options.pop(name, None)
+    elif is_ours:
         parts.options[name] = value
-    elif name == _ZONE and value.upper() not in _UTC:
-        parts.warnings.append(f"{at} {name} = {value!r} is ignored; times are in UTC here.")
     elif name not in _HARMLESS:
         parts.warnings.append(f"{at} the option {name!r} has no effect here.")

@@ -7,19 +7,22 @@ GivenWindows    the same, or attached windows: two columns of the rows hold the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
+from engine.contract.operator import StepContext
 from engine.contract.parameters import ColumnOrNone, parameter
 from engine.errors import PipelineError, PlanRejected
 from engine.model.durations import interval
 from engine.model.free_names import free_name
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.model.types import TIMESTAMP, Timestamp, quote
+from engine.model.types import Timestamp, quote
 from engine.model.windowing import Windowing, WindowKind
+from engine.model.zones import Zone
 
 LENGTHS: Final = {
     WindowKind.TUMBLE: ("size_ms",),
@@ -209,18 +212,29 @@ def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Se
             raise PipelineError(message, node, field)
 
 
-def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple[Column, ...]:
-    """The columns window_start, window_end and window_time, which is the event time downstream."""
+def bound_columns(taken: Sequence[Column], rows: Schema, *, window_time: bool = True) -> tuple[Column, ...]:
+    """The columns window_start and window_end, which are local times, and window_time.
+
+    window_time is the event time downstream, and of the type of the rows' event time.
+    """
     columns = list(taken)
     for name in BOUNDS if window_time else BOUNDS[:2]:
-        time = TimeUnit.TIMESTAMP if name == "window_time" else None
-        columns.append(Column(free_name(name, [each.name for each in columns]), TIMESTAMP, nullable=False, time=time))
+        is_time = name == BOUNDS[2]
+        type_ = Timestamp(is_zoned=is_time and (rows.event_time is None or rows.event_time.is_instant))
+        time = TimeUnit.TIMESTAMP if is_time else None
+        columns.append(Column(free_name(name, [each.name for each in columns]), type_, nullable=False, time=time))
     return tuple(columns[len(taken) :])
 
 
-def milliseconds(columns: Sequence[str]) -> tuple[str, ...]:
-    """Bound columns in epoch ms, as Spark SQL."""
-    return tuple(f"unix_millis(CAST({quote(name)} AS TIMESTAMP))" for name in columns)
+def milliseconds(columns: Sequence[str], rows: Schema, zone: Zone | None) -> tuple[str, ...]:
+    """Bound columns in ms, as Spark SQL: those that are instants in local time."""
+    return tuple(replace(rows.column(name), time=TimeUnit.TIMESTAMP).milliseconds_in(zone) for name in columns)
+
+
+def in_zone(context: StepContext, window_time: int) -> tuple[int, ...]:
+    """The place of window_time among the output columns, if a kernel of local times makes it of instants."""
+    is_instant = context.zone is not None and context.schema.columns[window_time].type.is_instant
+    return (window_time,) if is_instant else ()
 
 
 def has_window(columns: Sequence[str]) -> str:

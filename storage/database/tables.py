@@ -83,8 +83,11 @@ def duckdb_type(type_: Type) -> str:
     raise ValueError(message)
 
 
-def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
-    """The columns of an edge's table. A name that is taken gets trailing underscores until it is free."""
+def stored_columns(schema: Schema, zone: str | None = None) -> tuple[EdgeColumn, ...]:
+    """The columns of an edge's table. A name that is taken gets trailing underscores until it is free.
+
+    zone: in which the pipeline has its instants, if that is not UTC.
+    """
     taken = {*_TAKEN, *(name.lower() for name in schema.names)}
     columns: list[EdgeColumn] = []
     for column in schema:
@@ -93,7 +96,9 @@ def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
             stored = free_name(stored + "_", taken)
             taken.add(stored.lower())
         time = column.time.value if column.time else None
-        columns.append(EdgeColumn(column.name, stored, str(column.type), duckdb_type(column.type), time))
+        is_instant = column.is_instant if column.time else column.type.is_instant
+        of_column = zone if is_instant else None
+        columns.append(EdgeColumn(column.name, stored, str(column.type), duckdb_type(column.type), time, of_column))
     return tuple(columns)
 
 

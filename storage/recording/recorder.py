@@ -6,12 +6,15 @@ computes the next one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
+from engine.model.options import ZONE
+from engine.model.zones import is_utc
 from storage.database.connection import Cursor, Database
 from storage.database.late_counts import LATE_OPERATORS, LATE_RECORDS
 from storage.database.sql import identifier
@@ -56,7 +59,7 @@ class Recording:
     def begin(self, plan: RunPlan) -> None:
         """Create the run's tables and store its plan. A run with committed epochs resumes after the last one."""
         self.abandon()
-        edges = _edges(self.run_id, plan.edges)
+        edges = _edges(self.run_id, plan.edges, _zone(plan))
         stored = read_edges(self._database, self.run_id)
         last = self._last_epoch()
         resumed = last is not None and bool(stored)
@@ -270,7 +273,13 @@ class _Loading:
             raise EpochRefused(edge.run_id, self.transaction.epoch, reason)
 
 
-def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
+def _zone(plan: RunPlan) -> str | None:
+    """The time zone of the pipeline; None for UTC."""
+    name = json.loads(plan.pipeline_json).get("options", {}).get(ZONE.name, ZONE.default)
+    return None if is_utc(name) else str(name)
+
+
+def _edges(run_id: int, infos: Sequence[EdgeInfo], zone: str | None) -> list[Edge]:
     names = table_names(infos)
     edges: dict[Output, Edge] = {}
     for info in infos:
@@ -282,7 +291,7 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
             role=info.role,
             mode=info.mode,
             table=names[info.node, info.port],
-            columns=stored_columns(info.schema),
+            columns=stored_columns(info.schema, zone),
             upsert_key=info.upsert_key,
             watermark_delay_ms=info.watermark_delay_ms,
         )

@@ -32,7 +32,7 @@ from engine.model.types import quote
 from engine.ranking.batch import Ranked, best
 from engine.windows.batch import WINDOW, bounds, in_windows
 from engine.windows.columnar_rows import WaitingRows, WindowRowsColumns
-from engine.windows.parameters import BOUNDS, MadeWindows, bound_columns
+from engine.windows.parameters import BOUNDS, MadeWindows, bound_columns, in_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,7 +77,7 @@ class WindowFirst(MadeWindows):
         require_insert_only(node, "the first of a window", given, "Put it before the step that updates.")
         self.require_event_time(node, given.schema)
         columns = [column.without_time() for column in given.schema]
-        return Derived(Schema((*columns, *bound_columns(columns))))
+        return Derived(Schema((*columns, *bound_columns(columns, given.schema))))
 
     @classmethod
     def columns_out(cls, parameters: Any, inputs: Sequence[Sequence[str]]) -> Sequence[str]:
@@ -96,10 +96,11 @@ class WindowFirst(MadeWindows):
         """By key, each row with its event time in ms."""
         schema = context.inputs[0].schema
         assert schema.event_time is not None
-        values = (schema.event_time.milliseconds, *map(quote, schema.names))
+        values = (schema.event_time.milliseconds_in(context.zone), *map(quote, schema.names))
         keyed = KeyedInput(tuple(map(quote, self.keys)), values)
         kernel = Columnar(partial(WindowFirstKernel, self.windowing), "columnar: the first rows of windows")
-        return Keyed((keyed,), None, uses_time=True, columnar=kernel)
+        made = in_zone(context, len(schema) + 2)
+        return Keyed((keyed,), None, uses_time=True, columnar=kernel, zone=context.zone, in_zone=made)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER() = 1 per window and key, in order of arrival."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,15 @@ def test_a_row_that_is_not_there_has_no_lineage(store: Store, run_id: int) -> No
     assert store.lineage.of(run_id, "out", 99, ORIGINS) is None
 
 
-def test_a_window_is_made_of_its_records_that_were_not_late(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("zone", "away_ms"), [("UTC", 0), ("America/Los_Angeles", -28_800_000), ("GMT+05:30", 19_800_000)]
+)
+def test_a_window_is_made_of_its_records_that_were_not_late(
+    zone: str, away_ms: int, store: Store, tmp_path: Path
+) -> None:
     clicks = edge("clicks", columns(key="string", ts="bigint*"), watermark_delay_ms=0)
-    windowed = edge("windowed", columns(key="string", start="timestamp", end="timestamp", n="bigint"))
+    windowed = edge("windowed", columns(key="string", start="timestamp_ntz", end="timestamp_ntz", n="bigint"))
+    start = away_ms * 1000
     step = timer(1, 9_999, 1, b"") + b"\0"
     epoch = Epoch(
         records={
@@ -104,14 +111,15 @@ def test_a_window_is_made_of_its_records_that_were_not_late(store: Store, tmp_pa
                 (4, b"", "+I", ("a", 9_000)),
             ],
             "windowed": [
-                (3, step, "+I", ("a", 0, 10_000_000, 1)),
-                (3, step[:-1] + b"\1", "+I", ("b", 0, 10_000_000, 1)),
+                (3, step, "+I", ("a", start, start + 10_000_000, 1)),
+                (3, step[:-1] + b"\1", "+I", ("b", start, start + 10_000_000, 1)),
             ],
         },
         late=[("windowed", "in", 4, b"", 9_000, 0, 10_000, 10_000, 1, "late")],
     )
     planned = plan(clicks, windowed, wires=[("clicks", "windowed")])
-    run_id = recorded(store, tmp_path, planned, epoch)
+    document = json.loads(planned.pipeline_json) | {"options": {"table.local-time-zone": zone}}
+    run_id = recorded(store, tmp_path, replace(planned, pipeline_json=json.dumps(document)), epoch)
     origins = {("windowed", "in"): Origin((("key", "key"),), ("start", "end"))}
     found = store.lineage.of(run_id, "windowed", 0, origins)
     assert found is not None

@@ -9,6 +9,7 @@ import streamlit as st
 from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, LateTotals, Timeline
 from storage.model import Edge, EventRange, Filter, Run
+from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import late_file
 from ui.components.event_time.late_groups import late_groups
@@ -47,7 +48,7 @@ def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, s
     descriptions: dict[int, str] = {}
     for edge in sources:
         page = workspace.store().changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_DESCRIBED)
-        descriptions |= {record.seq: words.record(edge.names, record.values) for record in page.records}
+        descriptions |= {record.seq: in_one_line(edge, record) for record in page.records}
     return descriptions
 
 

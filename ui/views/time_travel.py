@@ -8,6 +8,7 @@ import streamlit as st
 
 from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, EventRange, Run
+from ui.components.changelog.record_list import in_one_line
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.runs.open_run import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
@@ -39,7 +40,7 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
         ends = [source for source, seq in timeline.ends.items() if seq == event]
         cause = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
     else:
-        values = words.code(words.record(came.edge.names, came.record.values))
+        values = words.code(in_one_line(came.edge, came.record))
         cause = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} {values}"
     made = [entry for entry in cascade if entry is not came]
     taken = sum(not entry.record.kind.is_accumulate for entry in made)

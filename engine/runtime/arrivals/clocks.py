@@ -20,6 +20,7 @@ from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.combined_watermark import Above, Course, Standing, followed, holdbacks_of
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, first_and_end
+from engine.model.zones import Zone
 from engine.runtime.arrivals.watermark_rule import NO_TIME, WatermarkRule, WatermarkState, rises_of, watermarks_after
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
@@ -109,7 +110,8 @@ class RecordedClock:
 class Clock:
     """The watermark of an operator in one epoch, for its tasks to load. above: the origin of the watermark.
 
-    before: the state before the events of `lines`, if it cannot be derived from them.
+    before: the state before the events of `lines`, if it cannot be derived from them. zone: the watermark is in its
+    local time.
     """
 
     workspace: Workspace
@@ -119,9 +121,15 @@ class Clock:
     last_seq: int
     ends_only: frozenset[str] = frozenset()
     before: Standing | None = None
+    zone: Zone | None = None
 
     def load(self) -> Timeline:
         """Combine the sources, and cut out the epoch."""
+        line = self.load_instants()
+        return line if self.zone is None else self.zone.timeline(line)
+
+    def load_instants(self) -> Timeline:
+        """The same, not in local time."""
         return cut(self._course().line, self.after_seq, self.last_seq)
 
     def standing(self) -> Standing | None:

@@ -14,6 +14,7 @@ from engine.contract.columnar_kernel import NEVER, Fired, Longs
 from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
+from engine.runtime.keyed.local_times import LocalTimes
 from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report
@@ -36,7 +37,7 @@ class NodeFiles:
 
     edge: its records. ports: the names of its inputs. allowed: the kinds of its changelog mode. drops_retractions:
     only if retraction is switched off: other kinds are dropped instead of being an error. states: their schema; None in
-    a run's last epoch, which keeps none.
+    a run's last epoch, which keeps none. local: if the step's times are local ones.
     """
 
     edge: EdgeFiles
@@ -45,6 +46,7 @@ class NodeFiles:
     allowed: frozenset[int]
     states: pa.Schema | None
     drops_retractions: bool = False
+    local: LocalTimes | None = None
 
     def begin(self, name: str, bucket: int) -> NodeWriter:
         """Begin the files of a task, which has the keys of one bucket."""
@@ -74,6 +76,8 @@ class NodeWriter:
     def records(self, seqs: Any, steps: pa.Array, kinds: Any, columns: Sequence[pa.Array]) -> None:
         """Write output records. Timestamps may be BIGINT microseconds."""
         kinds_now = np.asarray(kinds, dtype=np.int8)
+        if self._files.local is not None:
+            columns = self._files.local.outputs(columns)
         schema = self._records.schema
         arrays = [pa.array(seqs, pa.int64()), steps, pa.array(kinds_now)]
         arrays += [typed(column, type_) for column, type_ in zip(columns, self.record_types, strict=True)]
@@ -148,13 +152,16 @@ class NodeWriter:
     def late(self, ports: Longs, columns: Sequence[pa.Array]) -> None:
         """Write late records. columns: those of `late_schema` from `seq` on. ports: the inputs of the records."""
         size = len(ports)
+        if self._files.local is not None:
+            columns = self._files.local.lates(columns)
         names = pa.array(self._files.ports).take(pa.array(ports))
         node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(size, np.int64)))
         self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
 
     def fired(self, windows: Fired) -> None:
         """Note windows that fired. Many keys have the same ones, which are noted once."""
-        self._fired.append(Fired(*distinct(*windows)))
+        once = Fired(*distinct(*windows))
+        self._fired.append(once if self._files.local is None else self._files.local.fired(once))
 
     def key_times(self, keys: Sequence[tuple[int, int, str]]) -> None:
         """Write the slowest keys, as (ns, records, key)."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.contract.columnar_kernel import NEVER, Fired
+from engine.contract.columnar_kernel import NEVER, Fired, Longs
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.row_values import to_pylist
@@ -168,8 +168,7 @@ class _Writer:
             for column in (out.seqs, out.steps, out.kinds, out.rows):
                 column.clear()
         if out.lates and (all_of_it or len(out.lates) >= _FLUSH):
-            ports, *entries = zip(*map(_late, out.lates), strict=True)
-            self._files.late(np.array(ports), [pa.array(c, t) for c, t in zip(entries, _LATE_TYPES, strict=True)])
+            self._files.late(*late_columns(out.lates))
             out.lates.clear()
         if out.fired and (all_of_it or len(out.fired) >= _FLUSH):
             self._files.fired(Fired(*np.array(out.fired, np.int64).T))
@@ -192,6 +191,12 @@ class _Writer:
 
 
 _LATE_TYPES: Final = (pa.int64(), pa.binary(), *[pa.int64()] * 5, pa.string(), pa.bool_(), pa.string())
+
+
+def late_columns(lates: Sequence[Late]) -> tuple[Longs, list[pa.Array]]:
+    """Late records: their ports, and columns of `engine.contract.frames.late_schema` from `seq` on."""
+    ports, *entries = zip(*map(_late, lates), strict=True)
+    return np.array(ports), [pa.array(column, type_) for column, type_ in zip(entries, _LATE_TYPES, strict=True)]
 
 
 def _late(item: Late) -> tuple[Any, ...]:

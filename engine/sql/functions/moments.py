@@ -50,6 +50,9 @@ _OFFSETS: Final = {
 }
 """By the last letters of a pattern, the offset from UTC that ends a text. Flink reads past it."""
 
+IN_UTC: Final = "timestamp_millis(unix_millis({0}))"
+"""A TIMESTAMP of UTC as an instant."""
+
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
@@ -88,6 +91,9 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     if unit == "WEEK":
         day = "INTERVAL '1' DAY"
         down = f"CAST(date_trunc('WEEK', {value} + {day}) - {day} AS {type_})"
+        if writer.type_of(value).is_instant:
+            local = f"CAST({value} AS TIMESTAMP_NTZ)"
+            down = f"({value} + (CAST(date_trunc('WEEK', {local} + {day}) AS TIMESTAMP_NTZ) - {day} - {local}))"
     else:
         down = f"CAST(date_trunc('{unit}', {value}) AS {type_})"
     if isinstance(call, exp.Floor):
@@ -120,7 +126,8 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
     """TO_TIMESTAMP_LTZ(number[, precision]), or of a string. Raises SqlRejected for a precision other than 0 and 3."""
     value, *rest = arguments
     if writer.type_of(value) == STRING:
-        return _parsed(TIMESTAMP, arguments)
+        # In UTC, whatever the zone.
+        return IN_UTC.format(_parsed(TIMESTAMP_NTZ, arguments))
     functions = {"0": "timestamp_seconds", "3": "timestamp_millis"}
     precision = rest[0] if rest else "3"
     if precision not in functions:

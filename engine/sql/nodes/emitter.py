@@ -80,7 +80,8 @@ class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
     above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
-    and columns it has. pinned: nodes that further queries will read, so that no projection replaces them.
+    it has, if not all of their columns. pinned: nodes that further queries will read, so that no projection replaces
+    them. written: by node, the part of a query that it was made of.
     """
 
     analyzer: Analyzer
@@ -94,6 +95,7 @@ class Emitter:
     relations: dict[str, list[Relation]] = field(default_factory=dict)
     above: frozenset[type] = frozenset()
     pinned: set[str] = field(default_factory=set)
+    written: dict[str, Expr | None] = field(default_factory=dict)
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -105,8 +107,7 @@ class Emitter:
             emitted = self.makers[type(relation)](self, relation, frozenset(needed))
         finally:
             self.above, self._emitting = around, emitting
-        if emitted.names.keys() >= set(given.columns):
-            self.relations.setdefault(emitted.node, []).append(given)
+        self.relations.setdefault(emitted.node, []).append(given)
         return emitted
 
     def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:
@@ -186,6 +187,7 @@ class Emitter:
         if output.above == NOTHING:
             output = replace(output, above=above_of(made, node.id, derived_inputs))
         self.nodes.append(node)
+        self.written[node.id] = at
         self.derived[node.id] = replace(output, node=node.id)
         ports = made.ports * len(inputs) if made.many_edges else made.ports
         self.edges += [

@@ -757,8 +757,8 @@ def test_the_output_has_the_group_the_window_and_the_results() -> None:
     out = derived(aggregates=(Aggregate(function=SUM, argument="v"),), window_time=True)
     assert [(column.name, str(column.type), column.time) for column in out.schema] == [
         ("k", "string", None),
-        ("window_start", "timestamp", None),
-        ("window_end", "timestamp", None),
+        ("window_start", "timestamp_ntz", None),
+        ("window_end", "timestamp_ntz", None),
         ("window_time", "timestamp", TimeUnit.TIMESTAMP),
         ("sum_v", "int", None),
     ]

@@ -101,4 +101,24 @@ def test_a_node_with_other_rows_than_a_view_has_another_name(tmp_path: Path) -> 
     )
     names = {node.id for node in plan_.nodes}
     assert "sums" in names
+    # The condition is below the join, so that it has fewer rows than the view.
     assert "pairs" not in names
+    assert "pairs_join" in names
+
+
+def test_operators_have_the_names_of_the_views_that_they_are_of(tmp_path: Path) -> None:
+    views = """
+    CREATE VIEW big AS SELECT * FROM t WHERE v > 0;
+    CREATE VIEW per_minute AS
+    SELECT k, window_start, SUM(v) AS s, COUNT(*) AS c
+    FROM TABLE(TUMBLE(TABLE big, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end;
+    CREATE VIEW pairs AS
+    SELECT a.k, a.s, b.v FROM (SELECT k, SUM(s) AS s FROM per_minute GROUP BY k) AS a JOIN t AS b ON a.k = b.k;
+    """
+    plan_, sink = planned(views + "SELECT k, s FROM pairs WHERE s > v;", tmp_path)
+    named = {node.id: node.operator.operator for node in plan_.nodes}
+    assert named["big"] == "filter"
+    assert named["per_minute"] == "window_aggregate"
+    assert named["pairs_join"] == "join"
+    assert named["pairs_aggregate"] == "aggregate"
+    assert {"t", "project", sink} <= named.keys()

@@ -49,9 +49,15 @@ def test_what_cannot_be_is_said_with_its_place(text: str, sentence: str) -> None
 
 
 def test_an_option_that_changes_no_result_is_read_and_said() -> None:
-    parts = taken_apart("SET 'table.exec.rank.topn-cache-size' = '5';\nSET 'table.local-time-zone' = 'Asia/Tokyo';")
-    assert parts.warnings == [
-        "line 1: the option 'table.exec.rank.topn-cache-size' has no effect here.",
-        "line 2: table.local-time-zone = 'Asia/Tokyo' is ignored; times are in UTC here.",
-    ]
+    parts = taken_apart("SET 'table.exec.rank.topn-cache-size' = '5';")
+    assert parts.warnings == ["line 1: the option 'table.exec.rank.topn-cache-size' has no effect here."]
     assert parts.options == {}
+
+
+def test_a_time_zone_is_an_option_of_the_pipeline() -> None:
+    zone = "SET 'table.local-time-zone' = '{}';"
+    parts = taken_apart(zone.format("Asia/Tokyo"))
+    assert (parts.options, parts.warnings) == ({"table.local-time-zone": "Asia/Tokyo"}, [])
+    assert taken_apart(zone.format("Asia/Tokyo") + zone.format("UTC")).options == {}
+    assert taken_apart("SET 'sql.local-time-zone' = 'GMT+02:00';").options == {"table.local-time-zone": "GMT+02:00"}
+    assert "Did you mean Asia/Tokyo?" in str(taken_apart(zone.format("Asia/Tokio")).failures[0].error)

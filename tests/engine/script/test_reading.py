@@ -187,8 +187,8 @@ def test_several_inserts_are_several_sinks_over_what_they_share(spark: SparkSess
         "t rows",
         "per_key aggregate < t",
         "sums sink < per_key",
-        "aggregate_3 aggregate < per_key",
-        "project project < aggregate_3",
+        "aggregate aggregate < per_key",
+        "project project < aggregate",
         "counts sink < project",
     ]
     assert script.jobs == ("sums", "counts")
@@ -198,11 +198,11 @@ def test_several_inserts_are_several_sinks_over_what_they_share(spark: SparkSess
 def test_inserts_that_need_other_columns_of_a_view_have_each_its_own_operators_as_in_flink(spark: SparkSession) -> None:
     assert operators(read(two_sinks("k, s", "k STRING, s INT", "COUNT(*)"), spark)) == [
         "t rows",
-        "aggregate aggregate < t",
-        "sums sink < aggregate",
-        "aggregate_2 aggregate < t",
-        "aggregate_3 aggregate < aggregate_2",
-        "project project < aggregate_3",
+        "per_key_aggregate aggregate < t",
+        "sums sink < per_key_aggregate",
+        "per_key_aggregate_2 aggregate < t",
+        "aggregate aggregate < per_key_aggregate_2",
+        "project project < aggregate",
         "counts sink < project",
     ]
 

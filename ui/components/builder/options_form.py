@@ -16,16 +16,18 @@ from engine.model.options import (
     PHASES,
     SENSITIVE,
     STATE_TTL,
+    ZONE,
     Option,
     ValueKind,
     has_state_ttl,
     is_on,
 )
+from engine.model.zones import zone_names
 from ui.builder.drafting import Drafting
 from ui.builder.editing import set_option
 from ui.shell.pending import pending
 
-_ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
+_ALWAYS: Final = (ZONE, STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)
 _CHOICES: Final = {
     ValueKind.PHASES: ("AUTO", "ONE_PHASE", "TWO_PHASE"),
@@ -71,6 +73,17 @@ def _field(drafting: Drafting, option: Option) -> None:
                 choices,
                 choices.index(shown),
                 key=key,
+                help=f"{option.description} Option: {option.name}.",
+            )
+        case ValueKind.ZONE:
+            zones = sorted({"UTC", text.strip() or "UTC", *zone_names()})
+            pending().draw(key, text, take)
+            st.selectbox(
+                option.title,
+                zones,
+                zones.index(text.strip() or "UTC"),
+                key=key,
+                accept_new_options=True,
                 help=f"{option.description} Option: {option.name}.",
             )
         case ValueKind.NUMBER | ValueKind.TIME:

@@ -7,6 +7,7 @@ from typing import Final
 from engine.contract.explanation import PlanExplanation
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord
+from ui.components.changelog.record_list import in_one_line
 from ui.components.grid import Cell, Row, Table
 from ui.inspect.branches import branches, inputs_of
 from ui.inspect.reasons import reasons
@@ -46,7 +47,7 @@ def cascade_table(
                 (
                     Cell(edge.name, is_strong=True, indent=branch.depth),
                     Cell(kinds=(record.kind,)),
-                    Cell(words.record(edge.names, record.values)),
+                    Cell(in_one_line(edge, record)),
                     Cell(reason, tone="active" if branch.is_fired else "quiet", is_prose=True),
                 ),
                 pick=place_text((edge.name, record.row)) if pickable else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from storage.changelogs.lineage import Ancestor
 from ui.components.changelog.cascade import place_text
+from ui.components.changelog.record_list import in_one_line
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
@@ -23,7 +24,7 @@ def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
                 Cell(edge.name, is_strong=True, indent=depth),
                 Cell(f"{record.seq:,}", is_number=True),
                 Cell(kinds=(record.kind,)),
-                Cell(words.record(edge.names, record.values)),
+                Cell(in_one_line(edge, record)),
                 _why(entry, event, depth),
             ),
             pick=place_text((edge.name, record.row)),

@@ -10,6 +10,7 @@ from engine.model.changelog import RowKind
 from storage.model import Edge, Run
 from ui.components.changelog.cascade import Place, cascade_table, place_of
 from ui.components.changelog.lineage_table import lineage_table
+from ui.components.changelog.record_list import in_one_line
 from ui.components.grid import grid
 from ui.components.time_travel.event_player import event_player
 from ui.inspect.branches import inputs_of
@@ -95,7 +96,7 @@ def _lineage(run: Run, record: Place) -> None:
     root = workspace.store().lineage.of(run.run_id, edge.node, record[1], origins, edge.port)
     if root is None:
         return
-    record_text = words.code(words.record(edge.names, root.record.values))
+    record_text = words.code(in_one_line(edge, root.record))
     verb = "retracts" if not root.record.kind.is_accumulate else "emits"
     st.markdown(
         f"**Where this record comes from**: {edge.name} {verb} {record_text}, because of event {root.record.seq:,}"

@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.batch_check.result import NodeCheck
 from engine.contract.operator import Operator
+from engine.model.options import zone
 from engine.model.pipeline import Pipeline
 from engine.registry import configured
 from storage.model import Run, RunStatus
@@ -43,6 +44,9 @@ def batch_check(run: Run) -> CheckResult | None:
         st.caption(
             f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
         )
+        return None
+    if (in_zone := zone(Pipeline.from_json(run.document).options)) is not None:
+        st.caption(f"Spark's batch answer has the days of UTC: a run in the time zone {in_zone.name} is not checked.")
         return None
     if _expires(Pipeline.from_json(run.document)):
         st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")

@@ -13,6 +13,7 @@ from storage.model import CascadeRecord, Run
 from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
 from ui.components.builder.canvas import component
+from ui.components.changelog.record_list import in_one_line, in_zone
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.theme import mode_of
@@ -96,8 +97,8 @@ def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -
 
 
 def _record(entry: CascadeRecord) -> Shape:
-    text = ", ".join(words.value(value) for value in entry.record.values)
-    title = words.record(entry.edge.names, entry.record.values)
+    text = ", ".join(words.value(value) for value in in_zone(entry.edge, entry.record))
+    title = in_one_line(entry.edge, entry.record)
     return {"kind": entry.record.kind.symbol, "text": text[:_LONGEST], "title": title}
 
 
