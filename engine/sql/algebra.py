@@ -360,8 +360,8 @@ def conjuncts(condition: Expr) -> Iterator[Expr]:
     """The parts of a condition between ANDs."""
     bare = condition.unnest()
     if isinstance(bare, exp.And):
-        yield from conjuncts(bare.this)
-        yield from conjuncts(bare.expression)
+        for term in bare.flatten():
+            yield from conjuncts(term)
     else:
         yield bare
 

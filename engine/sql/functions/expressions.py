@@ -6,8 +6,9 @@ has no zone and a TIMESTAMP_LTZ has one. Expressions without a known equivalent 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 from sqlglot import exp
@@ -39,13 +40,14 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.LTE: "<=",
     exp.GT: ">",
     exp.GTE: ">=",
-    exp.And: "AND",
-    exp.Or: "OR",
     exp.Is: "IS",
     exp.NullSafeEQ: "<=>",
     exp.DPipe: "||",
 }
 
+_CONNECTORS: Final[dict[type[Expr], str]] = {exp.And: "AND", exp.Or: "OR"}
+# A longer chain is written as a tree: each reader of it goes as deep as it is nested.
+_CHAINED: Final = 16
 _STRICT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.DPipe)
 _UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
 
@@ -77,6 +79,9 @@ class Writer:
         kind = type(expression)
         if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
             return test
+        if kind in _CONNECTORS:
+            terms = [self._compared(term) for term in expression.flatten(unnest=False)]
+            return _connected(terms, f" {_CONNECTORS[kind]} ")
         if kind in _BINARY:
             if kind is exp.EQ and (each := equal_fields(expression.this, expression.expression)) is not None:
                 return self.write(each)
@@ -279,3 +284,11 @@ def _counted(least: int, most: int | None) -> str:
     if most is None:
         return f"at least {least} arguments"
     return f"{least} arguments" if least == most else f"{least} to {most} arguments"
+
+
+def _connected(terms: Sequence[str], word: str) -> str:
+    """Terms between ANDs or ORs, in their order."""
+    if len(terms) <= _CHAINED:
+        return reduce(lambda left, right: f"({left}{word}{right})", terms)
+    middle = len(terms) // 2
+    return f"({_connected(terms[:middle], word)}{word}{_connected(terms[middle:], word)})"

@@ -122,3 +122,17 @@ def test_operators_have_the_names_of_the_views_that_they_are_of(tmp_path: Path) 
     assert named["pairs_join"] == "join"
     assert named["pairs_aggregate"] == "aggregate"
     assert {"t", "project", sink} <= named.keys()
+
+
+@pytest.mark.slow
+def test_hundreds_of_conditions_are_read_as_they_are_chained(tmp_path: Path) -> None:
+    """As deep as their logarithm: Python, Spark, and the parser end at some hundred levels."""
+    either = " OR ".join(f"v = {at} AND k = 'k{at}'" for at in range(1_000, 1_400))
+    both = " AND ".join(f"(v <> {at} OR k = 'k{at}')" for at in range(400))
+    plan_, sink = planned(f"SELECT v FROM t WHERE v > 0 AND ({either} OR k = 'a') AND {both};", tmp_path)
+    assert [cells(record)[-1] for record in first_records(plan_, sink, nobody, tmp_path).records] == ["1000", "2000"]
+    views = "\n".join(
+        f"CREATE VIEW v{at} AS SELECT k, v FROM {f'v{at - 1}' if at else 't'} WHERE v > {at};" for at in range(300)
+    )
+    plan_, sink = planned(f"{views} SELECT v FROM v299;", tmp_path)
+    assert [cells(record)[-1] for record in first_records(plan_, sink, nobody, tmp_path).records] == ["1000", "2000"]
