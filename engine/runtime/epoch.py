@@ -43,8 +43,9 @@ from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
 from engine.runtime.mini_batch.on_spark import Flushes
+from engine.runtime.record_search import Suspects, suspects_of
 from engine.runtime.record_waits import Watched
-from engine.runtime.reports import Batches, Report, run_each, task_name
+from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
@@ -175,7 +176,14 @@ class EpochRunner:
         if branches is not None:
             return self._run_branches(node, branches, epoch)
         frames = [self._given(input_) for input_ in node.inputs]
-        return self._write(self._without_retractions(run_native(node, step, frames), node), node, OUT, epoch)
+        suspects = [
+            suspects_of(records, step.kinds, one.values, one.where, one.each)
+            for records, one in zip(inputs, step.projections, strict=True)
+            # What a function in Python takes is no matter of Spark's.
+            if one.call is None
+        ]
+        frame = self._without_retractions(run_native(node, step, frames), node)
+        return self._write(frame, node, OUT, epoch, suspects)
 
     def _run_branches(self, node: NodePlan, branches: Sequence[Branch], epoch: int) -> EdgeRecords:
         """Run a native step over the files of its inputs, one task each."""
@@ -198,8 +206,10 @@ class EpochRunner:
         """The kinds of an input's records that a stateless step forwards; None for all of them."""
         return self.plan.passing(input_, node.mode if self.plan.drops_retractions else None)
 
-    def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
-        """Write a frame of records as an edge."""
+    def _write(
+        self, frame: DataFrame, node: NodePlan, port: str, epoch: int, suspects: Sequence[Suspects] = ()
+    ) -> EdgeRecords:
+        """Write a frame of records as an edge. suspects: as in `Watched`."""
         files = self._edge_files(node, port, epoch)
 
         def task(batches: Batches) -> Iterator[Report]:
@@ -207,7 +217,7 @@ class EpochRunner:
             writer.write_all(batches)
             yield from writer.close()
 
-        return self._written(files, self.watched.run(frame, task, node.id))
+        return self._written(files, self.watched.run(frame, task, node.id, suspects=suspects))
 
     def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
         folder = ("edges", node.id, port, f"epoch={epoch}")
@@ -289,10 +299,11 @@ class EpochRunner:
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         given = StepInput(step, inputs, [self.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
+        run = self.watched.of(node.id, given.suspects)
         if step.bundling is not None:
-            shape, pieces = self._bundles(node, given, events, folder)
+            shape, pieces = self._bundles(node, given, events, folder, run)
         else:
-            shape, pieces = gather(self.spark, self.workspace, given, folder, self.watched.of(node.id))
+            shape, pieces = gather(self.spark, self.workspace, given, folder, run)
         buckets = self.partitions or self._buckets(inputs)
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
@@ -313,7 +324,7 @@ class EpochRunner:
         return clock
 
     def _bundles(
-        self, node: NodePlan, given: StepInput, events: EpochEvents, folder: Sequence[str]
+        self, node: NodePlan, given: StepInput, events: EpochEvents, folder: Sequence[str], run: RunTasks
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
@@ -329,7 +340,7 @@ class EpochRunner:
             rank=node.rank,
             schema=node.inputs[0].schema,
             folder=folder,
-            run=self.watched.of(node.id),
+            run=run,
         )
         return shape, pieces
 

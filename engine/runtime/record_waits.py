@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from engine.contract.frames import SEQ
+from engine.runtime.record_search import RecordSearch, Suspects
 from engine.runtime.reports import Batches, Report, RunTasks, run_tasks, unheard
 from engine.spark.cancelling import Watch
 from engine.spark.run_files import RunFiles
@@ -39,9 +40,9 @@ class Watched:
     files: RunFiles
     watch: Watch
 
-    def of(self, node: str) -> RunTasks:
+    def of(self, node: str, suspects: Sequence[Suspects] = ()) -> RunTasks:
         """`run_tasks` for the records of a node."""
-        return partial(self.run, node=node)
+        return partial(self.run, node=node, suspects=suspects)
 
     def run(
         self,
@@ -49,10 +50,11 @@ class Watched:
         task: Callable[[Batches], Iterator[Report]],
         node: str,
         heard: Callable[[Report], None] = unheard,
+        suspects: Sequence[Suspects] = (),
     ) -> list[Report]:
-        """As `run_tasks`. Raises TookTooLong."""
+        """As `run_tasks`. suspects: the records among which one is looked for that does not end. Raises TookTooLong."""
         waits = Waits(self.files.workspace.place("waits", uuid4().hex))
-        notes = _Notes(self.files, waits)
+        notes = _Notes(self.files, waits, partial(RecordSearch, frame.sparkSession, suspects, self.files.workspace))
 
         def noted(batches: Batches) -> Iterator[Report]:
             yield from task(waits.noted(batches))
@@ -91,15 +93,13 @@ class Waits:
         finally:
             is_over.set()
 
-    def told(self, names: Sequence[str]) -> str | None:
-        """On the driver: the sentence about a task that waits for too long, else None. names: of the notes."""
-        after = min((int(name) for name in names if name.isdecimal()), default=None)
-        if after is None:
-            return None
-        return (
-            f"an expression works for more than {self.most_s:.0f} s on the records after event {after:,}, and may "
-            f"never end. {ADVICE}."
-        )
+    def after(self, names: Sequence[str]) -> int | None:
+        """On the driver: the event after which a task waits for too long, if one does. names: of the notes."""
+        return min((int(name) for name in names if name.isdecimal()), default=None)
+
+    def told(self, where: str) -> str:
+        """The sentence. where: the record, or the records, for which a task waits."""
+        return f"an expression works for more than {self.most_s:.0f} s on {where}, and may never end. {ADVICE}."
 
 
 class _Notes:
@@ -107,8 +107,9 @@ class _Notes:
     whoever watches a job must not wait for another one.
     """
 
-    def __init__(self, files: RunFiles, waits: Waits) -> None:
-        self._files, self._waits = files, waits
+    def __init__(self, files: RunFiles, waits: Waits, search: Callable[[int], RecordSearch]) -> None:
+        self._files, self._waits, self._search = files, waits, search
+        self._searching: RecordSearch | None = None
         self._names: Sequence[str] = ()
         self._is_over = Event()
 
@@ -118,12 +119,21 @@ class _Notes:
 
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
+        if self._searching is not None:
+            self._searching.end()
 
     def too_long(self) -> str | None:
-        """The sentence about a task that waits for too long, else None."""
+        """The sentence about a task that waits for too long, once its record is known or cannot be found; else None."""
         if self._files.are_here:
             self._names = self._files.names(self._waits.folder)
-        return self._waits.told(self._names)
+        after = self._waits.after(self._names)
+        if after is None:
+            return None
+        if self._searching is None:
+            self._searching = self._search(after)
+        if not self._searching.is_over:
+            return None
+        return self._waits.told(self._searching.found or f"the records after event {after:,}")
 
     def _ask(self) -> None:
         # Before that there is none.

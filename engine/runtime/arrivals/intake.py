@@ -25,6 +25,7 @@ from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.runtime.record_search import suspects_of_source
 from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.failures import NodeFailed, failing_node, lost_worker, reason_of
@@ -231,7 +232,7 @@ def _read_by_spark(
 
     # Reading may take as long as its files and servers do: only expressions are watched.
     is_read_only = not (isinstance(node.operator, Source) and node.operator.computed)
-    run = run_tasks if is_read_only else partial(watched.run, node=node_id)
+    run = run_tasks if is_read_only else partial(watched.run, node=node_id, suspects=[suspects_of_source(frames.rows)])
     reports = run(frames.rows, task, heard=heard)
     units = units_of(reports, node_id)
     if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):

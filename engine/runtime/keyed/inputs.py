@@ -35,6 +35,7 @@ from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
 from engine.runtime.edges.records import EdgeRecords, meeting, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
+from engine.runtime.record_search import Suspects, suspects_of
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
@@ -146,6 +147,14 @@ class StepInput:
     step: Keyed
     edges: Sequence[EdgeRecords]
     passing: Sequence[frozenset[int] | None]
+
+    @property
+    def suspects(self) -> Sequence[Suspects]:
+        """Its records, with the expressions of the step."""
+        return [
+            suspects_of(records, kinds, (*one.keys, *one.values), one.where)
+            for records, kinds, one in zip(self.edges, self.passing, self.step.inputs, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,19 @@ from engine.errors import StudioError
 from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
-from engine.runtime import record_waits
+from engine.runtime import record_search, record_waits
 from engine.spark import cancelling, session, watching
 from engine.expressions.analyzer import TypeRules
 
-cancelling.PATIENCE_S, record_waits.RECORDS_S, watching.LOOK_S = 1.0, 3.0, 3.0
+cancelling.PATIENCE_S, record_waits.RECORDS_S, watching.LOOK_S, record_search.RECORD_S = 1.0, 3.0, 3.0, 3.0
+record_search.SEARCH_S = 180.0
 folder = Path(os.environ["FOLDER"])
-of_pipeline = [str(folder / "p.json"), "--engine", "local[1]", "--store", str(folder / "s.duckdb")]
+of_pipeline = [str(folder / "p.json"), "--engine", "local[2]", "--store", str(folder / "s.duckdb")]
 for name in ("keyed", "computed"):
     of_pipeline[0] = str(folder / f"{name}.json")
     print(main(["run", *of_pipeline]))
 of_pipeline[0] = str(folder / "p.json")
-spark = session.get_spark("local[1]")
+spark = session.get_spark("local[2]")
 planned = plan(Pipeline.from_json((folder / "p.json").read_text()), TypeRules(), folder)
 try:
     first_records(planned, "matched", lambda: spark, folder)
@@ -40,7 +41,7 @@ except StudioError as error:
 record_waits.RECORDS_S = 180.0
 (folder / "words.csv").write_text("word\\naab\\n")
 print(main(["run", *of_pipeline]))
-session.server_of(session.get_spark("local[1]")).close(20)
+session.server_of(session.get_spark("local[2]")).close(20)
 """
 
 
@@ -70,7 +71,8 @@ def test_a_regular_expression_that_never_ends_ends_with_a_sentence(tmp_path: Pat
         said.stderr,
     )
     assert any("aab" in row for row in rows)
-    ended = [
-        line for line in said.stderr.splitlines() if "works for more than 3 s on the records after event 0" in line
-    ]
-    assert [line.partition(":")[0] for line in ended] == ["matched", "words"], said.stderr
+    ended = [line for line in said.stderr.splitlines() if "works for more than 3 s on" in line]
+    assert [line.partition(", and may")[0] for line in ended] == [
+        "matched: an expression works for more than 3 s on event 2",
+        "words: an expression works for more than 3 s on line 2 of words.csv or line 3 of words.csv",
+    ], said.stderr
