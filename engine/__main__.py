@@ -32,7 +32,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 
 if __name__ == "__main__":
@@ -44,6 +43,7 @@ from engine.command_line.edges import chosen_edge
 from engine.command_line.export import add_export, export
 from engine.command_line.interrupts import Interrupted, cancelling, ending
 from engine.command_line.live import resume_live, start_live
+from engine.contract.cancel import Cancel
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import (
@@ -265,7 +265,7 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
     spark = get_spark(args.engine)
     with temporary_files(engine_called(args.engine), spark) as files:
         output = Collected(files, kept)
-        cancel = Event()
+        cancel = Cancel()
         with cancelling(cancel):
             run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs, cancel=cancel)
         schema, in_zone = _schema(planned, edge), planned.zone

@@ -146,10 +146,10 @@ class TookTooLong(RunFailed):
 
 
 class RunCancelled(StudioError):
-    """The run was cancelled."""
+    """The run was cancelled. why: a sentence."""
 
-    def __init__(self) -> None:
-        super().__init__("the run was cancelled.")
+    def __init__(self, why: str = "the run was cancelled.") -> None:
+        super().__init__(why)
 
 
 class EngineUnavailable(StudioError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.command_line.interrupts import heard
 from engine.command_line.printing_recorder import PrintingRecorder
+from engine.contract.cancel import Cancel
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
@@ -120,7 +121,7 @@ def _follow(
     files = live_files(engine_called(args.engine), spark, state, live.name)
     shown = PrintingRecorder(files.workspace, edge, args.format, _print, store, planned.zone)
     live.say = lambda node, sentence: _say(f"{node}: {sentence}")
-    cancel = Event()
+    cancel = Cancel()
     with _stopping(live.control, cancel):
         _say("the run is live. Ctrl-C stops it." + (f" {again} takes it up again." if again else ""))
         stopped = False
@@ -141,7 +142,7 @@ def _follow(
 
 
 @contextmanager
-def _stopping(control: Control, cancel: Event) -> Iterator[None]:
+def _stopping(control: Control, cancel: Cancel) -> Iterator[None]:
     """Within it, Ctrl-C stops the run after its epoch; a second one stops it at once and drops the epoch."""
 
     def stop(_: int) -> None:

@@ -8,6 +8,7 @@ epoch         one epoch: every operator as (inputs' delta, state) -> (output del
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
 record_waits  tasks that wait too long for the records that Spark computes
+record_search the record that they wait for
 reports       the reports of tasks to the driver
 in_process    the same tasks without Spark, for tests
 lines         a changelog as text
@@ -23,10 +24,10 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from engine.contract.cancel import Cancel
 from engine.contract.live import Live
 from engine.contract.operator import OUT
 from engine.contract.recorder import (
@@ -76,7 +77,7 @@ def run(
     epochs: int | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
-    cancel: Event | None = None,
+    cancel: Cancel | None = None,
     live: Live | None = None,
     when_lost: Callable[[StudioError], StudioError | None] = lambda lost: lost,
 ) -> None:
@@ -90,7 +91,7 @@ def run(
     Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
-    cancel = cancel or Event()
+    cancel = cancel or Cancel()
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
@@ -134,7 +135,7 @@ def _run(
     epochs: int | None,
     partitions: int | None,
     progress: Progress,
-    cancel: Event,
+    cancel: Cancel,
 ) -> None:
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
@@ -178,7 +179,7 @@ def _run_live(
     live: Live,
     partitions: int | None,
     progress: Progress,
-    cancel: Event,
+    cancel: Cancel,
 ) -> bool:
     """Process incoming data epoch by epoch. False if the run was stopped."""
     views = views_of(plan)
@@ -210,7 +211,7 @@ def _cores(spark: SparkSession) -> int:
 
 
 def _run_epoch(
-    runner: EpochRunner, events: EpochEvents, recorder: Recorder, progress: Progress, cancel: Event
+    runner: EpochRunner, events: EpochEvents, recorder: Recorder, progress: Progress, cancel: Cancel
 ) -> EpochOutput:
     """Run every node in one epoch. An edge is handed over as soon as it is complete."""
     files, epoch = runner.files, events.number
@@ -276,11 +277,11 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
     return RunPlan(plan.pipeline.to_json(), tuple(edges), explanation(plan), epochs)
 
 
-def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: Progress, cancel: Event) -> StudioError:
+def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: Progress, cancel: Cancel) -> StudioError:
     """The reason why a run failed: it was cancelled, lost its engine, or a node failed."""
     if cancel.is_set():
         # Whatever error the interruption of a job caused.
-        return error if isinstance(error, RunCancelled) else RunCancelled()
+        return error if isinstance(error, RunCancelled) else cancel.error()
     if isinstance(error, TookTooLong):
         # The engine may have been ended because of it.
         return error
@@ -298,9 +299,9 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
     return RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
 
 
-def _check_cancelled(cancel: Event) -> None:
+def _check_cancelled(cancel: Cancel) -> None:
     if cancel.is_set():
-        raise RunCancelled
+        raise cancel.error()
 
 
 def _running(progress: Progress) -> str:

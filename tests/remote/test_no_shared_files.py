@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.cancel import Cancel
 from engine.contract.frames import SEQ
 from engine.contract.recorder import Progress
 from engine.errors import RunCancelled, SourceError, TookTooLong
@@ -186,7 +186,7 @@ def test_a_file_larger_than_what_is_asked_for_at_once_goes_up_and_comes_back_as_
 
 def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
     pipeline = counted_numbers(100_000_000, 1_000_000)
-    cancel, progress = threading.Event(), Progress()
+    cancel, progress = Cancel(), Progress()
     cancelling = while_it_reads(progress, cancel.set)
     with pytest.raises(RunCancelled):
         run_far(far, pipeline, far.app, cancel=cancel, progress=progress)

@@ -12,6 +12,7 @@ from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, save_engine
 from engine.spark.memory import HEAP_ENVIRONMENT
 from storage import Store
+from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.access.serving import (
@@ -42,7 +43,7 @@ class Person:
         for module in (managers, budget):
             monkeypatch.setattr(module, "person", lambda: self.name)
 
-    def is_allowed(self, **limits: int) -> None:
+    def is_allowed(self, **limits: float) -> None:
         how = Serving(is_shared=True, header="x-user", **limits)  # type: ignore[arg-type]
         for module in (budget, usage_table):
             self._monkeypatch.setattr(module, "serving", lambda: how)
@@ -110,6 +111,26 @@ def test_each_person_has_room_in_the_store(store: Store, seeded: dict[str, int],
         manager.start(PIPELINE)
     person.name = "Grace"
     assert manager.wait(manager.start(PIPELINE), 10)
+
+
+def test_a_run_ends_after_its_persons_minutes_and_a_live_one_goes_on(store: Store, person: Person) -> None:
+    person.is_allowed(most_minutes_each=0.005)
+
+    def go_on_until_cancelled(job: Job, _: Store) -> None:
+        assert job.cancel.wait(10)
+        raise job.cancel.error()
+
+    manager = RunManager(store, execute=go_on_until_cancelled)
+    live, bounded = manager.start(PIPELINE, live=Live()), manager.start(PIPELINE)
+    assert manager.wait(bounded, 10)
+    run = store.runs.get(bounded)
+    assert (run.status, run.error) == (
+        RunStatus.CANCELLED,
+        "this studio allows 0.3 s per run, and this one took longer. Use fewer records, or ask whoever runs the studio "
+        "for more.",
+    )
+    assert store.runs.get(live).goes_on
+    manager.close()
 
 
 def test_the_page_of_engines_tells_who_uses_what(

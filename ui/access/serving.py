@@ -15,6 +15,7 @@ and for each person who logs in:
     CHANGELOG_STUDIO_MOST_RUNS_EACH         the maximum number of running and waiting runs
     CHANGELOG_STUDIO_MOST_MEMORY_GB_EACH    the memory of the engines on this machine that the runs are on
     CHANGELOG_STUDIO_MOST_GB_EACH           the size of the runs in the store above which no run starts
+    CHANGELOG_STUDIO_MOST_MINUTES_EACH      the time after which a run ends, unless it is live
 
 A studio that other machines can reach does not start without one of the first four. See SERVING.md.
 """
@@ -48,6 +49,7 @@ MOST_GB: Final = "CHANGELOG_STUDIO_MOST_GB"
 MOST_RUNS_EACH: Final = "CHANGELOG_STUDIO_MOST_RUNS_EACH"
 MOST_MEMORY_EACH: Final = "CHANGELOG_STUDIO_MOST_MEMORY_GB_EACH"
 MOST_GB_EACH: Final = "CHANGELOG_STUDIO_MOST_GB_EACH"
+MOST_MINUTES_EACH: Final = "CHANGELOG_STUDIO_MOST_MINUTES_EACH"
 EVERYBODY: Final = "everybody"
 OIDC: Final = "oidc"
 ALLOWED_CODE: Final = "allowed-code.txt"
@@ -73,6 +75,7 @@ class Serving:
     most_runs_each: int | None = None
     most_memory_each: int | None = None
     most_bytes_each: int | None = None
+    most_minutes_each: float | None = None
 
     @property
     def has_login(self) -> bool:
@@ -115,7 +118,8 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
         )
         raise CannotServe(message)
     has_login = bool(people or header or login)
-    given = [name for name in (MOST_RUNS_EACH, MOST_MEMORY_EACH, MOST_GB_EACH) if environ.get(name, "").strip()]
+    each = (MOST_RUNS_EACH, MOST_MEMORY_EACH, MOST_GB_EACH, MOST_MINUTES_EACH)
+    given = [name for name in each if environ.get(name, "").strip()]
     if given and not has_login:
         message = f"{given[0]} limits each person, and without a login nobody knows whose run it is. Set {PEOPLE} too."
         raise CannotServe(message)
@@ -136,6 +140,7 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
         _count(environ, MOST_RUNS_EACH, _MOST_RUNS_EACH if is_shared and has_login else None),
         memory,
         _bytes(environ, MOST_GB_EACH),
+        _number(environ, MOST_MINUTES_EACH),
     )
 
 

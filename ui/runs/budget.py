@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from threading import Timer
 
 from engine.errors import PipelineError
 from engine.spark.engines import Engine
@@ -62,6 +64,30 @@ def _check_person(how: Serving, store: Store, own: Collection[Job], made_by: str
                 f"{words.size(how.most_bytes_each)} per person. Delete runs that you no longer need."
             )
             raise PipelineError(message)
+
+
+@contextmanager
+def in_time(job: Job) -> Iterator[None]:
+    """Cancel a run with a sentence once it takes longer than one person's may. A live run takes as long as it takes."""
+    minutes = serving().most_minutes_each if job.made_by and job.live is None else None
+    if minutes is None:
+        yield
+        return
+
+    def end() -> None:
+        job.cancel.why = (
+            f"this studio allows {words.elapsed(60 * minutes)} per run, and this one took longer. Use fewer records, "
+            "or ask whoever runs the studio for more."
+        )
+        job.cancel.set()
+
+    timer = Timer(60 * minutes, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def runs_by_person(going_on: Collection[Job]) -> Counter[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from engine.contract.live import Checkpoint
-from engine.errors import EngineLost, EngineUnavailable, RunCancelled
+from engine.errors import EngineLost, EngineUnavailable
 from storage import Store
 from ui.engines.known import engine_of, home, without_tokens
 from ui.runs.going_on import GoingOn
@@ -68,7 +68,7 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
     with looking_at(storage_of(engine, lambda: spark)), fetching(work / "web"):
         planned = (plan if job.live is None else plan_live)(job.pipeline, TypeRules(), job.folder)
         if job.cancel.is_set():
-            raise RunCancelled
+            raise job.cancel.error()
         with _files(job, work, store, engine, spark) as files:
             run(
                 planned,

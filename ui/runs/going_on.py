@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from engine.errors import EngineLost, RunCancelled, StudioError
+from engine.errors import EngineLost, StudioError
 from engine.runtime import WAITING
 from engine.spark.memory import HEAP_ENVIRONMENT
 from ui.runs.job import Job
@@ -118,4 +118,4 @@ class GoingOn:
                     _TRIALS[job.address] = trial
                     return trial
             time.sleep(_LOOK_S)
-        raise RunCancelled
+        raise job.cancel.error()

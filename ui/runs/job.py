@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.contract.cancel import Cancel
 from engine.contract.live import Live
 from engine.contract.recorder import Progress
 from engine.model.pipeline import Pipeline
@@ -30,7 +30,7 @@ class Job:
     folder: Path
     work: Path
     progress: Progress = field(default_factory=Progress)
-    cancel: threading.Event = field(default_factory=threading.Event)
+    cancel: Cancel = field(default_factory=Cancel)
     started: float | None = None
     ended: float | None = None
     live: Live | None = None

@@ -27,7 +27,7 @@ from storage.errors import StoreError, UnknownRun
 from storage.model import Run
 from ui.access.people import person
 from ui.engines.known import default_name, engine_of, master_of, without_tokens
-from ui.runs.budget import check_limits
+from ui.runs.budget import check_limits, in_time
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders, work_folder
@@ -173,7 +173,7 @@ class RunManager:
             if waits:
                 queue.remove(job)
         if waits:
-            self._end(job, RunCancelled())
+            self._end(job, job.cancel.error())
 
     def job(self, run_id: int) -> Job | None:
         """The run as this process knows it; None for one of an earlier process."""
@@ -214,7 +214,8 @@ class RunManager:
                 if job.live is not None:
                     watch(job, self._store)
                 job.work.mkdir(parents=True, exist_ok=True)
-                self._execute(job, self._store)
+                with in_time(job):
+                    self._execute(job, self._store)
             except BaseException as raised:  # noqa: BLE001 - a thread has nobody above it; _end reports every kind
                 error = raised
             try:

@@ -12,15 +12,15 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 
+from engine.contract.cancel import Cancel
 from engine.contract.live import Checkpoint, Decision, Live, Wish
 from engine.contract.recorder import LiveProgress, Progress, Recorder, SourceProgress
 from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.contract.stream import Limit, Stream, Taken
-from engine.errors import PipelineError, RunCancelled
+from engine.errors import PipelineError
 from engine.model.combined_watermark import Standing
 from engine.planner import NodePlan, Plan
 from engine.reading.servers.kept_messages import ForNow, cut_out
@@ -63,7 +63,7 @@ class LiveEvents:
         live: Live,
         progress: Progress,
         recorder: Recorder,
-        cancel: Event,
+        cancel: Cancel,
     ) -> None:
         check(plan)
         self._recorder = recorder
@@ -172,7 +172,7 @@ class LiveEvents:
                 self._spark.conf.get("spark.sql.session.timeZone")
                 heard = time.monotonic()
             if self._cancel.is_set():
-                raise RunCancelled
+                raise self._cancel.error()
             wish = control.wish
             if wish is Wish.STOP:
                 return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine import runtime
+from engine.contract.cancel import Cancel
 from engine.contract.recorder import EpochOutput, Progress, RecorderError, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
@@ -90,7 +90,7 @@ def test_what_was_read_of_a_file_is_told_part_by_part(
 
 def test_a_cancelled_run_says_so_and_starts_nothing_more(spark: SparkSession, tmp_path: Path) -> None:
     plan = plan_of(pipeline("filter", condition="n > 0"), spark, FOLDER)
-    recorder, cancel = Told(), threading.Event()
+    recorder, cancel = Told(), Cancel()
     recorder.on_begin = cancel.set  # type: ignore[method-assign]
     with pytest.raises(RunCancelled):
         run(plan, spark=spark, recorder=recorder, folder=FOLDER, files=LocalFiles(tmp_path), cancel=cancel)

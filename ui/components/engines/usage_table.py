@@ -46,6 +46,7 @@ def _allowed(how: Serving) -> str:
         f"{words.count(how.most_runs_each, 'run')} going on" if how.most_runs_each is not None else "",
         f"{words.size(how.most_memory_each)} of memory of engines" if how.most_memory_each is not None else "",
         f"{words.size(how.most_bytes_each)} in the store" if how.most_bytes_each is not None else "",
+        f"{words.elapsed(60 * how.most_minutes_each)} for a run" if how.most_minutes_each is not None else "",
     )
     named = " and ".join(limit for limit in limits if limit)
     return f"This studio allows each person {named}." if named else "This studio limits nobody."
