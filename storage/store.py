@@ -35,6 +35,8 @@ Event time
     late_exports       the late records as a file, with their own columns
     telling_values     which records are late: the values that are frequent among them
     what_if            the records that another watermark delay or allowed lateness would keep
+    expired_records    the records that met expired state
+    held_states        what the state of each operator holds, and what of it has expired
     added_latency      how much later windows would fire with another watermark delay
     idle_sources       sources that sent nothing for unusually long
     future_records     records from the future, which made others late
@@ -70,7 +72,9 @@ from storage.database.place import home_of, place_of
 from storage.event_time.added_latency import AddedLatencies
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.current_watermarks import CurrentWatermarks
+from storage.event_time.expired_records import ExpiredRecords
 from storage.event_time.future_records import FutureRecords
+from storage.event_time.held_states import HeldStates
 from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
 from storage.event_time.late_exports import LateExports
@@ -165,6 +169,8 @@ class Store:
         self.late_exports = LateExports(database, self.runs)
         self.telling_values = TellingValues(database, self.runs, self.cache)
         self.what_if = WhatIf(database, self.runs, self.cache)
+        self.expired_records = ExpiredRecords(database, self.runs)
+        self.held_states = HeldStates(database, self.runs, self.cache)
         self.added_latency = AddedLatencies(database, self.runs, self.timeline)
         self.idle_sources = IdleSources(database, self.runs)
         self.future_records = FutureRecords(database, self.runs, self.arrivals, self.cache)

@@ -9,14 +9,15 @@ Source: Flink StateTtlConfig (OnCreateAndWrite, NeverReturnExpired), TtlUtils.ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any, Final
 
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.expired import Expired
 from engine.contract.explanation import NO_STATE
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names
 from engine.model.durations import duration
 from engine.model.row import Row
@@ -73,6 +74,24 @@ class Ages:
             del self.written[entry]
         return gone
 
+    def forgotten(self, out: Output, kind: int = 0) -> list[Any]:
+        """The same by the clock of a record, which has met them: that is noted. kind: of the entries."""
+        now_ms = out.now_ms
+        met: dict[int, int] = {}
+        for written_ms in self.written.values():
+            if written_ms == MIN_WATERMARK or written_ms + self._ttl_ms > now_ms:
+                break
+            met[written_ms] = met.get(written_ms, 0) + 1
+        for written_ms, entries in met.items():
+            went_ms = written_ms + self._ttl_ms
+            out.expired.append(Expired(out.port, out.seq, out.step, kind, entries, written_ms, went_ms, now_ms))
+        return self.expired(now_ms)
+
+    def each(self, kind: int) -> Iterator[tuple[int, int, int]]:
+        """The entries of the state one by one, as a kernel tells them (`Kernel.entries`)."""
+        for written_ms in self.written.values():
+            yield kind, MAX_WATERMARK if written_ms == MIN_WATERMARK else written_ms + self._ttl_ms, 1
+
     @property
     def last_ms(self) -> int:
         """The time at which the youngest entry expires; MAX_WATERMARK if it has no time yet, or there is none."""
@@ -103,24 +122,24 @@ class Expiring(Kernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Forget an expired state, then process the record."""
-        self._before(out.now_ms)
+        self._before(out)
         self._kernel.on_record(kind, row, out)
         self._after(out.now_ms)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         """The same for a timer."""
-        self._before(out.now_ms)
+        self._before(out)
         self._kernel.on_timer(time_ms, name, out)
         self._after(out.now_ms)
 
     def on_bundle(self, out: Output) -> None:
         """The same for the end of a bundle."""
-        self._before(out.now_ms)
+        self._before(out)
         self._kernel.on_bundle(out)
         self._after(out.now_ms)
 
-    def _before(self, now_ms: int) -> None:
-        if self._ages.expired(now_ms):
+    def _before(self, out: Output) -> None:
+        if self._ages.forgotten(out):
             self._kernel.start(self._key, None)
         self._kernel.writes = True
 
@@ -132,6 +151,11 @@ class Expiring(Kernel):
     def expires_ms(self) -> int:
         """When the state expires."""
         return self._ages.last_ms
+
+    def entries(self) -> Entries:
+        """The entries of the kernel, which go together if not before."""
+        last_ms = self._ages.last_ms
+        return [(kind, min(expires_ms, last_ms), number) for kind, expires_ms, number in self._kernel.entries()]
 
     def finish(self) -> tuple[Any, dict[Any, int]] | None:
         """The state of the kernel, and its age."""

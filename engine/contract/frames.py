@@ -14,7 +14,7 @@ No other module contains these names. A column that is only used in one module i
     batch input  <columns>, SEQ, STEP, KIND?, START_MS?, END_MS?; SEQ, WATERMARK_MS      tables of the batch answer
 
 Other frames for the recorder have columns with plain names: watermarks, late records, fired windows,
-rejected rows, key times.
+expired entries, rejected rows, key times.
 """
 
 from __future__ import annotations
@@ -132,6 +132,17 @@ _LATE: Final = {
 }
 _FIRES: Final = {"node": STRING, "seq": BIGINT, "window_start_ms": BIGINT, "window_end_ms": BIGINT}
 _REJECTED: Final = {"node": STRING, "file": STRING, "line": BIGINT, "raw": STRING, "reason": STRING}
+_EXPIRED: Final = {
+    "node": STRING,
+    "port": STRING,
+    "seq": BIGINT,
+    "step": BINARY,
+    "kind": BIGINT,
+    "entries": BIGINT,
+    "written_ms": BIGINT,
+    "expired_ms": BIGINT,
+    "now_ms": BIGINT,
+}
 _KEY_TIMES: Final = {"key": STRING, "ns": BIGINT, "records": BIGINT}
 
 
@@ -245,6 +256,15 @@ def late_ddl(*names: str) -> str:
 def fires_schema() -> pa.Schema:
     """Windows that fired: seq is the event whose watermark fired them. A window may occur several times."""
     return _arrow(_FIRES)
+
+
+def expired_schema() -> pa.Schema:
+    """Records that came after entries of their key had expired; the position is the input record's.
+
+    kind: of the entries, one of those that the step names. written_ms: when they were last written. expired_ms: when
+    they went. now_ms: the recorded clock at the record.
+    """
+    return _arrow(_EXPIRED)
 
 
 def rejected_schema() -> pa.Schema:

@@ -9,11 +9,12 @@ loop inside Spark; tests call `run` here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
+from engine.contract.expired import Expired
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ORDINALS, TIMER, ordinal, timer
 from engine.model.row import Row
@@ -22,6 +23,8 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Timeline
 Key = tuple[Any, ...]
 Now = Callable[[int], int]
 """The run's recorded clock: the time in ms at an event."""
+Entries = Sequence[tuple[int, int, int]]
+"""Entries of a state, as (kind, of those that the step names; time in ms at which they expire; number)."""
 
 
 class Kernel(ABC):
@@ -51,6 +54,10 @@ class Kernel(ABC):
         """The time of the recorded clock from which on nothing is left of the state."""
         return MAX_WATERMARK
 
+    def entries(self) -> Entries:
+        """What the state holds: for entries that go at once, their kind, when they expire, and their number."""
+        return () if self.finish() is None else ((0, self.expires_ms, 1),)
+
     @abstractmethod
     def finish(self) -> Any | None:
         """End the key: its state (plain picklable Python), or None if there is nothing to keep."""
@@ -58,21 +65,6 @@ class Kernel(ABC):
     @abstractmethod
     def describe(self, names: Names) -> Description:
         """The current state of the key, for users. It has no side effects, and records may follow."""
-
-
-class StatelessKernel(Kernel):
-    """A kernel that keeps nothing from one record to the next."""
-
-    def start(self, key: Key, state: Any | None) -> None:
-        """There is no state."""
-
-    def finish(self) -> Any | None:
-        """Nothing is kept."""
-        return None
-
-    def describe(self, names: Names) -> Description:
-        """Nothing is kept."""
-        return ()
 
 
 class Emitted(NamedTuple):
@@ -143,6 +135,7 @@ class Output:
         self.rows: list[Row] = []
         self.lates: list[Late] = []
         self.fired: list[tuple[int, int, int]] = []
+        self.expired: list[Expired] = []
         self._rank = rank
         self._own_timers = TIMER + ordinal(rank)
         self._many_ports = ports > 1

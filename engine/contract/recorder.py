@@ -123,16 +123,36 @@ def stretches(turns: Iterable[Turn]) -> Idle:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What the state of a node holds after some events of an epoch, as differences from the point before.
+
+    kinds: of its entries. seqs: the events. entries, expired: a list for each kind and one for the keys, with a number
+    for each point. later: (kind, time in ms, number): entries that expire once the recorded clock reaches that time.
+    size: in bytes, of some or all entries. of_entries: of how many. largest: (number of entries, key as a JSON array).
+    """
+
+    node: str
+    kinds: tuple[str, ...]
+    seqs: tuple[int, ...]
+    entries: tuple[tuple[int, ...], ...]
+    expired: tuple[tuple[int, ...], ...]
+    later: tuple[tuple[int, int, int], ...] = ()
+    size: int = 0
+    of_entries: int = 0
+    largest: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class EpochOutput:
     """The output of one epoch, as Parquet files; `engine.contract.frames` has their schemas.
 
     edges: by (node, port), the files of all edges that are not views. clocks: the events of sources whose watermark
     follows from each record. watermarks: files (or folders) of `watermarks_schema`, with the events of all other
     sources, and the ends of all sources. Clocks and watermarks together have each source event once. late, fires,
-    rejected, key_times (by node): files or folders of these schemas; they may be missing. decision, checkpoint: of a
-    live run, the decisions for the epoch, and the data to continue after it (`engine.contract.live`). turns: of sources
-    that become idle or active again; becoming idle is a separate event. now: the recorded clock, if it is not event
-    time: from an event on, the time in ms.
+    rejected, key_times (by node), expired: files or folders of these schemas; they may be missing. held: what the state
+    of each node with state holds. decision, checkpoint: of a live run, the decisions for the epoch, and the data to
+    continue after it (`engine.contract.live`). turns: of sources that become idle or active again; becoming idle is a
+    separate event. now: the recorded clock, if it is not event time: from an event on, the time in ms.
     """
 
     epoch: int
@@ -143,6 +163,8 @@ class EpochOutput:
     fires: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
     key_times: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    expired: tuple[str, ...] = ()
+    held: tuple[Held, ...] = ()
     last_seq: int = 0
     is_last: bool = False
     decision: str = ""

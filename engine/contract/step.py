@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
@@ -76,6 +76,9 @@ class KeyedInput:
     where: str | None = None
 
 
+ACCUMULATORS: Final = ("accumulators",)
+
+
 @dataclass(frozen=True)
 class Keyed:
     """A stateful step: spread records by key, sort them by position, run a kernel per key.
@@ -84,7 +87,7 @@ class Keyed:
     is the only telling of the rule.
     uses_time: whether the kernel uses watermarks or timers. by_event_time: whether it needs event
     time at all. bundling: in mini-batch; the kernel is called at every bundle's end. columnar: the columnar kernel,
-    if there is one and its conditions hold.
+    if there is one and its conditions hold. holds: what the entries of its state are, by kind.
     zone: the times of records and watermarks are local ones of it, and so are those of the output's columns `in_zone`.
     """
 
@@ -96,6 +99,7 @@ class Keyed:
     columnar: Columnar = RECORD_BY_RECORD
     zone: Zone | None = None
     in_zone: tuple[int, ...] = ()
+    holds: tuple[str, ...] = ("rows",)
 
 
 Step = Native | Keyed

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from engine.contract.expiry import Ages
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names, state_table
 from engine.joins.equal_keys import Matches
 from engine.joins.sides import PORTS, JoinKind, JoinSide
@@ -64,11 +64,11 @@ class SideRows:
         self.ages = Ages(self.ttl_ms, dict(written or {})) if self.ttl_ms else None
         self.ordered: list[SideRow] | None = None
 
-    def forget_expired(self, now_ms: int) -> None:
-        """Remove the rows that have expired."""
-        self.now_ms = now_ms
+    def forget_expired(self, out: Output, kind: int) -> None:
+        """Remove the rows that have expired. kind: the side."""
+        self.now_ms = out.now_ms
         if self.ages is not None:
-            for place in self.ages.expired(now_ms):
+            for place in self.ages.forgotten(out, kind):
                 self._remove(place)
 
     def wrote(self, row: Row) -> None:
@@ -184,12 +184,21 @@ class JoinKernel(Kernel):
         kept = [side for side in self.sides if side.held]
         return max((MAX_WATERMARK if side.ages is None else side.ages.last_ms for side in kept), default=MAX_WATERMARK)
 
+    def entries(self) -> Entries:
+        """The rows of each side, one by one where they expire."""
+        told: list[tuple[int, int, int]] = []
+        for kind, side in enumerate(self.sides):
+            if side.ages is not None:
+                told += side.ages.each(kind)
+            elif side.held:
+                told.append((kind, MAX_WATERMARK, len(side.held)))
+        return told
+
     def forget_expired(self, out: Output) -> None:
         """Remove the rows of both sides that have expired."""
         if self.expires:
-            now_ms = out.now_ms
-            for side in self.sides:
-                side.forget_expired(now_ms)
+            for kind, side in enumerate(self.sides):
+                side.forget_expired(out, kind)
 
     def recounted(self, held: SideRow, port: int) -> None:
         """The number of partners of a row of this side was written. Only called where rows expire: there are many."""

@@ -15,6 +15,8 @@ from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, INT, SMALLINT, TINYINT, Type, quote
 
 PORTS: Final = ("left", "right")
+SIDES: Final = ("left rows", "right rows")
+"""What a join that keeps both inputs holds."""
 
 
 class JoinKind(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names
 from engine.joins.pairing import Change, PairingJoin
 from engine.joins.sides import JoinKind, JoinSide
@@ -100,6 +100,10 @@ class BundledJoin(Kernel):
     def expires_ms(self) -> int:
         """When the state of the kernel expires."""
         return self.kernel.expires_ms
+
+    def entries(self) -> Entries:
+        """The entries of the join."""
+        return self.kernel.entries()
 
     def finish(self) -> Any | None:
         """The state of the join."""

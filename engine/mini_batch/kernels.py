@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import SYMBOLS
 from engine.model.row import Row
@@ -43,6 +43,10 @@ class BundledKernel(Kernel):
     def expires_ms(self) -> int:
         """When the state of the kernel expires."""
         return self.kernel.expires_ms
+
+    def entries(self) -> Entries:
+        """The entries of the kernel."""
+        return self.kernel.entries()
 
     def finish(self) -> Any | None:
         """The state of the kernel."""

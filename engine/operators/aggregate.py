@@ -28,14 +28,14 @@ from engine.aggregates.monotonicity import monotonicity, never_retracts, non_neg
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
-from engine.aggregates.state import accumulator
+from engine.aggregates.state import VALUES_SEEN, accumulator
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.bundling import Bundling, bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.own_ttl import OwnTtl, ttl_hint
@@ -58,6 +58,7 @@ from engine.model.options import has_state_ttl, state_ttl_ms
 from engine.model.origin import Origin
 from engine.model.row import Row
 from engine.model.schema import Schema
+from engine.model.timeline import MAX_WATERMARK
 from engine.model.types import quote
 
 if TYPE_CHECKING:
@@ -137,6 +138,14 @@ class AggregateKernel(Kernel):
             if self._update_before:
                 out.emit(UPDATE_BEFORE, self._row(before))
             out.emit(UPDATE_AFTER, self._row(result))
+
+    def entries(self) -> Entries:
+        """The accumulator, and the values that DISTINCT and the like have seen."""
+        acc = self._acc
+        if acc is None:
+            return ()
+        values = sum(len(acc[slot.slot]) for slot in self._kept if slot.word is VALUES_SEEN)
+        return ((0, MAX_WATERMARK, 1), (1, MAX_WATERMARK, values)) if values else ((0, MAX_WATERMARK, 1),)
 
     def finish(self) -> Any | None:
         return self._acc
@@ -293,7 +302,7 @@ class GroupAggregate(WithFunctions, OwnTtl):
         expires = expiring(kernel, state_ttl_ms(context.options))
         columnar = self._columnar(context, calls, bundles)
         keyed = KeyedInput(key_expressions(self.group_by), values)
-        return Keyed((keyed,), expires, bundling=bundles, columnar=columnar)
+        return Keyed((keyed,), expires, bundling=bundles, columnar=columnar, holds=("accumulators", "distinct values"))
 
     def _columnar(self, context: StepContext, calls: Sequence[AggregateCall], bundles: Bundling | None) -> Columnar:
         retracting = context.inputs[0].mode.retracts

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
 from engine.contract.frames import SEQ, WATERMARK_MS
-from engine.contract.kernel import Output, StatelessKernel
+from engine.contract.kernel import Output
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.stateless import StatelessKernel
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -29,7 +29,7 @@ from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys
 from engine.joins.pairing import PairingJoin, SemiAntiJoin
-from engine.joins.sides import JoinKind, join_keys, join_moves, join_side, joined
+from engine.joins.sides import SIDES, JoinKind, join_keys, join_moves, join_side, joined
 from engine.mini_batch.join_kernel import BundledJoin
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.model.options import expires, state_ttl_ms
@@ -136,13 +136,12 @@ class Join(KeyedJoin):
             columnar = RECORD_BY_RECORD
         if self.kind.is_left_only:
             semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches, ttls_ms)
-            return Keyed(given, semi, columnar=columnar)
+            return Keyed(given, semi, columnar=columnar, holds=SIDES)
         pairing = partial(PairingJoin, self.kind, left_side, right_side, matches, ttls_ms)
         if bundles is None:
-            return Keyed(given, pairing, columnar=columnar)
-        return Keyed(
-            given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles, columnar=columnar
-        )
+            return Keyed(given, pairing, columnar=columnar, holds=SIDES)
+        bundled = partial(BundledJoin, pairing, self.kind, left_side, right_side)
+        return Keyed(given, bundled, bundling=bundles, columnar=columnar, holds=SIDES)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN ... ON."""

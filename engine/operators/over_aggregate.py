@@ -222,6 +222,7 @@ class OverAggregate(RoutesLate):
             uses_time=self._by_time,
             by_event_time=self._by_time,
             columnar=self._columnar(calls, len(schema), time_at),
+            holds=("accumulators", "rows in the frame", "waiting rows"),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

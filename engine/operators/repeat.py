@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived
-from engine.contract.kernel import Output, StatelessKernel
+from engine.contract.kernel import Output
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded_with_update_before
+from engine.contract.stateless import StatelessKernel
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind

@@ -35,7 +35,7 @@ from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Duration, parameter
 from engine.contract.requirements import Offer, require_different_names
-from engine.contract.step import Keyed, KeyedInput
+from engine.contract.step import ACCUMULATORS, Keyed, KeyedInput
 from engine.errors import PlanRejected
 from engine.model.changelog import (
     ALL_CHANGES,
@@ -232,7 +232,9 @@ class WindowAggregate(WithFunctions, GivenWindows):
             )
             columnar = self._columnar(None, calls, input_)
             attaching = partial(AttachedWindowKernel, calls, **settings)
-            return Keyed((attached,), attaching, True, columnar=columnar, zone=context.zone, in_zone=made)
+            return Keyed(
+                (attached,), attaching, True, columnar=columnar, zone=context.zone, in_zone=made, holds=ACCUMULATORS
+            )
         time = input_.schema.event_time
         assert time is not None
         values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=1)
@@ -240,7 +242,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         kernel = partial(by_kind, self.windowing, calls, **settings)
         keyed = KeyedInput(keys, (time.milliseconds_in(context.zone), *values))
         columnar = self._columnar(self.windowing, calls, input_)
-        return Keyed((keyed,), kernel, True, columnar=columnar, zone=context.zone, in_zone=made)
+        return Keyed((keyed,), kernel, True, columnar=columnar, zone=context.zone, in_zone=made, holds=ACCUMULATORS)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""

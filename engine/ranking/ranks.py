@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.contract.expiry import Ages
-from engine.contract.kernel import Kernel, Output
+from engine.contract.kernel import Entries, Kernel, Output
 from engine.contract.state_in_words import Description, Names, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row, identity
@@ -93,7 +93,7 @@ class TopNKernel(Kernel):
         """Forget the entries that have expired."""
         if self.ages is not None:
             self.now_ms = out.now_ms
-            for entry in self.ages.expired(self.now_ms):
+            for entry in self.ages.forgotten(out):
                 if entry == _END:
                     self.end = -1
                 else:
@@ -112,6 +112,10 @@ class TopNKernel(Kernel):
         """An entry was removed."""
         if self.ages is not None:
             self.ages.forget(entry)
+
+    def entries(self) -> Entries:
+        """The entries one by one where they expire, else the rows of a partition as one."""
+        return super().entries() if self.ages is None else tuple(self.ages.each(0))
 
     @property
     def expires_ms(self) -> int:

@@ -185,7 +185,7 @@ def _run_live(
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, watched, live, progress, recorder, cancel)
     recorder.begin(described(plan, 1, views))
-    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched, arriving.can_be_idle)
+    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched, arriving.can_be_idle, is_live=True)
     runner.go_on(arriving.kept())
     arriving.sweep(runner.kept)
     progress.phase = WAITING
@@ -243,6 +243,8 @@ def _run_epoch(
         fires=tuple(file for output in outputs.values() for file in output.fires),
         rejected=events.rejected,
         key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
+        expired=tuple(file for output in outputs.values() for file in output.expired),
+        held=tuple(output.held for output in outputs.values() if output.held is not None),
         last_seq=events.last_seq,
         is_last=events.is_last,
         turns=events.turns,

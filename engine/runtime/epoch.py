@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from engine.contract.explanation import NO_STATE
 from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
 from engine.contract.operator import OUT, InputPlan, Operator
-from engine.contract.recorder import EdgeFile, EdgeView
+from engine.contract.recorder import EdgeFile, EdgeView, Held
 from engine.contract.step import Keyed, Native
 from engine.model.combined_watermark import Above, Combined, Standing
 from engine.model.position import ordinal
@@ -27,6 +28,7 @@ from engine.runtime.edges.arrow_native import Branch, branches_of
 from engine.runtime.edges.edge_files import EdgeFiles, Follower
 from engine.runtime.edges.native import run_native
 from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.keyed.account import HELD, Points, held_of
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import (
     Gathered,
@@ -38,7 +40,7 @@ from engine.runtime.keyed.inputs import (
     spread,
 )
 from engine.runtime.keyed.local_times import LocalTimes
-from engine.runtime.keyed.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
+from engine.runtime.keyed.node_files import EXPIRED, FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
@@ -61,13 +63,15 @@ _LARGE: Final = 256 << 20
 
 @dataclass
 class NodeOutput:
-    """The output of a node in an epoch. second: its second outputs by port. late, fires, key_times: files."""
+    """The output of a node in an epoch. second: its second outputs by port. late, fires, key_times, expired: files."""
 
     records: EdgeRecords
     late: tuple[str, ...] = ()
     fires: tuple[str, ...] = ()
     second: dict[str, EdgeRecords] = field(default_factory=dict)
     key_times: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+    held: Held | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Kept:
 class EpochRunner:
     """Runs the nodes of a plan epoch by epoch and keeps track of their state files.
 
-    watched: runs its jobs. can_be_idle: whether sources can be idle, in a live run.
+    watched: runs its jobs. can_be_idle: whether sources can be idle, in a live run. is_live: whether it is one.
     """
 
     plan: Plan
@@ -102,6 +106,7 @@ class EpochRunner:
     cores: int
     watched: Watched
     can_be_idle: bool = False
+    is_live: bool = False
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
     _followed: dict[str, EdgeRecords] = field(default_factory=dict)
@@ -273,22 +278,27 @@ class EpochRunner:
             self.plan.drops_retractions,
             None if step.zone is None or clock is None else LocalTimes(step.zone, step.in_zone, clock.load_instants),
         )
+        assert isinstance(node.operator, Operator)
+        ttls_ms = node.operator.state_ttls_ms(self.plan.pipeline.options) if events.clock is not None else ()
+        points = Points.of(events.after_seq, events.last_seq, step, ttls_ms, is_curve=not self.is_live)
         task: PlainTask | ColumnarTask
         if make is not None:
-            task = ColumnarTask(make, layout, gathered, states, clock, files)
+            task = ColumnarTask(make, layout, gathered, states, clock, files, points)
         else:
             assert step.kernel is not None
             is_bundled = step.bundling is not None
-            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock)
+            task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock, points)
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]
-            for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES)
+            for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES, EXPIRED, HELD)
         }
         self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], gathered.buckets)
         records = self._written(files.edge, reports)
-        late, fires, times = (tuple(r["path"] for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
-        output = NodeOutput(records, late, fires, key_times=times)
+        ledgers = (LATE, FIRES, KEY_TIMES, EXPIRED)
+        late, fires, times, met = (tuple(report["path"] for report in written[what]) for what in ledgers)
+        held = held_of(node.id, points, written[HELD]) if node.strategy.state != NO_STATE else None
+        output = NodeOutput(records, late, fires, key_times=times, expired=met, held=held)
         for port in node.second:
             output.second[port] = self._write(self._dropped(node, port, late), node, port, epoch)
         return output

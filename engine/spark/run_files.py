@@ -367,7 +367,14 @@ def _paths(output: EpochOutput) -> Iterator[str]:
     for edge in output.edges.values():
         yield from (file.path for file in edge)
     yield from (clock.path for clock in output.clocks)
-    for own in (output.watermarks, output.late, output.fires, output.rejected, *output.key_times.values()):
+    for own in (
+        output.watermarks,
+        output.late,
+        output.fires,
+        output.rejected,
+        output.expired,
+        *output.key_times.values(),
+    ):
         yield from own
 
 
@@ -384,4 +391,5 @@ def _placed(output: EpochOutput, place: Callable[[str], str]) -> EpochOutput:
         fires=placed(output.fires),
         rejected=placed(output.rejected),
         key_times={node: placed(own) for node, own in output.key_times.items()},
+        expired=placed(output.expired),
     )

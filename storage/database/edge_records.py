@@ -90,6 +90,20 @@ def records_at(database: Database, edge: Edge, rows: Collection[int]) -> dict[in
     return {record.row: record for record in map(to_record, stored)}
 
 
+def values_at(
+    database: Database, edge: Edge, positions: Collection[tuple[int, bytes]]
+) -> dict[tuple[int, bytes], Values]:
+    """The values of the records at these positions on an edge, with some others of the same events."""
+    seqs = sorted({seq for seq, _ in positions})
+    stored = database.rows(
+        f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
+        "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs)) "
+        "AND c.step IN (SELECT unnest($steps))",
+        {"low": seqs[0], "high": seqs[-1], "seqs": seqs, "steps": list({step for _, step in positions})},
+    )
+    return {(int(row[0]), bytes(row[1])): row[2:] for row in stored}
+
+
 def values_of_events(database: Database, edge: Edge, seqs: Collection[int]) -> dict[int, Values]:
     """The values of these events on a source's edge, by event."""
     # The bounds skip row groups; the list alone would be searched in all of them.

@@ -16,6 +16,8 @@ EVENTS: Final = "_events"
 KEY_TIMES: Final = "_key_times"
 IDLE: Final = "_idle"
 CLOCK: Final = "_clock"
+HELD: Final = "_held"
+EXPIRED: Final = "_expired"
 
 
 class _Table:
@@ -51,6 +53,14 @@ class RunTables:
     """The rows of the sources that could not be read."""
     key_times = _Table(KEY_TIMES)
     """The slowest keys of each operator. Runs of older versions have no such table."""
+    held = _Table(HELD)
+    """The entries of operators' states, as differences. Runs of older versions have no such table."""
+    held_later = _Table("_held_later")
+    """The entries that expire once the recorded clock reaches a time."""
+    held_keys = _Table("_held_keys")
+    """The keys with the largest states."""
+    expired = _Table(EXPIRED)
+    """The records that came after entries of their key had expired. Runs of older versions have no such table."""
     idle = _Table(IDLE)
     """The sources that became idle or active again. Runs of older versions have no such table."""
     clock = _Table(CLOCK)

@@ -126,6 +126,12 @@ def create_run(run: RunTables) -> list[str]:
         run.rejected: "Rows of the sources that could not be read, with file, line and reason.",
         run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
         "JSON array, nanoseconds, records. The only table of a run that can differ between equal runs.",
+        run.held: "What the state of each operator holds after event seq: a row is the difference from the point "
+        "before. kind: of the entries, 'keys' for the keys. expired: entries that went since. bytes: of as many "
+        "entries as measured.",
+        run.held_later: "Entries of _held that go once the largest event time has reached time_ms.",
+        run.held_keys: "The keys of each operator with the most entries, after the epochs that ended with event seq.",
+        run.expired: "Records that met expired state: how many entries, when the oldest was written, and when it went.",
         run.idle: "Of a live run: from event seq on, whether a source is idle and does not hold the watermark.",
         run.clock: "Where state goes by the times of epochs: from event seq on, the time in epoch ms. Without rows it "
         "goes by event time.",
@@ -146,6 +152,12 @@ def create_run(run: RunTables) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {run.rejected} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
         f"CREATE TABLE IF NOT EXISTS {run.key_times} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {run.held} (node VARCHAR, kind VARCHAR, seq BIGINT, entries BIGINT, "
+        "expired BIGINT, bytes BIGINT, measured BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {run.held_later} (node VARCHAR, kind VARCHAR, time_ms BIGINT, entries BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {run.held_keys} (node VARCHAR, key VARCHAR, entries BIGINT, seq BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {run.expired} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, kinds VARCHAR, "
+        "entries BIGINT, written_ms BIGINT, expired_ms BIGINT, now_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {run.idle} (seq BIGINT, source VARCHAR, is_idle BOOLEAN)",
         f"CREATE TABLE IF NOT EXISTS {run.clock} (seq BIGINT, now_ms BIGINT)",
         *(f"COMMENT ON TABLE {table} IS {literal(text)}" for table, text in comments.items()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from storage.database.connection import Row
-from storage.database.edge_records import records_of, select_columns
+from storage.database.edge_records import values_at
 from storage.database.run_tables import RunTables
 from storage.event_time.model import LateRecord, LateSummary, LateTotals, RejectedRow
 from storage.library.of_all_runs import OfAllRuns
@@ -167,15 +167,9 @@ class LateRecords(OfAllRuns):
                 by_output[edge.node, edge.port] = edge
         contents: dict[tuple[str, str, int, bytes], Values] = {}
         for output, seqs in wanted.items():
-            edge = by_output[output]
-            table = records_of(edge)
-            steps = [row[3] for row in rows]
-            fetched = self._database.rows(
-                f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {table} c "
-                "WHERE c.seq IN (SELECT unnest($seqs)) AND c.step IN (SELECT unnest($steps))",
-                {"seqs": sorted(seqs), "steps": steps},
-            )
-            contents.update({(*output, row[0], row[1]): row[2:] for row in fetched})
+            positions = [(row[2], row[3]) for row in rows if row[2] in seqs]
+            fetched = values_at(self._database, by_output[output], positions)
+            contents.update({(*output, *at): values for at, values in fetched.items()})
         return contents
 
 

@@ -78,7 +78,7 @@ class LateFiles(OfAllRuns):
             self._fired(run.tables, late),
             self._alike(run.tables, late),
             delays.get(late.source),
-            _below(run, late.node),
+            run.below(late.node),
         )
 
     def _push(self, run: StoredRun, marks: RunWatermarks, late: LateRecord) -> Arrival | None:
@@ -109,12 +109,3 @@ class LateFiles(OfAllRuns):
                 "end": late.window_end_ms,
             },
         )
-
-
-def _below(run: StoredRun, node: str) -> tuple[str, ...]:
-    order = list(dict.fromkeys(edge.node for edge in run.edges))
-    reached = {node}
-    for name in order:
-        if any(output[0] in reached for _, output in run.inputs(name)):
-            reached.add(name)
-    return tuple(name for name in order if name in reached and name != node)

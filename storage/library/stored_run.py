@@ -89,6 +89,15 @@ class StoredRun:
         """The stored edges that feed a node, each with the node's input port."""
         return tuple((port, self.outputs[output]) for port, output in self.inputs(node) if output in self.outputs)
 
+    def below(self, node: str) -> tuple[str, ...]:
+        """The nodes that a node feeds, directly and indirectly, in topological order."""
+        order = list(dict.fromkeys(edge.node for edge in self.edges))
+        reached = {node}
+        for name in order:
+            if any(output[0] in reached for _, output in self.inputs(name)):
+                reached.add(name)
+        return tuple(name for name in order if name in reached and name != node)
+
     def parameters(self, node: str) -> Mapping[str, Any]:
         """A node's parameters; empty if the document has no such node."""
         return self.pipeline.parameters.get(node, {})

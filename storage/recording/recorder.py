@@ -24,7 +24,7 @@ from storage.library import runs
 from storage.library.edge_rows import insert_edge, read_edges
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
-from storage.recording import lifetimes
+from storage.recording import held_state, lifetimes
 from storage.recording.edge_files import Counts, load
 from storage.recording.event_rows import append_events, parquet_files
 from storage.recording.open_epoch import OpenEpoch
@@ -161,6 +161,7 @@ class Recording:
         self._append_rejected(cursor, parquet_files(output.rejected))
         for node, places in output.key_times.items():
             self._append_key_times(cursor, node, parquet_files(places))
+        held_state.append(cursor, self._tables, output, parquet_files(output.expired))
         for turn in output.turns:
             cursor.execute(f"INSERT INTO {self._tables.idle} VALUES (?, ?, ?)", [turn.seq, turn.source, turn.is_idle])
         for step in output.now:

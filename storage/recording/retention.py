@@ -34,7 +34,7 @@ from storage.event_time.watermarks import RunWatermarks
 from storage.library.edge_rows import read_edges
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge
-from storage.recording import lifetimes
+from storage.recording import held_state, lifetimes
 from storage.recording.event_rows import summary
 
 # Up to this many times the requested amount is tolerated.
@@ -275,7 +275,8 @@ def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int, standings:
     cursor.execute(f"DELETE FROM {run.idle} WHERE seq <= {cut} AND rowid NOT IN ({last_turns})")
     before = f"SELECT max(seq) FROM {run.clock} WHERE seq <= {cut}"
     cursor.execute(f"DELETE FROM {run.clock} WHERE seq < ({before})")
-    for table in (run.late, run.fires):
+    held_state.let_go(cursor, run, cut)
+    for table in (run.late, run.fires, run.expired):
         cursor.execute(f"DELETE FROM {table} WHERE seq <= {cut}")
     cursor.execute(f"DELETE FROM {run.rejected} WHERE rowid < (SELECT max(rowid) - {_REJECTED} FROM {run.rejected})")
     slowest = f"SELECT node, key, sum(ns)::BIGINT AS ns, sum(records)::BIGINT FROM {run.key_times} GROUP BY node, key"

@@ -38,6 +38,7 @@ from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, Rises, SourceLine
 from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
+from engine.runtime.keyed.account import HELD
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import Gathered, RowsPiece, Shape
 from engine.runtime.keyed.node_files import FIRES, LATE, STATES, NodeFiles
@@ -120,7 +121,7 @@ class _CaseRun:
         """Note a file that a task has written."""
         if report["what"] == STATES:
             self._states = (*self._states, StateFile(report["path"], epoch, report["bucket"], _BUCKETS))
-        else:
+        elif report["what"] != HELD:
             self._written.setdefault(report["what"], []).append(report["path"])
 
     def result(self) -> Result:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from engine.contract import frames
 from engine.contract.explanation import NodeExplanation, PlanExplanation
 from engine.contract.operator import Operator
-from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan, Turn
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Held, RunPlan, Turn
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema, TimeUnit
@@ -37,6 +37,7 @@ SCHEMAS = {
     "late": frames.late_schema(),
     "fires": frames.fires_schema(),
     "rejected": frames.rejected_schema(),
+    "expired": frames.expired_schema(),
 }
 
 
@@ -90,6 +91,8 @@ class Epoch:
     rejected: Sequence[tuple[Any, ...]] = ()
     key_times: Mapping[str, Sequence[tuple[str, int, int]]] = field(default_factory=dict)
     turns: Sequence[Turn] = ()
+    expired: Sequence[tuple[Any, ...]] = ()
+    held: Sequence[Held] = ()
     files: int = 1
 
     def write(self, folder: Path, edges: Sequence[EdgeInfo]) -> EpochOutput:
@@ -116,6 +119,8 @@ class Epoch:
             rejected=(problems["rejected"],),
             key_times={name: (folder / "key_times" / name,) for name in self.key_times},
             turns=tuple(self.turns),
+            expired=(problems["expired"],),
+            held=tuple(self.held),
             last_seq=last,
         )
 

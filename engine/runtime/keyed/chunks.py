@@ -32,6 +32,7 @@ from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
 from engine.runtime.arrivals.clocks import Clock, due_until
 from engine.runtime.edges.records import repeated
+from engine.runtime.keyed.account import NO_POINTS, Account, Points
 from engine.runtime.keyed.bucket import Slice, load
 from engine.runtime.keyed.inputs import Gathered
 from engine.runtime.keyed.key_times import KEPT
@@ -52,6 +53,7 @@ class ColumnarTask:
     states: StateStore
     clock: Clock | None
     files: NodeFiles
+    points: Points = NO_POINTS
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
@@ -63,6 +65,7 @@ class ColumnarTask:
             loop.advance(part)
         files.key_times(loop.slowest)
         files.merge(self.states, self.given.buckets)
+        yield loop.account.report()
         yield from files.close()
 
 
@@ -75,6 +78,7 @@ class _Loop:
         self._kernel = kernel
         self._timeline = timeline
         self._files = files
+        self.account = Account(task.points)
         self._carried: tuple[pa.RecordBatch, Longs] | None = None
         self.slowest: list[tuple[int, int, str]] = []
 
@@ -86,8 +90,10 @@ class _Loop:
             assert self._carried is not None
             state, had_state = self._carried
         records = self._records(part)
-        advanced = self._kernel.advance(Chunk(part.keys, part.size, records, state, part.goes_on), self._timeline)
+        chunk = Chunk(part.keys, part.size, records, state, part.goes_on)
+        advanced = self._kernel.advance(chunk, self._timeline)
         self._note_times(part.keys, part.groups, part.size, perf_counter_ns() - began)
+        self.account.chunk(chunk, advanced.state)
         self._write(advanced, records)
         if part.goes_on:
             self._carried = advanced.state, had_state

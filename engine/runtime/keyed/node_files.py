@@ -1,4 +1,4 @@
-"""The files of a task of a keyed step, one of each: records, states, late records, fired windows, key times."""
+"""The files of a task of a keyed step, one of each: records, states, late and expired records, windows, key times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from engine.columnar.runs import distinct
 from engine.contract.columnar_kernel import NEVER, Fired, Longs
-from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
+from engine.contract.expired import Expired
+from engine.contract.frames import POSITION, expired_schema, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
 from engine.runtime.keyed.local_times import LocalTimes
@@ -25,6 +26,7 @@ MERGED: Final = "merged"
 LATE: Final = "late"
 FIRES: Final = "fires"
 KEY_TIMES: Final = "key_times"
+EXPIRED: Final = "expired"
 
 _MAPPED: Final = (STATES, MERGED)
 # HASH, DUE and IS_EMPTY precede a state's key.
@@ -66,6 +68,7 @@ class NodeWriter:
             LATE: late_schema(),
             FIRES: fires_schema(),
             KEY_TIMES: key_times_schema(),
+            EXPIRED: expired_schema(),
             **({STATES: files.states} if files.states is not None else {}),
         }
         self._parts = {
@@ -157,6 +160,14 @@ class NodeWriter:
         names = pa.array(self._files.ports).take(pa.array(ports))
         node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(size, np.int64)))
         self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
+
+    def expired(self, met: Sequence[Expired]) -> None:
+        """Write what records have met that had expired."""
+        node, ports = self._files.edge.node, self._files.ports
+        rows = [(node, ports[one.port], *one[1:]) for one in met]
+        schema = expired_schema()
+        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        self._parts[EXPIRED].write(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def fired(self, windows: Fired) -> None:
         """Note windows that fired. Many keys have the same ones, which are noted once."""

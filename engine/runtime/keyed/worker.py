@@ -21,6 +21,7 @@ from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Save
 from engine.model.row_values import to_pylist
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
+from engine.runtime.keyed.account import NO_POINTS, Account, Points
 from engine.runtime.keyed.bucket import load
 from engine.runtime.keyed.inputs import Gathered
 from engine.runtime.keyed.key_times import KeyTimes
@@ -47,17 +48,17 @@ class PlainTask:
     files: NodeFiles
     bundled: bool = False
     recorded: RecordedClock | None = None
+    points: Points = NO_POINTS
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
-        now, now_ms = None, None
-        if self.recorded is not None:
-            now = self.recorded.load().at
-            now_ms = now(self.recorded.last_seq)
+        clock = None if self.recorded is None else self.recorded.load()
+        now = None if clock is None else clock.at
+        account = Account(self.points, clock)
         out = Output(timeline, self.rank, ports=len(self.given.shape.values), now=now)
         loop = KeyLoop(self.kernel(), out)
         files = self.files.begin(task_name(), bucket)
-        writer = _Writer(self, out, files)
+        writer = _Writer(self, out, files, account)
         times = KeyTimes()
         saved: Saved | None = None
         had_state = False
@@ -73,6 +74,7 @@ class PlainTask:
                 if not part.is_rest:
                     saved, had_state, records = _unpack(kept.get(place)), place in known, 0
                     loop.key(key, saved)
+                    account.begin(loop.kernel, had_state=saved is not None)
                 self._feed(islice(entries, count), loop, writer, times)
                 records += count
                 if part.goes_on:
@@ -86,15 +88,19 @@ class PlainTask:
             times.stop()
         writer.flush(all_of_it=True)
         files.key_times(times.slowest)
-        files.merge(self.states, self.given.buckets, now_ms)
+        files.merge(self.states, self.given.buckets, None if self.recorded is None else account.now_ms)
+        yield account.report()
         yield from files.close()
 
     def _feed(self, entries: Iterable[tuple[Any, ...]], loop: KeyLoop, writer: _Writer, times: KeyTimes) -> None:
         """Pass the records of a key to the kernel."""
         record, rows, bundled = loop.record, loop.out.rows, self.bundled
+        account = writer.account
         many_ports = len(self.given.shape.values) > 1
         for seq, step, port, kind, row, end, watermark_ms in entries:
             path = step[:-1] if many_ports else step
+            if seq > account.until:
+                account.crossed(seq, loop.kernel)
             if bundled:
                 loop.record_of_bundle(seq, path, port, kind, row, end)
             else:
@@ -131,7 +137,8 @@ class PlainTask:
 class _Writer:
     """Converts a kernel's output to the task's files."""
 
-    def __init__(self, task: PlainTask, out: Output, files: NodeWriter) -> None:
+    def __init__(self, task: PlainTask, out: Output, files: NodeWriter, account: Account) -> None:
+        self.account = account
         self._task = task
         self._out = out
         self._files = files
@@ -141,7 +148,8 @@ class _Writer:
     @property
     def is_full(self) -> bool:
         """True if there is enough output to write a batch."""
-        return max(len(self._states), len(self._empty), len(self._out.lates)) >= _FLUSH
+        out = self._out
+        return max(len(self._states), len(self._empty), len(out.lates), len(out.expired)) >= _FLUSH
 
     def close_key(self, loop: KeyLoop, key: Key, saved: Saved | None, *, is_touched: bool, had_state: bool) -> None:
         """Fire the key's due timers, and keep its state for the next epoch if it changed.
@@ -149,6 +157,9 @@ class _Writer:
         For a key that became empty, one empty entry is written, which replaces its older states.
         """
         left = loop.end()
+        self.account.met(self._out.expired)
+        size = len(_pack(left)) if left is not None and self.account.wants_size else None
+        self.account.close(loop.kernel, key, self._out.seq, size)
         if not self._files.keeps_states:
             return
         if left is None:
@@ -170,6 +181,11 @@ class _Writer:
         if out.lates and (all_of_it or len(out.lates) >= _FLUSH):
             self._files.late(*late_columns(out.lates))
             out.lates.clear()
+        if out.expired and (all_of_it or len(out.expired) >= _FLUSH):
+            self.account.met(out.expired)
+            self._files.expired(out.expired)
+            out.expired.clear()
+            self.account.written()
         if out.fired and (all_of_it or len(out.fired) >= _FLUSH):
             self._files.fired(Fired(*np.array(out.fired, np.int64).T))
             out.fired.clear()

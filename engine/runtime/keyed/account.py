@@ -1,0 +1,284 @@
+"""What the keys of a task hold, counted at some points of an epoch: by kind the entries, and what has expired.
+
+    records of a key    r1      r2              r3
+    points                  |       |       |       |
+    its entries             1       2       2       3       kept as differences: +1 at the first point, +1 at the second
+
+A count is what the operator's own kernel tells (`Kernel.entries`), or the rows of a columnar kernel's state. A plain
+kernel is asked before the first record after a point; of a columnar one the difference over a chunk is known, and the
+entries that came are placed at the first records of their key, those that went at its last ones.
+
+An entry that expires after the epoch goes at a time that is known already (`later`), rounded up, unless its key comes
+again before: then that is taken back.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar.runs import Flags, Runs
+from engine.contract.columnar_kernel import Chunk, Longs, Records
+from engine.contract.expired import Expired
+from engine.contract.frames import GROUP
+from engine.contract.kernel import Entries, Kernel, Key
+from engine.contract.recorder import Held
+from engine.contract.step import Keyed
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.runtime.reports import Report
+
+HELD: Final = "held"
+LARGEST: Final = 10
+"""The keys with the most entries that a task reports."""
+_POINTS: Final = 48
+_SAMPLED: Final = 64
+
+
+@dataclass(frozen=True)
+class Points:
+    """The events after which the state of a step is counted. kinds: of its entries.
+
+    step_ms: to which the times of later expiries are rounded up. by_port: an input's rows are a kind.
+    after_seq: the event before the epoch.
+    """
+
+    seqs: tuple[int, ...]
+    kinds: tuple[str, ...]
+    step_ms: int = 1
+    by_port: bool = False
+    after_seq: int = 0
+
+    @classmethod
+    def of(cls, after_seq: int, last_seq: int, step: Keyed, ttls_ms: Sequence[int], *, is_curve: bool) -> Points:
+        """The points of an epoch: its end, or also some in between. ttls_ms: of the step, if state expires."""
+        size = last_seq - after_seq
+        count = max(1, min(_POINTS, size)) if is_curve else 1
+        # The last event that belongs to each point; `places` is the reverse.
+        seqs = tuple(after_seq + size * (at + 1) // count for at in range(count))
+        step_ms = max(1, max(ttls_ms, default=0) // _POINTS)
+        return cls(seqs, step.holds, step_ms, after_seq=after_seq, by_port=len(step.holds) == len(step.inputs) > 1)
+
+    def places(self, seqs: Longs) -> Longs:
+        """The point of each of these events, by division: a search takes five times as long."""
+        size, count = max(1, self.seqs[-1] - self.after_seq), len(self.seqs)
+        places: Longs = -((self.after_seq - seqs) * count // size) - 1
+        return np.clip(places, 0, count - 1)
+
+
+NO_POINTS: Final = Points((MAX_WATERMARK,), ("rows",))
+"""A single point, for tasks whose counts nobody reads."""
+
+
+class Account:
+    """The count of one task. now: the recorded clock, if state expires."""
+
+    def __init__(self, points: Points, now: Timeline | None = None) -> None:
+        self._points = points
+        self._seqs = points.seqs
+        self._last = len(points.seqs) - 1
+        self._times = [] if now is None else [now.at(seq) for seq in points.seqs]
+        self._now = now
+        self.now_ms = self._times[-1] if self._times else MIN_WATERMARK
+        """The recorded clock after the epoch."""
+        shape = (len(points.kinds) + 1, len(points.seqs))
+        self._entries = np.zeros(shape, np.int64)
+        self._expired = np.zeros(shape, np.int64)
+        self._later: Counter[tuple[int, int]] = Counter()
+        self._bytes = self._of_bytes = 0
+        self._largest: list[tuple[int, str]] = []
+        self._closed = 0
+        self._place = -1
+        self._first_seq = 0
+        self._met = 0
+        self._before: Entries = ()
+        self.until = MIN_WATERMARK
+        """The next record of the key after this event is to be told by `crossed`, before the kernel receives it."""
+
+    def begin(self, kernel: Kernel, *, had_state: bool) -> None:
+        """Begin a key, whose kernel has its state from earlier epochs."""
+        self._before = _with_keys(kernel.entries(), len(self._points.kinds)) if had_state else ()
+        self._place = -1
+        self.until = MIN_WATERMARK
+
+    def crossed(self, seq: int, kernel: Kernel) -> None:
+        """The next record comes after a point."""
+        place = min(bisect_left(self._seqs, seq), self._last)
+        now_ms = MIN_WATERMARK if self._now is None else self._now.at(seq)
+        if self._place < 0:
+            self._first_seq = seq
+            self._take_back(place, now_ms)
+        elif place > self._place:
+            for kind, expires_ms, number in _with_keys(kernel.entries(), len(self._points.kinds)):
+                self._entries[kind, self._place] += number
+                until = place if expires_ms > now_ms else max(self._place, min(place, self._place_at(expires_ms)))
+                self._entries[kind, until] -= number
+        self._place = place
+        self.until = self._seqs[place]
+
+    def _take_back(self, place: int, now_ms: int) -> None:
+        """What the key held before, and when it was to expire, is told anew from here on."""
+        for kind, expires_ms, number in self._before:
+            if expires_ms > now_ms:
+                self._entries[kind, place] -= number
+                if expires_ms != MAX_WATERMARK:
+                    self._later[kind, self._rounded(expires_ms)] -= number
+
+    def close(self, kernel: Kernel, key: Key, seq: int, size: int | None) -> None:
+        """The key has no more records in this epoch. seq: of its last output. size: of its state in bytes, if known."""
+        if self._place < 0:
+            self.crossed(seq, kernel)
+        told = _with_keys(kernel.entries(), len(self._points.kinds))
+        for kind, expires_ms, number in told:
+            self._entries[kind, self._place] += number
+            if expires_ms == MAX_WATERMARK:
+                continue
+            gone = max(self._place, self._place_at(expires_ms))
+            if gone <= self._last:
+                self._entries[kind, gone] -= number
+                self._expired[kind, gone] += number
+            else:
+                self._later[kind, self._rounded(expires_ms)] += number
+        if told:
+            # The last one is the key itself.
+            total = sum(number for _, _, number in told[:-1])
+            if size is not None:
+                self._bytes, self._of_bytes = self._bytes + size, self._of_bytes + total
+            if len(self._largest) < LARGEST or total > self._largest[0][0]:
+                self._note(total, key)
+
+    @property
+    def wants_size(self) -> bool:
+        """Whether the next key's state is one of those that are measured."""
+        self._closed += 1
+        return self._closed % _SAMPLED == 1
+
+    def met(self, expired: Sequence[Expired]) -> None:
+        """Records of the current key have met expired entries, all of them in order.
+
+        What the key's first record met had expired before, and was told by its earlier epoch.
+        """
+        for one in expired[self._met :]:
+            if one.seq > self._first_seq:
+                place = min(bisect_left(self._seqs, one.seq), self._place_at(one.expired_ms), self._last)
+                self._expired[one.kind, place] += one.entries
+        self._met = len(expired)
+
+    def written(self) -> None:
+        """The list of what records met is empty again."""
+        self._met = 0
+
+    def chunk(self, chunk: Chunk, after: pa.RecordBatch) -> None:
+        """Count the keys of a columnar kernel's chunk. after: their state then."""
+        kinds, size, records = len(self._points.kinds), chunk.groups, chunk.records
+        had, has = _counts(chunk.state, size, kinds), _counts(after, size, kinds)
+        own = [records.ports == kind if self._points.by_port else None for kind in range(kinds)]
+        totals = has.sum(axis=0)
+        of_keys = (totals > 0) * 1 - (had.sum(axis=0) > 0)
+        placed: list[tuple[Longs, Longs]] = []
+        for kind, (changes, of_kind) in enumerate(zip((*(has - had), of_keys), (*own, None), strict=True)):
+            # Where a key has one entry, both change alike.
+            known = next((row for before, row in placed if of_kind is None and np.array_equal(before, changes)), None)
+            row = self._placed(changes, records, of_kind) if known is None else known
+            self._entries[kind] += row
+            if of_kind is None:
+                placed.append((changes, row))
+        self._bytes += after.nbytes - after.column(GROUP).nbytes
+        self._of_bytes += int(totals.sum())
+        most = min(LARGEST, size)
+        for group in np.argpartition(totals, -most)[-most:].tolist():
+            if totals[group] and (len(self._largest) < LARGEST or totals[group] > self._largest[0][0]):
+                self._note(int(totals[group]), [key[group].as_py() for key in chunk.keys])
+
+    def _placed(self, changes: Longs, records: Records, own: Flags | None) -> Longs:
+        """The changes of keys, at the points of the records that caused them. own: the records to look at."""
+        if not changes.any():
+            return np.zeros(len(self._seqs), np.int64)
+        groups, seqs = (each if own is None else each[own] for each in (records.groups, records.seqs))
+        runs, size = Runs.of(groups), len(changes)
+        places = self._points.places(seqs)
+        change = changes[groups]
+        row = np.zeros(len(self._seqs), np.int64)
+        left = changes.copy()
+        if (changes > 0).any():
+            came = runs.ordinals < change
+            row += np.bincount(places[came], minlength=len(row))
+            left -= np.bincount(groups[came], minlength=size)
+        if (changes < 0).any():
+            went = runs.spread(runs.lengths) - runs.ordinals <= -change
+            row -= np.bincount(places[went], minlength=len(row))
+            left += np.bincount(groups[went], minlength=size)
+        if left.any():
+            # A record may add several entries, and a timer needs no record.
+            last_places = np.full(size, self._last)
+            last_places[groups[runs.starts]] = places[runs.ends - 1]
+            np.add.at(row, last_places, left)
+        return row
+
+    def report(self) -> Report:
+        """The counts, one list for each kind and one for the keys."""
+        return {
+            "what": HELD,
+            "entries": self._entries.tolist(),
+            "expired": self._expired.tolist(),
+            "later": [[kind, time_ms, number] for (kind, time_ms), number in self._later.items() if number],
+            "bytes": [self._bytes, self._of_bytes],
+            "largest": [[number, key] for number, key in self._largest],
+        }
+
+    def _note(self, total: int, key: Sequence[Any]) -> None:
+        heapq.heappush(self._largest, (total, json.dumps(key, default=str, ensure_ascii=False)))
+        if len(self._largest) > LARGEST:
+            heapq.heappop(self._largest)
+
+    def _place_at(self, time_ms: int) -> int:
+        """The first point at which the clock has reached a time; one after the last if none has."""
+        return bisect_left(self._times, time_ms)
+
+    def _rounded(self, time_ms: int) -> int:
+        step = self._points.step_ms
+        return -(-time_ms // step) * step
+
+
+def held_of(node: str, points: Points, reports: Sequence[Report]) -> Held:
+    """The counts of all tasks of a node together."""
+
+    def total(what: str) -> tuple[tuple[int, ...], ...]:
+        whole = sum((np.array(report[what]) for report in reports), np.zeros((len(points.kinds) + 1, 1), np.int64))
+        return tuple(map(tuple, whole.tolist()))
+
+    later: Counter[tuple[int, int]] = Counter()
+    for report in reports:
+        for kind, time_ms, number in report["later"]:
+            later[kind, time_ms] += number
+    size, of_entries = (sum(report["bytes"][at] for report in reports) for at in (0, 1))
+    largest = heapq.nlargest(LARGEST, (tuple(each) for report in reports for each in report["largest"]))
+    changes = tuple((*at, number) for at, number in sorted(later.items()) if number)
+    return Held(
+        node, points.kinds, points.seqs, total("entries"), total("expired"), changes, size, of_entries, tuple(largest)
+    )
+
+
+def _with_keys(entries: Entries, kind: int) -> Entries:
+    """The entries, and the key as one more of this kind, which goes with the last of them."""
+    return (*entries, (kind, max(expires_ms for _, expires_ms, _ in entries), 1)) if entries else ()
+
+
+def _counts(state: pa.RecordBatch, groups: int, kinds: int) -> Longs:
+    """The entries of each kind (a row each) and key (a column each) in a columnar kernel's state."""
+    of_rows, names = state.column(GROUP).to_numpy(), state.schema.names
+    there = [name for name in names if name.endswith("_is_there")]
+    if there:
+        flags = (state.column(name).to_numpy(zero_copy_only=False).astype(bool) for name in there)
+        return np.stack([np.bincount(of_rows[rows], minlength=groups) for rows in flags])
+    told = next((name for name in ("port", "scope", "role") if name in names), None) if kinds > 1 else None
+    own: Any = 0 if told is None else np.minimum(state.column(told).to_numpy(), kinds - 1).astype(np.int64)
+    counts: Longs = np.bincount(of_rows + own * groups, minlength=groups * kinds).reshape(kinds, groups)
+    return counts

@@ -1,0 +1,143 @@
+"""What a run records of its state: the entries after each event, for any epochs and tasks, with and without a TTL."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.model.pipeline import Pipeline
+from engine.runtime import run
+from engine.runtime.in_process import in_process
+from engine.spark.run_files import LocalFiles
+from storage import Store
+from storage.event_time.held_states import HeldState
+from tests.golden.trace import plan_of
+
+TTL_MS = 60
+Row = tuple[str, int, int]
+
+
+def events(seed: int, count: int, step_ms: int = 12) -> list[Row]:
+    """(key, number, event time in ms): times go back now and then, the clock does not."""
+    chance = random.Random(seed)
+    now, rows = 1_000, []
+    for at in range(count):
+        now += chance.randrange(step_ms)
+        rows.append((chance.choice("abcdefg"), at, now - chance.choice((0, 0, 0, 7))))
+    return rows
+
+
+def source(name: str, given: Sequence[Row]) -> Mapping[str, Any]:
+    columns = [{"name": name_, "type": type_} for name_, type_ in (("k", "string"), ("v", "bigint"), ("rt", "bigint"))]
+    return {
+        "id": name,
+        "operator": "rows",
+        "parameters": {"columns": columns, "rows": [list(row) for row in given], "event_time": "rt"},
+    }
+
+
+def pipeline(operator: str, ttl_ms: int, *sources: Sequence[Row], **parameters: Any) -> Pipeline:
+    names = [f"s{at}" for at in range(len(sources))]
+    ports = ("left", "right") if len(sources) == 2 else ("in",)
+    return Pipeline.from_dict(
+        {
+            "nodes": [
+                *(source(name, rows) for name, rows in zip(names, sources, strict=True)),
+                {"id": "op", "operator": operator, "parameters": parameters},
+            ],
+            "edges": [
+                {"source": name, "target": "op", "target_port": port} for name, port in zip(names, ports, strict=True)
+            ],
+            "options": {"table.exec.state.ttl": f"{ttl_ms} ms"} if ttl_ms else {},
+        }
+    )
+
+
+COUNT = {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]}
+LAST = {"keys": ["k"], "order": "arrival", "keep": "last"}
+JOIN = {"left_keys": ["k"], "right_keys": ["k"]}
+
+
+@pytest.fixture
+def held(spark: SparkSession, tmp_path: Path) -> Iterator[Any]:
+    with Store.open(tmp_path / "studio.duckdb") as store:
+
+        def of(given: Pipeline, epochs: int, partitions: int) -> HeldState:
+            kept = store.runs.create("a run", given.to_json(), engine="local[1]")
+            folder = tmp_path / str(kept.run_id)
+            with in_process():
+                run(
+                    plan_of(given, spark, tmp_path),
+                    spark=spark,
+                    recorder=store.record(kept.run_id),
+                    folder=tmp_path,
+                    files=LocalFiles(folder),
+                    epochs=epochs,
+                    partitions=partitions,
+                )
+            (state,) = store.held_states.of_run(kept.run_id)
+            return state
+
+        yield of
+
+
+def curve(state: HeldState, last_seq: int) -> list[tuple[dict[str, int], int, int]]:
+    """After each event the entries by kind, the keys, and all that have expired."""
+    points = {point.seq: point for point in state.points}
+    found, now = [], None
+    for seq in range(1, last_seq + 1):
+        now = points.get(seq, now)
+        assert now is not None
+        found.append(({kind: number for kind, number in now.entries.items() if number}, now.keys, now.expired))
+    return found
+
+
+def expected(writes: Sequence[tuple[str, str, Any] | None], clocks: Sequence[int], ttl_ms: int) -> list[Any]:
+    """The same from the rule: a write of an entry (kind, key, name) is there until the clock has moved by the TTL."""
+    alive: dict[tuple[str, str, Any], int] = {}
+    found, expired = [], 0
+    for at, now_ms in enumerate(clocks):
+        gone = [entry for entry, written_ms in alive.items() if ttl_ms and written_ms + ttl_ms <= now_ms]
+        expired += len(gone)
+        for entry in gone:
+            del alive[entry]
+        if (write := writes[at]) is not None:
+            alive[write] = now_ms
+        kinds: dict[str, int] = {}
+        for kind, _, _ in alive:
+            kinds[kind] = kinds.get(kind, 0) + 1
+        found.append((kinds, len({key for _, key, _ in alive}), expired))
+    return found
+
+
+def clocks_of(given: Sequence[Row]) -> list[int]:
+    """The recorded clock after each event; the end of a source is one more."""
+    clocks: list[int] = []
+    for _, _, time_ms in given:
+        clocks.append(max(time_ms, clocks[-1] if clocks else 0))
+    return clocks
+
+
+@pytest.mark.parametrize("ttl_ms", [0, TTL_MS])
+def test_the_entries_after_each_event_are_those_of_the_rule(held: Any, ttl_ms: int) -> None:
+    one, other = events(1, 23), events(2, 20)
+    clocks = clocks_of([*one, one[0]])
+    accumulators = [*(("accumulators", key, 0) for key, *_ in one), None]
+    rows = [*(("rows", key, 0) for key, *_ in one), None]
+    # The first source, its end, the second one, its end.
+    both = clocks_of([*one, one[-1], *other, one[0]])
+    sides = [*(("left rows", *row[:2]) for row in one), None, *(("right rows", *row[:2]) for row in other), None]
+    for given, writes, told in (
+        (pipeline("aggregate", ttl_ms, one, **COUNT), accumulators, clocks),
+        (pipeline("deduplicate", ttl_ms, one, **LAST), rows, clocks),
+        (pipeline("join", ttl_ms, one, other, **JOIN), sides, both),
+    ):
+        wanted = expected(writes, told, ttl_ms)
+        for epochs, partitions in ((1, 1), (4, 1), (5, 3)):
+            state = held(given, epochs, partitions)
+            assert curve(state, len(told)) == wanted, (given.nodes[-1].operator, epochs, partitions)
