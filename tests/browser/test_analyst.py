@@ -28,7 +28,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The app with runs in its store.
 
     1 word count, 2 windows, 3 two sources, 4 a record from the future, 5 windows without late records, 6 a cancelled
-    example.
+    example, 7 words with a TTL.
     """
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
@@ -40,6 +40,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         late = examples()["02-window-late-record"]
         run = store.runs.create("A late record", late.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+        seeded_store.expiring(store, folder)
         store.drafts.save("late", History(late).to_json())
     with running_app(folder, "local[2]") as running:
         yield running
@@ -48,7 +49,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 PAGES = (
     *("", "build?draft=late", "run?run=1", "changelog?run=1&edge=inner&event=3"),
     *("time-travel?run=1&edge=inner&event=3", "retractions?run=1", "why-retraction?run=1&edge=outer&event=3"),
-    *("event-time?run=2", "what-if?run=4", "compare?run=2&versus=5", "sql?run=2&sql=FROM clicks", "engines"),
+    *(
+        "event-time?run=2",
+        "what-if?run=4",
+        "compare?run=2&versus=5",
+        "state?run=7&event=5",
+        "sql?run=2&sql=FROM clicks",
+        "engines",
+    ),
 )
 
 

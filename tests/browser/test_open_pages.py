@@ -21,7 +21,7 @@ from ui.builder.history import History
 pytestmark = pytest.mark.slow
 TIMEOUT_MS = 120_000
 # As many as pages: each is once the one that was shown last.
-ROUNDS = 7
+ROUNDS = 8
 SECONDS = 3
 COUNT = {"function": "COUNT", "name": "n"}
 # A row per second: what is measured is that pages are drawn, not how long many records take.
@@ -48,13 +48,15 @@ def drawn(page: Page, title: str) -> Locator:
             return page.get_by_role("heading", name="Writes out of order")
         case "Event time":
             return page.get_by_role("region", name="Late records", exact=True)
+        case "State":
+            return page.get_by_role("region", name="Operators with their state")
         case "What if":
             return page.get_by_role("region", name="Records that would be dropped or kept")
         case _:
             return page.get_by_text("There is only this run.")
 
 
-PAGES = ("Changelog", "Time travel", "Retractions", "Why retraction", "Event time", "What if", "Compare")
+PAGES = ("Changelog", "Time travel", "Retractions", "Why retraction", "Event time", "State", "What if", "Compare")
 
 
 def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run(tabs: Tabs, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from engine.batch_check.check import check
 from engine.contract.recorder import EdgeFile
 from engine.errors import TookTooLong
 from engine.examples import examples
+from engine.model.options import state_ttl_ms
 from engine.runtime.edges.records import EdgeRecords
 from tests.engine.batch_answer import checked, complaints, recorded
 
@@ -20,12 +21,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+EXPIRING = sorted(name for name, pipeline in examples().items() if state_ttl_ms(pipeline.options))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", examples())
+@pytest.mark.parametrize("name", [name for name in examples() if name not in EXPIRING])
 def test_every_example_comes_to_its_batch_answer(name: str, spark: SparkSession) -> None:
     found = checked(examples()[name], spark)
     assert not complaints(found)
     assert all(node.same for node in found.sinks)
+
+
+@pytest.mark.parametrize("name", EXPIRING)
+def test_what_expiry_has_changed_is_told_as_a_difference(name: str, spark: SparkSession) -> None:
+    first, *_ = checked(examples()[name], spark).nodes
+    assert not first.is_equal
+    assert first.differences
 
 
 def test_rows_that_were_late_are_left_out_of_the_batch(spark: SparkSession) -> None:

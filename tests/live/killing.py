@@ -281,10 +281,11 @@ def _wait_for(process: Child, stream: IO[str], words: str) -> list[str]:
 
 
 def _tables(store: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """All that a run keeps but for how long keys took, row by row as it lies there."""
+    """All that a run keeps but for how long keys took, and what state held when, row by row as it lies there."""
     with duckdb.connect(str(store), read_only=True) as connection:
         found = connection.execute(
             "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'run_1' "
-            "AND table_name NOT IN ('_key_times', '_overview') AND table_name NOT LIKE '_lifetimes%'"
+            "AND table_name NOT IN ('_key_times', '_overview') AND NOT starts_with(table_name, '_lifetimes') "
+            "AND NOT starts_with(table_name, '_held')"
         ).fetchall()
         return {name: connection.execute(f'FROM run_1."{name}"').fetchall() for (name,) in found}

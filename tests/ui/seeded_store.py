@@ -8,6 +8,7 @@ two_sources  orders and payments -> both; the combined watermark is held back by
 marked_up    notes -> out; one record whose text is HTML and Markdown
 future       clicks from a file -> per_window -> out; the time of record 8 is an hour ahead, and the 12 records after
              it are late; two lines rejected
+expiring     the shipped example of the word frequency with a TTL of one hour; three records met expired state
 failed       words -> ratio; Spark refused an expression before the first epoch
 """
 
@@ -18,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.contract.recorder import Held
 from engine.examples import examples
 from engine.model.pipeline import Arrival, Pipeline
 from storage import Store
@@ -43,6 +45,38 @@ def words_counted() -> Pipeline:
         out=("sink", {"mode": "changelog"}),
     )
     return pipeline.model_copy(update={"name": "word count"})
+
+
+def expiring(store: Store, folder: Path) -> int:
+    """The example of the word frequency with a TTL, and what a run on Spark counts of its state."""
+    pipeline = examples()["10-word-frequency-ttl"]
+    run_plan, epoch = computed(pipeline, folder)
+    seqs, kinds, nothing = tuple(range(1, 9)), ("accumulators",), (0,) * 8
+    words = (1, 1, 0, 0, 0, 0, 1, 0)
+    counts = (1, 0, 1, 0, -1, 1, 0, 0)
+    nine = 1_704_099_600_000
+    hour = 3_600_000
+
+    def later(*minutes: int) -> tuple[tuple[int, int, int], ...]:
+        return tuple((kind, nine + hour + at * 60_000, 1) for kind in (0, 1) for at in minutes)
+
+    held = (
+        Held(
+            *("count_words", kinds, seqs, (words, words), ((0, 0, 0, 1, 1, 0, 0, 0), nothing)),
+            *(later(105, 110, 120), 105, 3, ((1, '["World"]'), (1, '["Hello"]'), (1, '["Flink"]'))),
+        ),
+        Held(
+            *("count_counts", kinds, seqs, (counts, counts), ((0, 0, 0, 0, 1, 0, 0, 0), nothing)),
+            *(later(110, 120), 76, 2, ((1, "[2]"), (1, "[1]"))),
+        ),
+    )
+    half_past, ten_past = nine + 30 * 60_000, nine + 10 * 60_000
+    expired = (
+        ("count_words", "in", 5, b"", 0, 1, half_past, half_past + hour, nine + 105 * 60_000),
+        ("count_counts", "in", 6, b"\x01", 0, 1, half_past, half_past + hour, nine + 110 * 60_000),
+        ("count_words", "in", 7, b"", 0, 1, ten_past, ten_past + hour, nine + 120 * 60_000),
+    )
+    return keep(store, pipeline, run_plan, replace(epoch, held=held, expired=expired))
 
 
 def marked_up(store: Store, folder: Path) -> int:

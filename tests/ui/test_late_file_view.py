@@ -111,5 +111,5 @@ def test_what_would_have_come_out_is_what_a_run_with_that_delay_emits(
         (key,) = (str(value) for _, value in outcome.key)
         then = emitted(run_id, key)
         then.subtract(map(repr, outcome.emitted))
-        then.update(map(repr, outcome.in_time))
+        then.update(map(repr, outcome.otherwise))
         assert +then == emitted(ran(record.needed_delay_ms), key)

@@ -45,6 +45,7 @@ VIEWS: Final = (
     View("retractions", "Retractions", ":material/undo:", INSPECT),
     View("why_retraction", "Why retraction", ":material/help_center:", INSPECT),
     View("event_time", "Event time", ":material/timeline:", INSPECT),
+    View("state", "State", ":material/inventory_2:", INSPECT),
     View("what_if", "What if", ":material/tune:", INSPECT),
     View("compare", "Compare", ":material/compare_arrows:", INSPECT),
     View("sql", "Query store", ":material/database:", "Query store"),

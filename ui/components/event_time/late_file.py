@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 import streamlit as st
 
 from engine.errors import NotReplayable, StudioError
-from engine.model.changelog import RowKind
 from storage.event_time.late_files import LateFile
 from storage.event_time.model import LateRecord
 from storage.model import Run
 from ui.components.event_time.late_table import outcome_of, window_of
+from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
-from ui.inspect.late_outcomes import LateOutcome, late_outcome
+from ui.inspect.late_outcomes import late_outcome
 from ui.inspect.replaying import plan_of
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate
@@ -123,30 +123,6 @@ def _outcome(run: Run, file: LateFile, at: int) -> None:
     except StudioError as error:
         st.caption(f"What would have come out cannot be computed: {as_sentence(error)}")
         return
-    if outcome is None:
-        return
-    key = words.record(*zip(*outcome.key, strict=True)) if outcome.key else ""
-    of = f" for {words.escaped(key)}" if key else ""
-    if not outcome.emitted and not outcome.in_time:
-        st.caption(f"In time, it would have changed nothing{of}.")
-        return
-    left, right = st.columns(2)
-    for place, title, rows in (
-        (left, "Came out", outcome.emitted),
-        (right, "In time, would have come out", outcome.in_time),
-    ):
-        with place:
-            st.caption(f"{title}{of}")
-            if rows:
-                label = f"{title} at {file.late.node}"
-                grid(_emitted(outcome, rows), key=f"late-file-{at}-{title}", label=label)
-            else:
-                st.markdown("Nothing.")
-
-
-def _emitted(outcome: LateOutcome, rows: Sequence[tuple[RowKind, tuple[Any, ...]]]) -> Table:
-    return Table(
-        ("kind", *outcome.columns),
-        [Row([Cell(kinds=(kind,)), *map(Cell.of, values)]) for kind, values in rows],
-        narrow=frozenset({"kind"}),
-    )
+    if outcome is not None:
+        words_ = ("Came out", "In time, would have come out", "In time, it would have changed nothing")
+        outcome_tables(outcome, file.late.node, words_, f"late-file-{at}")

@@ -1,0 +1,141 @@
+"""What expiry did: the records that met expired state, and the file of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import streamlit as st
+
+from engine.errors import NotReplayable, StudioError
+from storage.event_time.expired_records import ExpiredRecord
+from storage.event_time.held_states import HeldState
+from storage.event_time.late import SortOrder
+from storage.model import Run
+from ui.components.event_time.outcome_tables import outcome_tables
+from ui.components.grid import Cell, Row, Table, grid
+from ui.components.held.held_table import of_kind
+from ui.components.runs.so_far import all_clear
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import move_to
+from ui.inspect.expiry_outcomes import expiry_outcome
+from ui.shell import words, workspace
+from ui.shell.engine_gate import gate
+from ui.shell.guard import as_sentence
+from ui.shell.navigation import go
+from ui.shell.state import state
+
+_PAGE: Final = 50
+_FILES: Final = 4
+_SORTS: Final = {"event": "event", "expired": "entries", "last written": "written", "too late by": "gone"}
+
+
+def expired_part(run: Run, states: Sequence[HeldState]) -> None:
+    """Draw the records of a run that came after state of their key had expired, and the file of the open event."""
+    key = f"expired-{run.run_id}"
+    order: SortOrder | None = st.session_state.get(f"{key}-order")
+    offset = int(st.session_state.get(key, 0))
+    page = workspace.store().expired_records.page(run.run_id, order=order, offset=offset, limit=_PAGE)
+    if not page.total:
+        if any(each.last.expired for each in states):
+            all_clear("State expired, but no record of its key came after it", run)
+        elif any("after its last write" in node.state for node in run.explanation.nodes):
+            all_clear("Nothing has expired: each key came again within the TTL", run)
+        else:
+            st.info(
+                "No state of this pipeline expires. To see what a TTL would do, set **State TTL** in the pipeline's "
+                "options, or on the sides of a join.",
+                icon=":material/info:",
+            )
+        return
+    _file(run, state.event)
+    met = words.count(page.total, "record")
+    st.markdown(f"**{met} met expired state**: what was known of their key was gone when they came.")
+
+    def sort(by: str) -> None:
+        is_turned = order is not None and order.by == by and order.descending
+        st.session_state[f"{key}-order"] = SortOrder(by, descending=not is_turned)
+        st.session_state[key] = 0
+
+    grid(
+        _table(page.records, order),
+        key=f"{key}-grid",
+        on_pick=lambda seq: move_to(int(seq)),
+        on_sort=sort,
+        height=380,
+        label="Records that met expired state",
+    )
+    pager(key, offset, _PAGE, page.total, what="records")
+
+
+def _table(records: Sequence[ExpiredRecord], order: SortOrder | None) -> Table:
+    columns = ("event", "operator", "expired", "last written", "went at", "too late by", "record")
+    rows = [
+        Row(
+            (
+                Cell(f"{each.seq:,}", is_number=True),
+                Cell(each.node, is_strong=True),
+                Cell(of_kind(each.entries, each.kinds)),
+                Cell(words.instant(each.written_ms)),
+                Cell(words.instant(each.expired_ms)),
+                Cell(words.duration(each.now_ms - each.expired_ms), is_number=True),
+                Cell(words.record(each.columns, each.values)),
+            ),
+            pick=str(each.seq),
+            is_current=each.seq == state.event,
+        )
+        for each in records
+    ]
+    return Table(columns, rows, frozenset({"event", "too late by"}), sorts=_SORTS, sorted_by=order)
+
+
+def _file(run: Run, event: int | None) -> None:
+    store = workspace.store()
+    records = store.expired_records.page(run.run_id, seq=event, limit=_FILES).records if event is not None else ()
+    if not records:
+        st.caption("Pick a record: its file says when its state went, and what would have come out without a TTL.")
+        return
+    with st.container(border=True, key="expired-file"):
+        title, close = st.columns([12, 1], vertical_alignment="center")
+        title.markdown(f"**Event {event:,}** met expired state")
+        if close.button("", key="expired-file-close", icon=":material/close:", help="Close the file", type="tertiary"):
+            state.update(event=None)
+            st.rerun()
+        first = records[0]
+        if first.values:
+            record = Table(first.columns, [Row([Cell.of(value) for value in first.values])])
+            grid(record, key="expired-file-record", label="The record")
+        for at, each in enumerate(records):
+            st.markdown(f"**{words.escaped(each.node)}**")
+            st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(run, each)))
+            _outcome(run, each, at)
+        if st.button(f"See what event {event:,} did", icon=":material/undo:", key="expired-to-cascade"):
+            go("retractions")
+
+
+def _sentences(run: Run, record: ExpiredRecord) -> Iterator[str]:
+    """Markdown."""
+    entries = words.escaped(of_kind(record.entries, record.kinds))
+    yield f"**{entries}** of its key had expired, last written at {words.instant(record.written_ms)}."
+    late = words.duration(record.now_ms - record.expired_ms)
+    yield (
+        f"**The TTL ran out** at {words.instant(record.expired_ms)}, "
+        f"{words.duration(record.expired_ms - record.written_ms)} later; the clock stood at "
+        f"{words.instant(record.now_ms)}: **{late} too late**."
+    )
+    below = workspace.store().runs.stored(run.run_id).below(record.node)
+    if below:
+        yield f"**Further down**, {', '.join(map(words.escaped, below))} received what came out instead."
+
+
+def _outcome(run: Run, record: ExpiredRecord, at: int) -> None:
+    try:
+        outcome = expiry_outcome(workspace.store(), run, record, gate().spark)
+    except NotReplayable as error:
+        st.caption(f"What would have come out is not shown: {as_sentence(error)}")
+        return
+    except StudioError as error:
+        st.caption(f"What would have come out cannot be computed: {as_sentence(error)}")
+        return
+    titles = ("Came out", "Without a TTL, would have come out", "Without a TTL, the same would have come out")
+    outcome_tables(outcome, record.node, titles, f"expired-file-{at}")

@@ -1,0 +1,114 @@
+"""What an operator emitted for a key, beside what it would have emitted under another condition, by replay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.errors import NotReplayable
+from engine.local.values import Spark
+from engine.model.changelog import RowKind
+from engine.replay import KeyedNode, Marks, Replay
+from engine.replay.question import stored_value
+from storage import Store
+from ui.inspect.replaying import MOST, key_records
+
+_SHOWN: Final = 12
+Row = tuple[RowKind, tuple[Any, ...]]
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the operator emitted for a key, and what it would have emitted, without what is in both.
+
+    columns: of the output. key: by name.
+    """
+
+    columns: tuple[str, ...]
+    key: tuple[tuple[str, Any], ...]
+    emitted: tuple[Row, ...]
+    otherwise: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An operator as it is, or as it would be, under the watermarks of a run, or others."""
+
+    node: KeyedNode
+    marks: Marks
+
+
+def outcome(
+    store: Store,
+    run_id: int,
+    key: Key,
+    conditions: tuple[Condition, Condition],
+    last: int,
+    spark: Spark,
+    *,
+    of_event: int | None = None,
+) -> Outcome:
+    """Compare what a key's records up to an event make of an operator under two conditions: as it ran, and otherwise.
+
+    of_event: only what comes out for this event. Raises NotReplayable.
+    """
+    ran, other = (_emitted(store, run_id, each, key, last, spark, of_event) for each in conditions)
+    # By their text: values such as arrays have no hash.
+    both = Counter(map(repr, ran)) & Counter(map(repr, other))
+    node = conditions[0].node
+    names = dict(zip(node.key_names, key, strict=True))
+    return Outcome(node.plan.schema.names, tuple(names.items()), _without(ran, both), _without(other, both))
+
+
+def replayable(node: KeyedNode) -> None:
+    """Raise NotReplayable if an operator's keys cannot be replayed each by itself."""
+    if node.is_bundled:
+        message = "it works in bundles (mini-batch), which depend on the records of all keys."
+        raise NotReplayable(message, node.plan.id)
+
+
+def key_of(store: Store, run_id: int, node: KeyedNode, port: int, seq: int, spark: Spark) -> Key:
+    """The key of an event's record at an input of an operator. Raises NotReplayable if it has several."""
+    records = key_records(store, run_id, node.questions()[port], seq, MOST, first=seq)
+    keys = node.keys({port: records.table}, spark)
+    if len(keys) != 1:
+        message = f"event {seq:,} has records of {len(keys)} keys there, so it is not known which one this is about."
+        raise NotReplayable(message, node.plan.id)
+    return keys[0]
+
+
+def _emitted(
+    store: Store, run_id: int, under: Condition, key: Key, last: int, spark: Spark, of_event: int | None
+) -> list[Row]:
+    node = under.node
+    questions = node.questions(key)
+    tables: Mapping[int, Any] = {each.port: key_records(store, run_id, each, last, MOST) for each in questions}
+    if any(records.is_cut for records in tables.values()):
+        message = f"its key has more than {MOST:,} records."
+        raise NotReplayable(message, node.plan.id)
+    replay = Replay(node, under.marks, last)
+    wanted = None if all(each.is_exact for each in questions) else key
+    replay.feed({port: records.table for port, records in tables.items()}, wanted, last, spark)
+    # Timers that are due after the last record fire now.
+    replay.state(last)
+    types = [column.type for column in node.plan.schema]
+    return [
+        (RowKind(record.kind), tuple(map(stored_value, record.row, types)))
+        for record in replay.emitted
+        if of_event is None or record.seq == of_event
+    ]
+
+
+def _without(rows: list[Row], both: Counter[str]) -> tuple[Row, ...]:
+    """The rows that are only in one of the two, in their order."""
+    left = Counter(both)
+    own = []
+    for row in rows:
+        if left[repr(row)]:
+            left[repr(row)] -= 1
+        else:
+            own.append(row)
+    return tuple(own[:_SHOWN])
