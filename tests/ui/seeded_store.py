@@ -79,6 +79,16 @@ def expiring(store: Store, folder: Path) -> int:
     return keep(store, pipeline, run_plan, replace(epoch, held=held, expired=expired))
 
 
+def freed(store: Store, folder: Path) -> int:
+    """Windows of which the watermark has freed all by the end of the only epoch."""
+    pipeline = examples()["02-window-late-record"]
+    run_plan, epoch = computed(pipeline, folder)
+    (node,) = [node.id for node in pipeline.nodes if node.operator == "window_aggregate"]
+    return keep(
+        store, pipeline, run_plan, replace(epoch, held=(Held(node, ("accumulators",), (1,), ((0,),) * 2, ((0,),) * 2),))
+    )
+
+
 def marked_up(store: Store, folder: Path) -> int:
     """A record whose text is HTML and Markdown."""
     pipeline = pipeline_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
-from tests.ui.seeded_store import expiring, marked_up, word_count
+from tests.ui.seeded_store import expiring, freed, marked_up, word_count
 from ui.shell import workspace
 
 
@@ -54,3 +54,9 @@ def test_a_run_without_counts_says_why(store: Store, open_view: OpenView) -> Non
     counted, stateless = (make(store, workspace.folder()) for make in (word_count, marked_up))
     assert any("did not count state yet" in info.value for info in open_view("state", run=counted).info)
     assert any("keeps state" in info.value for info in open_view("state", run=stateless).info)
+
+
+def test_state_that_the_watermark_frees_within_an_epoch_is_no_empty_chart(store: Store, open_view: OpenView) -> None:
+    app = open_view("state", run=freed(store, workspace.folder()))
+    (said,) = [info.value for info in app.info]
+    assert "held nothing at its end. State that the watermark frees is counted there only" in said

@@ -12,7 +12,7 @@ from ui.components.held.held_chart import ENTRIES, MEASURES, held_chart
 from ui.components.held.held_table import growth_sentences, held_table, largest_table
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state
 from ui.shell.theme import draw_figure
@@ -70,6 +70,14 @@ def _show(run: Run) -> None:
 
 
 def _holds(run: Run, chosen: HeldState) -> None:
+    if not chosen.most.total:
+        when = "its end" if run.epochs == 1 else "the end of each"
+        st.info(
+            f"This run had {words.count(run.epochs, 'epoch')}, and {chosen.node} held nothing at {when}. State that "
+            "the watermark frees is counted there only: run it again with more **Epochs** to see it in between.",
+            icon=":material/info:",
+        )
+        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.subheader(chosen.node, anchor=False)
         measure = st.segmented_control(
