@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         return 2
     analyzer = TypeRules()
     fuzzing = Fuzzing(Flink(FLINK), analyzer, _spark)
-    counts, recording = Counts(), Recording(given.most, analyzer)
+    counts, recording = Counts(), Recording(given.most)
     random, until = Random(given.seed), time.monotonic() + given.seconds
     makers = cycle(MAKERS[name] for name in given.makers)
     while time.monotonic() < until:

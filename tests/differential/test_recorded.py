@@ -16,4 +16,4 @@ RECORDED = (Path(__file__).parent / "recorded.jsonl").read_text(encoding="utf-8"
 @pytest.mark.parametrize("line", RECORDED, ids=map(str, range(len(RECORDED))))
 def test_a_random_query_gives_the_changelog_that_flink_gave(line: str) -> None:
     found: dict[str, Any] = json.loads(line)
-    assert replayed(found["job"], found["types"]) == [tuple(record) for record in found["flink"]]
+    assert replayed(found["job"]) == [tuple(record) for record in found["flink"]]
