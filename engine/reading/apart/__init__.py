@@ -149,8 +149,28 @@ class _Asking:
         return cls(message, hashlib.sha256(message).digest(), tuple(storages))
 
 
+class _StarterEnded(Exception):
+    """The starter ended, with all processes that it forked: it says itself which of them ended by themselves."""
+
+
 def _answers(about: Foreign, request: _Asking, seconds: float, *, in_all: bool = False) -> Iterator[Any]:
     _check_not_failed(request.key)
+    has_begun = False
+    with suppress(_StarterEnded):
+        for answer in _answers_of_one(about, request, seconds, in_all):
+            has_begun = True
+            yield answer
+        return
+    # It was ending when it was asked, and no file's fault is known: another one is started.
+    if not has_begun:
+        with suppress(_StarterEnded):
+            yield from _answers_of_one(about, request, seconds, in_all)
+            return
+    _raise(about, request.key, ("ended", None))
+
+
+def _answers_of_one(about: Foreign, request: _Asking, seconds: float, in_all: bool) -> Iterator[Any]:
+    """The answers of one process."""
     # The folder with its sorting files on disk is removed with it, even if the process is killed.
     with scratch("reading") as temporary, process_for(about) as process:
         until = time.monotonic() + seconds
@@ -173,8 +193,8 @@ def _answers(about: Foreign, request: _Asking, seconds: float, *, in_all: bool =
         except TimeoutError as error:
             sentence = f"path: {about.name} gives no rows for {seconds:.0f} s. {about.advice}"
             raise _failed(request.key, SourceError(sentence, about.node, "path")) from error
-        except (EOFError, ConnectionError, pickle.UnpicklingError):
-            _raise(about, request.key, ("ended", None))
+        except (EOFError, ConnectionError, pickle.UnpicklingError) as error:
+            raise _StarterEnded from error
 
 
 def _next(process: socket.socket, until: float) -> Any:

@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -108,6 +109,16 @@ def test_a_killed_starter_takes_its_readers_with_it_and_another_is_started() -> 
         next(answers)
     assert is_gone(pid)
     assert answer_of(FILE, take, 1) == 1 << 20
+
+
+def test_a_starter_that_ends_as_it_is_asked_costs_nobody_an_answer() -> None:
+    assert answer_of(FILE, take, 2) == 2 << 20
+    os.kill(starter(), signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(answer_of, FILE, take, 3)
+        time.sleep(0.3)
+        os.kill(starter(), signal.SIGKILL)
+        assert answer.result(30) == 3 << 20
 
 
 def test_a_killed_app_leaves_no_process() -> None:
