@@ -170,7 +170,7 @@ def test_a_wrong_document_is_one_sentence_and_status_2(
         ({}, "count_words: it needs a group column"),
         (
             {"group_by": ["word"], "aggregtes": []},
-            "count_words: unknown field 'aggregtes'. Available: code, group_by, aggregates.",
+            "count_words: unknown field 'aggregtes'. Available: state_ttl_ms, code, group_by, aggregates.",
         ),
         ({"group_by": "word"}, "count_words: group_by: "),
         (
