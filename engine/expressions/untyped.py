@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from engine.errors import shortened
 from engine.expressions.parsing import SPARK
-from engine.expressions.part_types import declared_type
+from engine.expressions.part_types import Unknown, declared_type
 from engine.expressions.signatures import signatures
 from engine.model.types import MOST_DIGITS, VOID, Type
 
@@ -34,7 +34,12 @@ def why_untyped(node: exp.Expr, type_of: Callable[[exp.Expr], Type]) -> str:
             shapes = " or ".join(dict.fromkeys(f"({way})" for way in ways))
             return f"{written} gives {node.name.upper()} ({', '.join(types)}), but it takes {shapes}."
         case exp.Cast():
-            return f"there is no CAST of {', '.join(types)} as {declared_type(node.to).flink}."
+            try:
+                to = declared_type(node.to).flink
+            except Unknown:
+                # Such as DECIMAL(x), or DECIMAL(99).
+                return f"{node.to.sql(dialect=SPARK)} is no type that a CAST can have."
+            return f"there is no CAST of {', '.join(types)} as {to}."
         case exp.Literal():
             return f"{written} has more than {MOST_DIGITS} digits."
         case exp.And() | exp.Or() | exp.Not():
