@@ -59,7 +59,7 @@ class Watched:
         def noted(batches: Batches) -> Iterator[Report]:
             yield from task(waits.noted(batches))
 
-        with notes, self.watch.limited(notes.too_long, node):
+        with notes, self.watch.limited(notes.too_long, node, keeps_core=True):
             return run_tasks(frame, noted, heard)
 
 

@@ -28,21 +28,30 @@ _LOOK_S: Final = 1.0
 class Watch:
     """Ends jobs that take too long, with a sentence.
 
-    Spark evaluates a record to its end: a regular expression that backtracks for hours ends only with its engine.
+    Spark evaluates a record to its end: a regular expression that backtracks for hours ends only with its engine. The
+    job ends as soon as it is interrupted, and its task keeps a core for ever. end_engine: ends one of the studio's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, end_engine: Callable[[], None]) -> None:
+        self._end_engine = end_engine
         self._too_long: Callable[[], str | None] | None = None
         self._said = ""
 
     @contextmanager
-    def limited(self, too_long: Callable[[], str | None], node: str = "") -> Iterator[None]:
-        """End the jobs of this block once `too_long` says why. Raises TookTooLong with this sentence."""
+    def limited(
+        self, too_long: Callable[[], str | None], node: str = "", *, keeps_core: bool = False
+    ) -> Iterator[None]:
+        """End the jobs of this block once `too_long` says why. Raises TookTooLong with this sentence.
+
+        keeps_core: it is a task that does not end, not a job that is long or waits for others.
+        """
         self._too_long = too_long
         try:
             yield
         except Exception as error:
             if self._said:
+                if keeps_core:
+                    self._end_engine()
                 raise TookTooLong(self._said, node) from error
             raise
         finally:
@@ -62,12 +71,14 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]
     The watch, which ends them as well, costs a block no thread of its own.
     Meanwhile, jobs that a killed process left there are ended: this thread's jobs would wait for them.
     """
-    done, given_up, limits = Event(), Event(), Watch()
+    done, given_up = Event(), Event()
     server = server_of(spark)
 
     def end() -> None:
         given_up.set()
         give_up(spark)
+
+    limits = Watch(end if server is not None else lambda: None)
 
     # A separate thread: if a server is stuck, the request to cancel may wait forever, too.
     last_resort = Timer(PATIENCE_S, end)
