@@ -8,7 +8,7 @@ inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, if Spark computed
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -45,7 +45,7 @@ from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
 from engine.runtime.mini_batch.on_spark import Flushes
-from engine.runtime.record_search import Suspects, suspects_of
+from engine.runtime.record_search import Suspects, suspects_of_native
 from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
@@ -181,12 +181,7 @@ class EpochRunner:
         if branches is not None:
             return self._run_branches(node, branches, epoch)
         frames = [self._given(input_) for input_ in node.inputs]
-        suspects = [
-            suspects_of(records, step.kinds, one.values, one.where, one.each)
-            for records, one in zip(inputs, step.projections, strict=True)
-            # What a function in Python takes is no matter of Spark's.
-            if one.call is None
-        ]
+        suspects = partial(suspects_of_native, step, inputs)
         frame = self._without_retractions(run_native(node, step, frames), node)
         return self._write(frame, node, OUT, epoch, suspects)
 
@@ -212,7 +207,12 @@ class EpochRunner:
         return self.plan.passing(input_, node.mode if self.plan.drops_retractions else None)
 
     def _write(
-        self, frame: DataFrame, node: NodePlan, port: str, epoch: int, suspects: Sequence[Suspects] = ()
+        self,
+        frame: DataFrame,
+        node: NodePlan,
+        port: str,
+        epoch: int,
+        suspects: Callable[[], Sequence[Suspects]] = tuple,
     ) -> EdgeRecords:
         """Write a frame of records as an edge. suspects: as in `Watched`."""
         files = self._edge_files(node, port, epoch)

@@ -19,6 +19,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.contract.frames import EACH, FILE, KIND, LINE, SEQ
+from engine.contract.step import Native
 from engine.expressions.costs import bounded
 from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
@@ -110,6 +111,15 @@ def suspects_of(
     return Suspects(given, (SEQ,), made)
 
 
+def suspects_of_native(step: Native, inputs: Sequence[EdgeRecords]) -> Sequence[Suspects]:
+    """The records of a stateless step. What a function in Python takes is no matter of Spark's."""
+    return [
+        suspects_of(records, step.kinds, one.values, one.where, one.each)
+        for records, one in zip(inputs, step.projections, strict=True)
+        if one.call is None
+    ]
+
+
 def suspects_of_source(rows: DataFrame) -> Suspects:
     """The records of a source that is read by Spark, with its computed columns. rows: as in `SourceFrames`."""
     from pyspark.sql.connect.dataframe import DataFrame as Frame
@@ -118,10 +128,35 @@ def suspects_of_source(rows: DataFrame) -> Suspects:
     return Suspects(lambda spark: cast("DataFrame", Frame(plan, cast("Any", spark))), (FILE, LINE))
 
 
+def looked_after(
+    batches: Batches, note: Callable[[], None], most_s: Callable[[], float], looks_s: float
+) -> Iterator[pa.RecordBatch]:
+    """In a task: its records. Once the next ones have not come for `most_s`, `note` is called, once."""
+    came, is_over = [monotonic()], Event()
+
+    def look() -> None:
+        while not is_over.wait(looks_s):
+            if came and monotonic() - came[0] > most_s():
+                note()
+                return
+
+    Thread(target=look, daemon=True).start()
+    try:
+        for batch in batches:
+            # What happens to a batch here is no wait.
+            came.clear()
+            yield batch
+            came.append(monotonic())
+    finally:
+        is_over.set()
+
+
 class RecordSearch:
     """A search, from its beginning to `end`. after: the last event of a batch that the job has finished."""
 
-    def __init__(self, spark: SparkSession, suspects: Sequence[Suspects], workspace: Workspace, after: int) -> None:
+    def __init__(
+        self, spark: SparkSession, suspects: Callable[[], Sequence[Suspects]], workspace: Workspace, after: int
+    ) -> None:
         self._suspects, self._after = suspects, after
         self._workspace, self._folder = workspace, workspace.place("waits", uuid4().hex)
         self._most_s, self._until = RECORD_S, monotonic() + SEARCH_S
@@ -157,7 +192,7 @@ class RecordSearch:
                 own.client.set_retry_policies([patient(server)])
                 for name, value in _ONE_BY_ONE.items():
                     own.conf.set(name, value)
-                for number, suspects in enumerate(self._suspects):
+                for number, suspects in enumerate(self._suspects()):
                     self._look(own, suspects, f"{self._folder}/{number}")
                     if self.is_over:
                         break
@@ -205,19 +240,16 @@ def _watching(folder: str, most_s: float) -> Callable[[Batches], Iterator[Report
     """A task that notes the row of its partition after which none comes."""
 
     def task(batches: Batches) -> Iterator[Report]:
-        rows, came, is_over = 0, monotonic(), Event()
+        rows, part = 0, _part()
 
-        def look() -> None:
-            while not is_over.wait(_LOOKS_S):
-                if monotonic() - came > (most_s if rows else _FIRST * most_s):
-                    writing(f"{folder}/stopped/{_part()}-{rows}").close()
-                    return
+        def note() -> None:
+            writing(f"{folder}/stopped/{part}-{rows}").close()
 
-        part = Thread(target=look, daemon=True)
-        part.start()
-        for _ in islice(batches, 2 * _MOST):
-            rows, came = rows + 1, monotonic()
-        is_over.set()
+        def patience_s() -> float:
+            return most_s if rows else _FIRST * most_s
+
+        for _ in islice(looked_after(batches, note, patience_s, _LOOKS_S), 2 * _MOST):
+            rows += 1
         yield {}
 
     return task

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Thread
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from engine.contract.frames import SEQ
-from engine.runtime.record_search import RecordSearch, Suspects
+from engine.runtime.record_search import RecordSearch, Suspects, looked_after
 from engine.runtime.reports import Batches, Report, RunTasks, run_tasks, unheard
 from engine.spark.cancelling import Watch
 from engine.spark.run_files import RunFiles
@@ -40,7 +39,7 @@ class Watched:
     files: RunFiles
     watch: Watch
 
-    def of(self, node: str, suspects: Sequence[Suspects] = ()) -> RunTasks:
+    def of(self, node: str, suspects: Callable[[], Sequence[Suspects]] = tuple) -> RunTasks:
         """`run_tasks` for the records of a node."""
         return partial(self.run, node=node, suspects=suspects)
 
@@ -50,7 +49,7 @@ class Watched:
         task: Callable[[Batches], Iterator[Report]],
         node: str,
         heard: Callable[[Report], None] = unheard,
-        suspects: Sequence[Suspects] = (),
+        suspects: Callable[[], Sequence[Suspects]] = tuple,
     ) -> list[Report]:
         """As `run_tasks`. suspects: the records among which one is looked for that does not end. Raises TookTooLong."""
         waits = Waits(self.files.workspace.place("waits", uuid4().hex))
@@ -72,26 +71,16 @@ class Waits:
 
     def noted(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """In a task: its records, with a note if the next ones do not come."""
-        came, is_over, after = [monotonic()], Event(), [0]
+        after = 0
 
-        def look() -> None:
-            while not is_over.wait(_LOOKS_S):
-                if came and monotonic() - came[0] > self.most_s:
-                    writing(f"{self.folder}/{after[0]}").close()
-                    return
+        def note() -> None:
+            writing(f"{self.folder}/{after}").close()
 
-        Thread(target=look, daemon=True).start()
-        try:
-            for batch in batches:
-                # What happens to a batch here is no wait.
-                came.clear()
-                yield batch
-                # The rows of a source have no numbers yet.
-                if batch.num_rows and SEQ in batch.schema.names:
-                    after[0] = batch.column(SEQ)[-1].as_py()
-                came.append(monotonic())
-        finally:
-            is_over.set()
+        for batch in looked_after(batches, note, lambda: self.most_s, _LOOKS_S):
+            yield batch
+            # The rows of a source have no numbers yet.
+            if batch.num_rows and SEQ in batch.schema.names:
+                after = batch.column(SEQ)[-1].as_py()
 
     def after(self, names: Sequence[str]) -> int | None:
         """On the driver: the event after which a task waits for too long, if one does. names: of the notes."""

@@ -232,7 +232,11 @@ def _read_by_spark(
 
     # Reading may take as long as its files and servers do: only expressions are watched.
     is_read_only = not (isinstance(node.operator, Source) and node.operator.computed)
-    run = run_tasks if is_read_only else partial(watched.run, node=node_id, suspects=[suspects_of_source(frames.rows)])
+    run = (
+        run_tasks
+        if is_read_only
+        else partial(watched.run, node=node_id, suspects=lambda: [suspects_of_source(frames.rows)])
+    )
     reports = run(frames.rows, task, heard=heard)
     units = units_of(reports, node_id)
     if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):

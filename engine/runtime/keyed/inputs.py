@@ -148,7 +148,6 @@ class StepInput:
     edges: Sequence[EdgeRecords]
     passing: Sequence[frozenset[int] | None]
 
-    @property
     def suspects(self) -> Sequence[Suspects]:
         """Its records, with the expressions of the step."""
         return [
