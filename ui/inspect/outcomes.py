@@ -70,10 +70,11 @@ def replayable(node: KeyedNode) -> None:
         raise NotReplayable(message, node.plan.id)
 
 
-def key_of(store: Store, run_id: int, node: KeyedNode, port: int, seq: int, spark: Spark) -> Key:
+def key_of(store: Store, run_id: int, node: KeyedNode, port: str, seq: int, spark: Spark) -> Key:
     """The key of an event's record at an input of an operator. Raises NotReplayable if it has several."""
-    records = key_records(store, run_id, node.questions()[port], seq, MOST, first=seq)
-    keys = node.keys({port: records.table}, spark)
+    at = [name for name, _ in store.runs.stored(run_id).inputs(node.plan.id)].index(port)
+    records = key_records(store, run_id, node.questions()[at], seq, MOST, first=seq)
+    keys = node.keys({at: records.table}, spark)
     if len(keys) != 1:
         message = f"event {seq:,} has records of {len(keys)} keys there, so it is not known which one this is about."
         raise NotReplayable(message, node.plan.id)

@@ -76,8 +76,7 @@ def in_zone(edge: Edge, record: Record) -> list[object]:
 def _in_zone(edge: Edge, at: int, value: object) -> object:
     """An instant as clocks show it in the pipeline's zone, with their offset; any other value as it is."""
     name = edge.columns[at].zone
-    zone = zone_named(name) if name and isinstance(value, datetime) else None
-    if zone is None or not isinstance(value, datetime):
+    if not name or not isinstance(value, datetime) or (zone := zone_named(name)) is None:
         return value
     micros = (value.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
     return zone.text(micros, is_instant=True).replace("T", " ").replace(".000", "")

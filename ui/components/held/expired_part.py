@@ -16,7 +16,7 @@ from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.held.held_table import of_kind
 from ui.components.runs.so_far import all_clear
-from ui.components.shell.pager import pager
+from ui.components.shell.sorted_page import PAGE, offset_of, order_of, sorted_page
 from ui.components.time_travel.event_player import move_to
 from ui.inspect.expiry_outcomes import expiry_outcome
 from ui.shell import words, workspace
@@ -25,7 +25,6 @@ from ui.shell.guard import as_sentence
 from ui.shell.navigation import go
 from ui.shell.state import state
 
-_PAGE: Final = 50
 _FILES: Final = 4
 _SORTS: Final = {"event": "event", "expired": "entries", "last written": "written", "too late by": "gone"}
 
@@ -33,9 +32,8 @@ _SORTS: Final = {"event": "event", "expired": "entries", "last written": "writte
 def expired_part(run: Run, states: Sequence[HeldState]) -> None:
     """Draw the records of a run that came after state of their key had expired, and the file of the open event."""
     key = f"expired-{run.run_id}"
-    order: SortOrder | None = st.session_state.get(f"{key}-order")
-    offset = int(st.session_state.get(key, 0))
-    page = workspace.store().expired_records.page(run.run_id, order=order, offset=offset, limit=_PAGE)
+    order = order_of(key)
+    page = workspace.store().expired_records.page(run.run_id, order=order, offset=offset_of(key), limit=PAGE)
     if not page.total:
         if any(each.last.expired for each in states):
             all_clear("State expired, but no record of its key came after it", run)
@@ -51,21 +49,10 @@ def expired_part(run: Run, states: Sequence[HeldState]) -> None:
     _file(run, state.event)
     met = words.count(page.total, "record")
     st.markdown(f"**{met} met expired state**: what was known of their key was gone when they came.")
-
-    def sort(by: str) -> None:
-        is_turned = order is not None and order.by == by and order.descending
-        st.session_state[f"{key}-order"] = SortOrder(by, descending=not is_turned)
-        st.session_state[key] = 0
-
-    grid(
-        _table(page.records, order),
-        key=f"{key}-grid",
-        on_pick=lambda seq: move_to(int(seq)),
-        on_sort=sort,
-        height=380,
-        label="Records that met expired state",
-    )
-    pager(key, offset, _PAGE, page.total, what="records")
+    table = _table(page.records, order)
+    label = "Records that met expired state"
+    with sorted_page(label, key, table, page.total, "records", 380, on_pick=lambda seq: move_to(int(seq))):
+        pass
 
 
 def _table(records: Sequence[ExpiredRecord], order: SortOrder | None) -> Table:
