@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import TookTooLong
 from engine.spark.left_behind import at_work, end_left
+from engine.spark.lost_cores import keeps_a_core
 from engine.spark.session import give_up, keep_alive, leave, server_of
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ class Watch:
     """Ends jobs that take too long, with a sentence.
 
     Spark evaluates a record to its end: a regular expression that backtracks for hours ends only with its engine. The
-    job ends as soon as it is interrupted, and its task keeps a core for ever. end_engine: ends one of the studio's.
+    job ends as soon as it is interrupted, and its task keeps a core for ever. Then an engine of the studio is ended.
+    end_engine: of the studio, if it is one. goes_on: whether one of its tasks does not end.
     """
 
-    def __init__(self, end_engine: Callable[[], None]) -> None:
-        self._end_engine = end_engine
+    def __init__(self, end_engine: Callable[[], None], goes_on: Callable[[], bool]) -> None:
+        self._end_engine, self._goes_on = end_engine, goes_on
         self._too_long: Callable[[], str | None] | None = None
         self._said = ""
 
@@ -43,14 +45,14 @@ class Watch:
     ) -> Iterator[None]:
         """End the jobs of this block once `too_long` says why. Raises TookTooLong with this sentence.
 
-        keeps_core: it is a task that does not end, not a job that is long or waits for others.
+        keeps_core: it is known to be a task that does not end, not a job that is long or waits for others.
         """
         self._too_long = too_long
         try:
             yield
         except Exception as error:
             if self._said:
-                if keeps_core:
+                if keeps_core or self._goes_on():
                     self._end_engine()
                 raise TookTooLong(self._said, node) from error
             raise
@@ -78,7 +80,7 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]
         given_up.set()
         give_up(spark)
 
-    limits = Watch(end if server is not None else lambda: None)
+    limits = Watch(end, lambda: keeps_a_core(server.jvm)) if server else Watch(lambda: None, lambda: False)
 
     # A separate thread: if a server is stuck, the request to cancel may wait forever, too.
     last_resort = Timer(PATIENCE_S, end)

@@ -32,11 +32,13 @@ for name in ("keyed", "computed"):
     print(main(["run", *of_pipeline]))
 of_pipeline[0] = str(folder / "p.json")
 spark = session.get_spark("local[2]")
+server = session.server_of(spark)
 planned = plan(Pipeline.from_json((folder / "p.json").read_text()), TypeRules(), folder)
 try:
     first_records(planned, "matched", lambda: spark, folder)
 except StudioError as error:
     print(error)
+print("ended" if server.was_given_up() else "goes on")
 # A cold engine of a busy machine takes longer for its first records.
 record_waits.RECORDS_S = 180.0
 (folder / "words.csv").write_text("word\\naab\\n")
@@ -64,12 +66,13 @@ def test_a_regular_expression_that_never_ends_ends_with_a_sentence(tmp_path: Pat
         (tmp_path / f"{name}.json").write_text(pipeline_of("words -> matched -> sink", **parts).to_json())
     environ = {**os.environ, "CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers"), "FOLDER": str(tmp_path)}
     said = run_python(PROGRAM, environ)
-    keyed, computed, preview, *rows, last = said.stdout.splitlines()
+    keyed, computed, preview, engine, *rows, last = said.stdout.splitlines()
     assert (keyed, computed, last) == ("1", "1", "0"), (said.stdout, said.stderr)
     assert preview.startswith("the answer for 2 records took more than 3 s: an expression may never end."), (
         said.stdout,
         said.stderr,
     )
+    assert engine == "ended", "its core would be lost"
     assert any("aab" in row for row in rows)
     ended = [line for line in said.stderr.splitlines() if "works for more than 3 s on" in line]
     assert [line.partition(", and may")[0] for line in ended] == [
