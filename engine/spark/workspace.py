@@ -28,7 +28,8 @@ from engine.contract.frames import KIND, STEP
 from engine.reading.files.storage import file_system, is_uri, open_file
 from engine.scratch import make_folder
 
-_ROW_GROUP: Final = 262_144
+# Two of DuckDB's row groups. With other sizes it leaves small ones, which it writes again at its next checkpoint.
+_ROW_GROUP: Final = 2 * 122_880
 # Kinds repeat, and so do paths below an event: dictionaries shrink them. For numbers and keys they only cost time.
 _REPEATED: Final = [KIND, STEP]
 # Differences of whole numbers and times are half as large as the numbers after LZ4, and faster to write and to read.
@@ -185,7 +186,7 @@ class PartFile:
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
         if self._waiting_rows >= _ROW_GROUP:
-            self._flush()
+            self._flush(self._waiting_rows - self._waiting_rows % _ROW_GROUP)
 
     def write_all(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Add the rows of several batches."""
@@ -195,18 +196,20 @@ class PartFile:
     def close(self) -> bool:
         """Complete the file. True if there is one."""
         if self._waiting:
-            self._flush()
+            self._flush(self._waiting_rows)
         if self._file is not None and self._stream is not None:
             self._file.close()
             self._stream.close()
         return self.rows > 0
 
-    def _flush(self) -> None:
+    def _flush(self, rows: int) -> None:
         if self._file is None:
             self._file = self._opened()
-        table = pa.Table.from_batches(self._waiting, self._schema)
+        waiting = pa.Table.from_batches(self._waiting, self._schema)
+        table = waiting.slice(0, rows)
         self._file.write_table(table.combine_chunks() if self._is_mapped else table, _ROW_GROUP)
-        self._waiting, self._waiting_rows = [], 0
+        self._waiting = waiting.slice(rows).to_batches()
+        self._waiting_rows -= rows
 
     def _opened(self) -> pq.ParquetWriter | pa.ipc.RecordBatchFileWriter:
         self._stream = writing(self.path)

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from engine.spark.workspace import PartFile, Workspace
 
@@ -29,3 +30,18 @@ def test_a_file_has_columns_of_any_name_and_type(tmp_path: Path) -> None:
     assert part.close()
     (read,) = Workspace(str(tmp_path)).read(part.path, rows.schema.names)
     assert read.to_pylist() == rows.to_pylist()
+
+
+def test_row_groups_of_a_file_fill_those_of_duckdb(tmp_path: Path) -> None:
+    """DuckDB keeps 122,880 rows together. What does not fill them, its next checkpoint writes again."""
+    part = PartFile(str(tmp_path / "part.parquet"), pa.schema([("n", pa.int64())]))
+    at = 0
+    for size in (200_000, 200_000, 350_000, 1):
+        part.write(pa.RecordBatch.from_arrays([pa.array(range(at, at + size))], names=["n"]))
+        at += size
+    assert part.close()
+    written = pq.ParquetFile(part.path)
+    sizes = [written.metadata.row_group(group).num_rows for group in range(written.num_row_groups)]
+    assert sizes == [245_760, 245_760, 245_760, at - 3 * 245_760]
+    assert part.rows == at
+    assert written.read().column("n").to_pylist() == list(range(at))
