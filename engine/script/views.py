@@ -36,6 +36,7 @@ from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.parsing import tokens_of
+from engine.sql.rules import rewritten
 from engine.sql.scope import Scope
 
 _ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "with_", "operation_modifiers")
@@ -258,7 +259,7 @@ def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[No
     """The single node that the query is read as, if there is one, apart from projections."""
     trial = trial_of(emitter)
     try:
-        relation = read(query, names)
+        relation = rewritten(read(query, names), names)
         emitted = trial.emit(relation, relation.columns)
         exactly(trial, emitted, relation.columns, query)
     except StudioError:

@@ -3,8 +3,9 @@
 dialect      sqlglot's grammar with Flink's few deviations; parsing: syntax trees from text
 clauses      a SELECT clause by clause (query); from_clause, subqueries, grouping, row_number, order_by, limit,
              set_operations; row_columns: the fields that tables declare
-algebra      the result of reading: relations and bound expressions
-pushdown     filters and projections, moved to where Flink puts them; pruned: what can have no rows is left out (empty)
+algebra      relations and bound expressions
+written      those that a query says and a rule has others for
+rules        the rules, in order: where filters and projections go, what can have no rows
 nodes        relations as nodes of a pipeline, without unused columns
 functions    bound expressions as Spark SQL with Flink's meaning (expressions); periods: OVERLAPS, as comparisons;
              rows: ROW constructors, fields, comparison, casts

@@ -42,8 +42,8 @@ class Names:
     """Tables; views and common table expressions, each with the names it can use; Python aggregate functions.
 
     warnings: what a user should know of the queries that were read, as sentences. unused: what these queries name
-    although no result depends on it; its nodes are made for their errors only. pruned: by identity, the relations
-    without what can have no rows.
+    although no result depends on it; its nodes are made for their errors only. rewritten: by identity,
+    the relations of views as the rules have left them.
     """
 
     tables: Mapping[str, Table]
@@ -51,7 +51,7 @@ class Names:
     aggregates: Aggregates = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     unused: list[Relation] = field(default_factory=list)
-    pruned: dict[int, Relation] = field(default_factory=dict)
+    rewritten: dict[int, Relation] = field(default_factory=dict)
 
     def with_view(self, name: str, query: Expr) -> Names:
         """The same names and one more view, whose query sees the current names."""

@@ -11,9 +11,9 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Expr, Relation, Select, conjuncts, together
 from engine.sql.clauses.from_clause import from_clause
-from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.names import Names, Read
 from engine.sql.scope import Scope
 

@@ -36,8 +36,8 @@ from engine.sql.clauses.window_functions import window_function
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.match_grammar import NAME as MATCH_RECOGNIZE
 from engine.sql.names import Names, Read
-from engine.sql.pushdown import filtered, joined, selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules import rewritten
 from engine.sql.scope import Scope, Visible
 
 _KINDS = {
@@ -128,7 +128,7 @@ def _with_fixed_order(relation: Relation) -> Relation:
 def _table(table: exp.Table, names: Names, read: Read) -> Relation:
     name = table.name
     if name in names.views:
-        relation = names.views[name].relation(read)
+        relation = names.views[name].relation(lambda query, known: rewritten(read(query, known), known))
         return relation if isinstance(relation, Sorted) else _with_fixed_order(relation)
     if name in names.tables:
         return Scan(names.tables[name])
@@ -191,7 +191,7 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         return _using(left, right, join, shape, both, using)
     on = join.args.get("on")
     conditions = tuple(conjuncts(both.bind(on))) if on is not None else ()
-    return Scope(joined(left.relation, right.relation, kind, conditions, join, as_of), both.visible)
+    return Scope(replace(shape, condition=conditions), both.visible)
 
 
 def _without_lateral(join: exp.Join) -> exp.Join:
@@ -219,7 +219,7 @@ def _with_elements(left: Scope, join: exp.Join, kind: JoinKind) -> Scope:
         message = "UNNEST is joined by CROSS JOIN, by JOIN, or by LEFT JOIN ... ON TRUE, as in Flink."
         raise SqlRejected(message, join)
     both = _unnested(left, join.this, keeps_empty=kind is JoinKind.LEFT)
-    return both if is_always or on is None else replace(both, relation=filtered(both.relation, both.bind(on)))
+    return both if is_always or on is None else replace(both, relation=Filter(both.relation, both.bind(on)))
 
 
 def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
@@ -257,14 +257,14 @@ def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope, 
             raise SqlRejected(message, join.args["using"][names.index(name)])
         pairs.append((pair[0], shape.right_names[pair[1].column]))
         conditions.append(exp.EQ(this=ref(pair[0].column, join), expression=ref(pairs[-1][1], join)))
-    relation: Relation = joined(left.relation, right.relation, shape.kind, tuple(conditions), join, None)
+    relation: Relation = replace(shape, condition=tuple(conditions), as_of=None)
     once: list[Visible] = []
     for own, other in pairs:
         column = other if shape.kind is JoinKind.RIGHT else own.column
         if shape.kind is JoinKind.FULL:
             value = exp.Anonymous(this="COALESCE", expressions=[ref(own.column, join), ref(other, join)])
             column = free_name(own.name, relation.columns)
-            relation = selected(relation, (*((name, ref(name)) for name in relation.columns), (column, value)))
+            relation = Select(relation, (*((name, ref(name)) for name in relation.columns), (column, value)))
         once.append(replace(own, column=column))
     hidden = {column for own, other in pairs for column in (own.column, other)}
     return Scope(relation, (*once, *(one for one in both.visible if one.column not in hidden)))

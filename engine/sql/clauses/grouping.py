@@ -9,24 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
 
 from sqlglot import exp
 
-from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
 from engine.functions.refused import no_function
 from engine.model.free_names import free_name
+from engine.sql.aggregate_calls import aggregate_function, is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, plain, ref
 from engine.sql.clauses.grouping_sets import expanded, grouping_sets, in_order, with_grouping
 from engine.sql.clauses.window_functions import group_window
-from engine.sql.names import Aggregates
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
-_SYNONYMS: Final = {"STDDEV": "STDDEV_SAMP", "VARIANCE": "VAR_SAMP"}
-_AGGREGATE: Final = "aggregate"
 _BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
 
 Item = tuple[str | None, Expr]
@@ -83,38 +78,9 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     return Grouped(aggregate, above[:shown], above[-1][1] if condition is not None else None)
 
 
-def distinct(relation: Relation, at: Expr) -> Relation:
-    """SELECT DISTINCT: groups by all columns, without aggregates."""
-    return Aggregate(relation, tuple((name, ref(name, at)) for name in relation.columns), (), at)
-
-
-def is_aggregate(node: Expr) -> bool:
-    """True for a call of an aggregate function that is not an OVER aggregate."""
-    if isinstance(node, exp.Filter):
-        return True
-    return aggregate_function(node) is not None
-
-
-def aggregate_function(node: Expr) -> AggregateFunction | None:
-    """The aggregate function that a node calls, ignoring its FILTER; None for any other node."""
-    call = node.this if isinstance(node, exp.Filter) else node
-    if not isinstance(call, exp.Anonymous):
-        return None
-    name = call.name.upper()
-    known: AggregateFunction | None = functions().get(_SYNONYMS.get(name, name)) or call.meta.get(_AGGREGATE)
-    return known
-
-
 def _is_computed_above(call: Expr) -> bool:
     function = aggregate_function(call)
     return function is not None and function.is_computed_above
-
-
-def mark_aggregates(query: Expr, aggregates: Aggregates) -> None:
-    """Mark the calls of Python aggregate functions in a query."""
-    for call in query.find_all(exp.Anonymous) if aggregates else ():
-        if (function := aggregates.get(call.name.upper())) is not None:
-            call.meta[_AGGREGATE] = function
 
 
 def _calls(item: Expr) -> list[Expr]:
@@ -227,4 +193,4 @@ def _with_group_window(
     changed = [(name, item.copy().transform(swap, copy=False)) for name, item in items]
     if any(column.name == windowed.bounds[2] for _, item in changed for column in item.find_all(exp.Column)):
         kept.append(ref(windowed.bounds[2], window))
-    return selected(windowed, tuple((name, ref(name)) for name in windowed.columns)), kept, changed
+    return windowed, kept, changed

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from engine.model.free_names import free_name
 from engine.sql.algebra import Aggregate, Expr, Filter, Named, Relation, Select, Union, Unnested, plain, ref
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules import moved
 
 NUMBER = "$e"
 MOST_SETS = 1024
@@ -85,7 +85,7 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
         is_in = exp.In(this=ref(number), expressions=[_number(one) for one in within])
         chosen.append((name, key if within == numbers else _where(is_in, key) if within else _null(key)))
     rows = Unnested(relation, each, (number,), None, False, at)
-    return selected(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
+    return Select(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
 
 
 def in_order(
@@ -98,6 +98,7 @@ def in_order(
     or the projection that computes a call of an aggregate takes it in.
     """
     columns = [plain(one) for one in (*keys, *read)]
+    relation = moved(relation)
     while isinstance(relation, Select):
         below = {name: plain(item) for name, item in relation.items}
         columns = [below.get(name) if name is not None else None for name in columns]

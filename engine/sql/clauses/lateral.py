@@ -11,8 +11,8 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Expr, conjuncts, together
-from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 

@@ -17,9 +17,8 @@ from engine.model.free_names import free_name
 from engine.patterns.after_match import Skip
 from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.references import ROWTIME
-from engine.sql.algebra import Expr, Matched, Named, Relation, SortKey, plain, ref
+from engine.sql.algebra import Expr, Matched, Named, Relation, Select, SortKey, plain, ref
 from engine.sql.functions.intervals import interval_ms
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -75,7 +74,7 @@ def matched(call: exp.Anonymous, scope: Scope) -> Relation:
         0 if within is None else _within(within),
         call,
     )
-    return selected(relation, (*((name, ref(name, call)) for name in partition), *items))
+    return Select(relation, (*((name, ref(name, call)) for name in partition), *items))
 
 
 def _within(interval: Expr) -> int:

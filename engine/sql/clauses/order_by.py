@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Expr, ref
-from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.clauses.limit import ordinal
 from engine.sql.clauses.scalar_queries import Scalars
 from engine.sql.rejected import SqlRejected

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlglot import exp
 
 from engine.errors import shortened, unknown_name
 from engine.model.free_names import free_name
 from engine.sql import state_ttl
-from engine.sql.algebra import Expr, Named, Relation, plain, ref
+from engine.sql.aggregate_calls import distinct, mark_aggregates
+from engine.sql.algebra import Expr, Filter, Named, Relation, Select, plain, ref
 from engine.sql.clauses.from_clause import from_clause, values
-from engine.sql.clauses.grouping import distinct, grouped, mark_aggregates
+from engine.sql.clauses.grouping import grouped
 from engine.sql.clauses.limit import limited
 from engine.sql.clauses.order_by import order_items, ordered_by
 from engine.sql.clauses.row_columns import fields_in
@@ -26,9 +26,7 @@ from engine.sql.clauses.subqueries import where
 from engine.sql.dialect import Flink
 from engine.sql.functions.json_aggregates import with_json_aggregates
 from engine.sql.names import Names
-from engine.sql.pruned import pruned
-from engine.sql.pushdown import filtered, selected
-from engine.sql.rejected import SqlRejected, place_of
+from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
 _UNKNOWN_CLAUSES = {
@@ -43,19 +41,7 @@ _UNKNOWN_CLAUSES = {
 
 
 def read(query: Expr, names: Names) -> Relation:
-    """A query as relational algebra, without what can have no rows. Raises SqlRejected."""
-    return pruned(_read(query, names), partial(_warn, names), names.pruned)
-
-
-def _warn(names: Names, condition: Expr) -> None:
-    line, column = place_of(condition)
-    which = f"line {line}, column {column}: the condition" if line else "a condition"
-    sentence = f"{which} is never true, so no row meets it."
-    if sentence not in names.warnings:
-        names.warnings.append(sentence)
-
-
-def _read(query: Expr, names: Names) -> Relation:
+    """A query as relational algebra, as it is written. Raises SqlRejected."""
     mark_aggregates(query, names.aggregates)
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():
@@ -122,17 +108,17 @@ def _select(query: exp.Select, names: Names) -> Relation:
         items = [(name, item) for (name, _), item in zip(items, parts, strict=False)]
         aggregated = replace(aggregated, having=parts[-1] if aggregated.having is not None else None)
     if aggregated.having is not None:
-        relation = filtered(relation, aggregated.having)
+        relation = Filter(relation, aggregated.having)
     relation, items = numbered(relation, items, query)
     if query.args.get("qualify") is not None:
         *items, (_, condition) = items
-        relation = filtered(relation, condition)
+        relation = Filter(relation, condition)
     named = _named(items)
-    relation = selected(relation, named)
+    relation = Select(relation, named)
     if query.args.get("distinct"):
         relation = distinct(relation, query)
     relation = limited(relation, ordered_by(query, places, [name for name, _ in named]), Scope.of(relation, None))
-    return selected(relation, tuple((name, ref(name)) for name, _ in named[:selected_count])) if added else relation
+    return Select(relation, tuple((name, ref(name)) for name, _ in named[:selected_count])) if added else relation
 
 
 def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:

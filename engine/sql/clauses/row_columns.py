@@ -10,6 +10,7 @@ from sqlglot import exp
 from engine.model.schema import Schema
 from engine.model.types import Array, Row, Type
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Scan, Select, Union
+from engine.sql.written import SetOperation
 
 
 def rows_in(schema: Schema) -> tuple[tuple[str, Type], ...]:
@@ -48,6 +49,8 @@ def _column(relation: Relation, name: str) -> Type | None:
                 return _column(relation.left, name)
             own = next((own for own, there in relation.right_names.items() if there == name), None)
             return _column(relation.right, own) if own is not None else None
+        case SetOperation(left=left):
+            return _column(left, name)
         case Union():
             at = relation.columns.index(name)
             return _column(relation.inputs[0], relation.inputs[0].columns[at])

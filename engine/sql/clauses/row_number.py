@@ -10,9 +10,8 @@ from engine.aggregates.registry import functions
 from engine.errors import available
 from engine.functions.refused import REFUSED
 from engine.model.free_names import free_name
-from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, is_free, mentioned, plain, ref
-from engine.sql.clauses.grouping import aggregate_function
-from engine.sql.pushdown import selected
+from engine.sql.aggregate_calls import aggregate_function
+from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, Select, SortKey, is_free, mentioned, plain, ref
 from engine.sql.rejected import SqlRejected
 
 NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
@@ -101,7 +100,7 @@ def with_columns(relation: Relation, expressions: Sequence[Expr]) -> tuple[Relat
     if not added:
         return relation, tuple(names)
     kept = tuple((name, ref(name)) for name in relation.columns)
-    return selected(relation, (*kept, *added)), tuple(names)
+    return Select(relation, (*kept, *added)), tuple(names)
 
 
 def _is_free(item: Expr) -> bool:
@@ -145,7 +144,7 @@ def _narrowed(relation: Relation, items: list[Item]) -> tuple[Relation, list[Ite
     items = [(name, without(exp.Paren(this=item.copy())).unnest()) for name, item in items]
     read = frozenset().union(*(mentioned(item) for _, item in items))
     kept = tuple((name, ref(name)) for name in relation.columns if name in read)
-    return selected(relation, (*kept, *computed)), items
+    return Select(relation, (*kept, *computed)), items
 
 
 def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[str, ...], tuple[SortKey, ...]]:

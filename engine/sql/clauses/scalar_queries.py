@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.sql.aggregate_calls import aggregate_function, is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.from_clause import from_clause
-from engine.sql.clauses.grouping import aggregate_function, is_aggregate
 from engine.sql.empty import Totals
 from engine.sql.names import Names, Read
-from engine.sql.pushdown import joined
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -67,7 +66,7 @@ class Scalars:
         conditions = [
             exp.EQ(this=mine, expression=ref(name, query)) for mine, name in zip(outer, named[:-1], strict=True)
         ]
-        relation = joined(scope.relation, right, JoinKind.LEFT, conditions, query, None)
+        relation = Join(scope.relation, right, JoinKind.LEFT, tuple(conditions), query)
         value: Expr = ref(named[-1], query)
         if ties is not None and _counts(query.this):
             missing = exp.Is(this=value.copy(), expression=exp.Null())

@@ -8,16 +8,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
-from engine.sql.clauses.grouping import is_aggregate
 from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
 from engine.sql.dialect import Flink
 from engine.sql.empty import Empty
 from engine.sql.names import Names, Read
-from engine.sql.pushdown import filtered, joined
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules import has_no_rows
 from engine.sql.scope import Scope, Visible
 
 
@@ -37,11 +37,11 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
             bound = scope.bind(scalars.taken_out_of(one))
             (with_scalars if bound.find(exp.Placeholder) is not None else simple).append(bound)
     if simple:
-        relation = filtered(relation, together(simple))
+        relation = Filter(relation, together(simple))
     scope = replace(scope, relation=relation)
     for one in with_scalars:
         scope, (condition,) = scalars.joined_to(scope, [one])
-        scope = replace(scope, relation=filtered(scope.relation, condition))
+        scope = replace(scope, relation=Filter(scope.relation, condition))
     for test, negated in later:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
         relation = _joined(scope, test, kind, names, read)
@@ -72,14 +72,14 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
         if _is_one_row(query):
             inner = from_clause(query, names, read)
             if not _is_correlated(query, scope, inner):
-                return _all_or_none(scope, kind, exists=not isinstance(read(query, names), Empty))
+                return _all_or_none(scope, kind, exists=not has_no_rows(read(query, names)))
             _check_names(query, scope, inner)
             return _all_or_none(scope, kind, exists=not _has_limit_zero(query))
         ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
         if ties is not None:
             return _exists_grouped(scope, query, ties, kind, names, read)
         if ties is None and (_is_grouped(query) or not _is_tied(query, names, read)):
-            return joined(scope.relation, _any_row(read(query, names), query), kind, [], test, None)
+            return Join(scope.relation, _any_row(read(query, names), query), kind, (), test)
     right, correlated, visible = _inner(query, names, read, of_in=isinstance(test, exp.In))
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
@@ -89,13 +89,13 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     if isinstance(test, exp.In):
         if isinstance(test.this, exp.Tuple) and not visible:
             conditions += _tuple_membership(test, scope, shape, right, kind)
-            return joined(scope.relation, right, kind, conditions, test, None)
+            return Join(scope.relation, right, kind, tuple(conditions), test)
         columns = [item.sql(dialect=Flink) for item in query.expressions] if visible else right.columns
         if len(columns) != 1:
             message = f"the query of IN has to give one column, but it gives {', '.join(columns)}."
             raise SqlRejected(message, query)
         conditions.append(_membership(test, query, scope, both, right, visible, kind))
-    return joined(scope.relation, right, kind, conditions, test, None)
+    return Join(scope.relation, right, kind, tuple(conditions), test)
 
 
 def _is_grouped(query: Expr) -> bool:
@@ -128,7 +128,7 @@ def _has_limit_zero(query: Expr) -> bool:
 def _all_or_none(scope: Scope, kind: JoinKind, *, exists: bool) -> Relation:
     """The semi or anti join for an EXISTS that is the same for all rows."""
     keeps = exists == (kind is JoinKind.SEMI)
-    return scope.relation if keeps else filtered(scope.relation, exp.Boolean(this=False))
+    return scope.relation if keeps else Filter(scope.relation, exp.Boolean(this=False))
 
 
 def _is_correlated(query: exp.Select, outer: Scope, inner: Scope) -> bool:
@@ -171,13 +171,13 @@ def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind,
         exp.EQ(this=outer, expression=ref(shape.right_names[name], query))
         for outer, name in zip(ties.outer, right.columns, strict=True)
     ]
-    return joined(scope.relation, right, kind, conditions, query, None)
+    return Join(scope.relation, right, kind, tuple(conditions), query)
 
 
 def _any_row(relation: Relation, at: Expr) -> Relation:
     """One row if the relation has any, as in Flink: MIN of a constant."""
-    if isinstance(relation, Empty):
-        return relation
+    if has_no_rows(relation):
+        return Empty(relation)
     constant = Select(relation, (("i", exp.Boolean(this=True)),))
     least = exp.Anonymous(this="MIN", expressions=[ref("i", at)])
     whole = Aggregate(constant, (), (("m", least),), at)

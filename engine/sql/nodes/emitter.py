@@ -32,6 +32,7 @@ from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules import rewritten
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,11 @@ class Emitter:
     def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:
         """Make the nodes of a query. Raises SqlRejected, also for what the query names without using it."""
         names.unused.clear()
-        relation = read(query, names)
+        relation = rewritten(read(query, names), names)
         emitted = self.emit(relation, relation.columns)
         made = self.made()
         for unused in names.unused:
-            self.emit(unused, unused.columns)
+            self.emit(rewritten(unused, names), unused.columns)
             self.back_to(made)
             made = self.made()
         return relation, emitted

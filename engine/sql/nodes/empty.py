@@ -9,7 +9,7 @@ from engine.model.types import quote
 from engine.sql.algebra import Relation
 from engine.sql.empty import Empty, Padded, Totals
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.pruned import whole
+from engine.sql.rules.empty_pruning import whole
 
 
 def empty(emitter: Emitter, relation: Empty, needed: frozenset[str]) -> Emitted:

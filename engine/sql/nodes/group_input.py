@@ -16,6 +16,7 @@ from sqlglot import exp
 from engine.contract.source import Source
 from engine.operators.filter import Filter as Kept
 from engine.registry import configured
+from engine.sql.aggregate_calls import aggregate_function
 from engine.sql.algebra import (
     Aggregate,
     Expr,
@@ -32,10 +33,9 @@ from engine.sql.algebra import (
     substituted,
     together,
 )
-from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nullability import is_never_null, without_certain
-from engine.sql.pushdown import selected
+from engine.sql.rules.project_merge import selected
 
 
 def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> tuple[Emitted, Aggregate]:

@@ -11,8 +11,8 @@ from sqlglot import exp
 from engine.model.free_names import free_name
 from engine.model.windowing import Windowing, WindowKind
 from engine.sql import state_ttl
+from engine.sql.aggregate_calls import aggregate_function
 from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref
-from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -22,8 +22,8 @@ from engine.sql.nodes.python_aggregates import any_python, code_of
 from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, ungrouped
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules.project_merge import selected
 from engine.windows.parameters import BOUNDS
 
 

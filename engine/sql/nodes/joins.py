@@ -31,7 +31,7 @@ from engine.sql.nodes.join_sides import (
 from engine.sql.nodes.temporal_joins import temporal_join
 from engine.sql.nodes.time_bounds import TimeBounds, event_times, only_event_time, time_bounds
 from engine.sql.nodes.window_joins import window_join
-from engine.sql.pushdown import selected
+from engine.sql.rules.project_merge import selected
 
 
 def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:

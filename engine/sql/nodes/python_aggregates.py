@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from engine.aggregates.python_function import PythonFunction
+from engine.sql.aggregate_calls import aggregate_function
 from engine.sql.algebra import Expr, Named
-from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.rejected import SqlRejected
 
 

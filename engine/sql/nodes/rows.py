@@ -31,8 +31,8 @@ from engine.sql.functions.digits import digits_of
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
-from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules.project_merge import selected
 
 
 def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:

@@ -28,7 +28,7 @@ from engine.sql.algebra import (
     substituted,
 )
 from engine.sql.nodes.join_sides import taken_apart
-from engine.sql.pushdown import filtered
+from engine.sql.rules.filter_pushdown import filtered
 
 START: Final = 0
 END: Final = 1

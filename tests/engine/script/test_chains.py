@@ -12,9 +12,9 @@ from engine.local.preview import first_records
 from engine.model.printing import cells
 from engine.planner import Plan, plan
 from engine.script import script_of
-from engine.sql import pruned
 from engine.sql.algebra import Expr
-from engine.sql.strong import is_contradiction
+from engine.sql.rules import empty_pruning
+from engine.sql.rules.strong import is_contradiction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ def test_a_condition_is_judged_once_however_many_views_stand_beside_it(
         judged.append(condition)
         return is_contradiction(condition)
 
-    monkeypatch.setattr(pruned, "is_contradiction", counted)
+    monkeypatch.setattr(empty_pruning, "is_contradiction", counted)
     planned(beside(40), tmp_path)
     assert len(judged) == 40
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from engine.sql.algebra import Expr, ref
 from engine.sql.dialect import Flink
-from engine.sql.strong import is_contradiction, is_never_true
+from engine.sql.rules.strong import is_contradiction, is_never_true
 
 ANSWERS = [
     (line[6:], line[:6].strip())

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from engine.expressions.comparisons import NEGATED
 from engine.sql.algebra import Expr, mentioned
-from engine.sql.literal_ranges import of_literals, together
+from engine.sql.rules.literal_ranges import of_literals, together
 
 _TRUE: Final = exp.Boolean(this=True)
 _FALSE: Final = exp.Boolean(this=False)

@@ -1,15 +1,15 @@
-"""Filters and projections, pushed down as far as in Flink.
+"""Conditions, pushed down as far as in Flink.
 
-Adjacent projections are merged. A filter moves below projections, to the side of a join that it uses, and into the
-condition of an inner join. It turns an outer join into an inner one if it rejects padded rows. A filter on a
-row number becomes its range of ranks.
+A filter moves below projections, to the side of a join that it uses, and into the condition of an inner join. It turns
+an outer join into an inner one if it rejects padded rows. A filter on a row number becomes its range of ranks.
+Source: Calcite FilterProjectTransposeRule, FilterMergeRule, FilterJoinRule, JoinConditionPushRule; Flink
+FlinkLogicalRankRule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from sqlglot import exp
 
@@ -19,71 +19,22 @@ from engine.sql.algebra import (
     Expr,
     Filter,
     Join,
-    Named,
     Numbered,
-    Over,
     Relation,
     Select,
     Unnested,
     Windowed,
     conjuncts,
     mentioned,
-    plain,
     ref,
     substituted,
     together,
 )
-from engine.sql.clauses.rank_range import ranked
 from engine.sql.empty import Empty
 from engine.sql.nullability import without_certain
-from engine.sql.strong import is_never_true
-
-_DEEPEST: Final = 32
-_LARGEST: Final = 400
-
-
-def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
-    """A projection of a relation, merged with a projection below it."""
-    if isinstance(relation, Select):
-        values = dict(relation.items)
-        merged = tuple((name, substituted(item, values)) for name, item in items)
-        computed = [item for (_, given), (_, item) in zip(items, merged, strict=True) if plain(given) is None]
-        if not any(map(_is_too_large, computed)):
-            items, relation = merged, relation.input
-    relation = without_unread(relation, frozenset().union(*(mentioned(item) for _, item in items)))
-    if relation.columns == tuple(name for name, _ in items) and all(plain(item) == name for name, item in items):
-        return relation
-    return Select(relation, items)
-
-
-def _is_too_large(expression: Expr) -> bool:
-    """Whether an expression made of those of several views is better computed in steps, each on the one below.
-
-    A chain of views would otherwise become one expression that nobody can parse, and one that doubles with every view
-    that names its column twice. Source: Calcite RelOptUtil.pushPastProjectUnlessBloat, which looks at the size alone.
-    """
-    level, size = [expression], 1
-    for _ in range(_DEEPEST):
-        level = [part for node in level for part in node.iter_expressions()]
-        size += len(level)
-        if size > _LARGEST or not level:
-            break
-    return bool(level)
-
-
-def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
-    """The relation without unread OVER aggregates and row numbers at its top, which would drop late rows.
-
-    Below a filter, a join or a window table function they stay even if unread, as in Flink.
-    """
-    match relation:
-        case Over(calls=calls):
-            kept = tuple(call for call in calls if call[0] in read)
-            return replace(relation, calls=kept) if kept else relation.input
-        case Numbered(name=name) if name not in read:
-            return relation.input
-        case _:
-            return relation
+from engine.sql.rules.project_merge import is_too_large
+from engine.sql.rules.rank_range import ranked
+from engine.sql.rules.strong import is_never_true
 
 
 def filtered(relation: Relation, condition: Expr) -> Relation:
@@ -97,7 +48,7 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
             return relation
         case Select():
             below = [substituted(part, dict(relation.items)) for part in conjuncts(condition)]
-            if any(map(_is_too_large, below)):
+            if any(map(is_too_large, below)):
                 return Filter(relation, condition)
             return replace(relation, input=filtered(relation.input, together(below)))
         case Filter():

@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.sql.algebra import Expr, together
-from engine.sql.simplified import simplified
+from engine.sql.rules.simplified import simplified
 
 # NULL if any operand is. Other functions, the remainder among them, tell Flink nothing.
 _ANY: Final = (

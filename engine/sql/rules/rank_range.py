@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from engine.expressions.comparisons import MIRRORED
 from engine.sql.algebra import Expr, Numbered, Rank, conjuncts, mentioned, plain, together
-from engine.sql.literal_ranges import SEARCH, span
 from engine.sql.rejected import SqlRejected
-from engine.sql.simplified import simplified
+from engine.sql.rules.literal_ranges import SEARCH, span
+from engine.sql.rules.simplified import simplified
 
 
 def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]] | None:

@@ -8,13 +8,13 @@ as in Flink.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
+from engine.sql.aggregate_calls import aggregate_function
 from engine.sql.algebra import (
     Aggregate,
     Called,
@@ -36,9 +36,9 @@ from engine.sql.algebra import (
     substituted,
     together,
 )
-from engine.sql.clauses.grouping import aggregate_function
 from engine.sql.empty import Empty, Padded, Totals
-from engine.sql.strong import is_contradiction
+from engine.sql.rules.inputs import with_inputs
+from engine.sql.rules.strong import is_contradiction
 
 Warn = Callable[[Expr], None]
 """Is told the conditions that are never true."""
@@ -54,9 +54,14 @@ def pruned(relation: Relation, warn: Warn, seen: Seen) -> Relation:
         return relation
     has_order = isinstance(relation, Over | Matched | Called)
     below = partial(_pruned_if_rows if has_order else pruned, warn=warn, seen=seen)
-    found = _with_rows(_with_inputs(relation, below), warn)
+    found = _with_rows(with_inputs(relation, below), warn)
     seen[id(found)] = found
     return found
+
+
+def is_empty(relation: Relation) -> bool:
+    """Whether a relation can have no rows."""
+    return isinstance(pruned(relation, lambda _: None, {}), Empty)
 
 
 def _with_rows(relation: Relation, warn: Warn) -> Relation:
@@ -135,19 +140,4 @@ def whole(relation: Relation) -> Relation:
             return whole(below)
         case Padded(join=below) | Totals(aggregate=below):
             return whole(below)
-    return _with_inputs(relation, whole)
-
-
-def _with_inputs(relation: Any, changed: Callable[[Relation], Relation]) -> Relation:
-    """The relation with changed inputs; itself if they stay the same."""
-    given: dict[str, Any] = {field.name: getattr(relation, field.name) for field in fields(relation)}
-    new: dict[str, Any] = {}
-    for name in ("input", "left", "right", "apart"):
-        if given.get(name) is not None and (below := changed(given[name])) is not given[name]:
-            new[name] = below
-    if "inputs" in given:
-        parts = tuple(map(changed, given["inputs"]))
-        if any(a is not b for a, b in zip(parts, given["inputs"], strict=True)):
-            new["inputs"] = parts
-    found: Relation = replace(relation, **new) if new else relation
-    return found
+    return with_inputs(relation, whole)
