@@ -74,8 +74,9 @@ class WaitingRows:
             own = values[ends.values :]
             self.columns.append(joined(state.columns[at : at + len(own)], own))
             at += len(own)
-        times = [pc.coalesce(*same) if many else same[0] for same in zip(*(v[:2] for v in records.values), strict=True)]
-        self.entries, self.lates = self._all(ends, chunk, records, times[: ends.values])
+        of_ports = zip(*(values[: ends.values] for values in records.values), strict=True)
+        times = [pc.coalesce(*same) if many else same[0] for same in of_ports]
+        self.entries, self.lates = self._all(ends, chunk, records, times)
 
     def _all(
         self, ends: WindowEnds, chunk: Chunk, records: Records, times: Sequence[pa.Array]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,8 @@ WINDOWINGS = (
 KEYS = st.tuples(st.sampled_from(["a", "b", None]))
 FLOATS = st.sampled_from([None, 0.0, -0.0, 1.5, float("inf"), float("nan")])
 COLUMNS = (st.one_of(st.none(), st.integers(-3, 3)), FLOATS, st.sampled_from(["x", "y", None]))
-TYPES = (pa.int64(), pa.float64(), pa.string())
+Types = tuple[pa.DataType, ...]
+TYPES: Types = (pa.int64(), pa.float64(), pa.string())
 ORDERS = st.lists(
     st.sampled_from(
         [
@@ -45,18 +47,19 @@ ORDERS = st.lists(
 )
 
 
-def rows(windowing: Windowing | None) -> tuple[st.SearchStrategy[Row], int]:
+def rows(windowing: Windowing | None, columns: Sequence[Any] = COLUMNS) -> tuple[st.SearchStrategy[Row], int]:
     """The rows of an input, and the place of the time that leads the watermark."""
     if windowing is None:
-        return st.tuples(st.sampled_from([0, 5, 10]), st.sampled_from([20, 25]), *COLUMNS), 1
-    return st.tuples(st.integers(-25, 60), *COLUMNS), 0
+        return st.tuples(st.sampled_from([0, 5, 10]), st.sampled_from([20, 25]), *columns), 1
+    return st.tuples(st.integers(-25, 60), *columns), 0
 
 
-def layout(windowing: Windowing | None, *, ports: int, columns: int, more: int = 0) -> Layout:
+def layout(windowing: Windowing | None, *ports: Types, shown: Types = TYPES, more: int = 0) -> Layout:
+    """ports: the types of each input. shown: those of the inputs' columns in the output."""
     times = (pa.int64(),) * (2 if windowing is None else 1)
     bounds = (pa.int64(),) * (0 if windowing is None else 3)
-    output = (*TYPES * columns, *bounds, *(pa.int64(),) * more)
-    return Layout((pa.string(),), ((*times, *TYPES),) * ports, output, rank=3)
+    output = (*shown, *bounds, *(pa.int64(),) * more)
+    return Layout((pa.string(),), tuple((*times, *port) for port in ports), output, rank=3)
 
 
 @pytest.mark.parametrize("windowing", WINDOWINGS, ids=str)
@@ -67,7 +70,7 @@ def test_rankings(windowing: Windowing | None) -> None:
     @given(with_jumps(inputs(keys=KEYS, rows=row, time_at=[time_at])), ORDERS, st.sampled_from([1, 3]), st.booleans())
     def check(given_: Any, order: list[SortColumn], last: int, later_first: bool) -> None:
         make = partial(WindowTopNKernel, windowing, order, 1, last, with_rank=True, later_first=later_first)
-        check_cuts(Rules(None, make, layout(windowing, ports=1, columns=1, more=1), uses_time=True), given_)
+        check_cuts(Rules(None, make, layout(windowing, TYPES, more=1), uses_time=True), given_)
 
     check()
 
@@ -80,24 +83,27 @@ def test_rankings(windowing: Windowing | None) -> None:
 def test_rows_of_sessions(given_: Any, gap: int) -> None:
     windowing = Windowing(WindowKind.SESSION, gap)
     make = partial(SessionRowsKernel, windowing)
-    check_cuts(Rules(None, make, layout(windowing, ports=1, columns=1), uses_time=True), given_)
+    check_cuts(Rules(None, make, layout(windowing, TYPES), uses_time=True), given_)
 
 
 def less(pair: Row) -> bool:
-    return (pair[0] or 0) < (pair[len(TYPES)] or 0)
+    return (pair[0] or 0) < (pair[-1] or 0)
 
 
 @pytest.mark.parametrize("windowing", WINDOWINGS, ids=str)
 def test_joins(windowing: Windowing | None) -> None:
-    row, time_at = rows(windowing)
+    left, time_at = rows(windowing)
+    right, _ = rows(windowing, COLUMNS[::-1])
 
     @settings(max_examples=40)
     @given(
-        with_jumps(inputs(keys=KEYS, rows=[row, row], time_at=[time_at] * 2)), st.sampled_from(JoinKind), st.booleans()
+        with_jumps(inputs(keys=KEYS, rows=[left, right], time_at=[time_at] * 2)),
+        st.sampled_from(JoinKind),
+        st.booleans(),
     )
     def check(given_: Any, kind: JoinKind, has_condition: bool) -> None:
         make = partial(WindowJoinKernel, kind, windowing, (lambda: less) if has_condition else None)
-        columns = 1 if kind.is_left_only else 2
-        check_cuts(Rules(None, make, layout(windowing, ports=2, columns=columns), uses_time=True), given_)
+        shown = TYPES if kind.is_left_only else (*TYPES, *TYPES[::-1])
+        check_cuts(Rules(None, make, layout(windowing, TYPES, TYPES[::-1], shown=shown), uses_time=True), given_)
 
     check()
