@@ -41,7 +41,7 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     end = [relation.end] if isinstance(relation.end, str) else []
     read = {*relation.keeps, *needed, *relation.partition, *order, *end}
     used = [name for name in relation.input.columns if name in read]
-    ranked = window_rank(emitter, relation, used, wants_number=wants_number)
+    ranked = window_rank(emitter, relation, used, needed | {*relation.keeps}, wants_number=wants_number)
     if ranked is None:
         below, more, computed = _with_more(relation)
         more = [name for name in more if name not in used]
