@@ -103,8 +103,12 @@ def chunk_of(
     timeline: Timeline,
     *,
     goes_on: bool = False,
+    now: Timeline | None = None,
 ) -> Chunk:
-    """Some keys with their records, each with the place of its key. states: the state rows of each key."""
+    """Some keys with their records, each with the place of its key. states: the state rows of each key.
+
+    now: the recorded clock, if state expires.
+    """
     many, items = len(layout.values) > 1, [item for _, item in records]
     values = tuple(
         tuple(
@@ -122,6 +126,7 @@ def chunk_of(
         np.array([item.port for item in items], np.int8),
         values,
         timeline.before(seqs),
+        None if now is None else now.before(seqs + 1),
     )
     key_columns = tuple(pa.array([key[at] for key in keys], type_) for at, type_ in enumerate(layout.keys))
     return Chunk(key_columns, len(keys), given, _in_one_batch(states), goes_on)

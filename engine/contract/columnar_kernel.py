@@ -41,6 +41,7 @@ class Records:
     groups: each record's key, as a place in the chunk's keys. steps: binary; for a step with several inputs the path
     already ends with the port's ordinal. kinds: 0 +I, 1 -U, 2 +U, 3 -D. ports: the input. values: by port, the step's
     values (null in the records of other ports). watermarks: in ms, before each record's event; None without time.
+    now: the recorded clock in ms, at each record; None if no state expires.
     """
 
     groups: Longs
@@ -50,6 +51,7 @@ class Records:
     ports: Kinds
     values: tuple[tuple[pa.Array, ...], ...]
     watermarks: Longs | None = None
+    now: Longs | None = None
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -115,13 +117,35 @@ class Fired(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Lives:
+    """The lives of a chunk's keys: a key's state is an entry that expires, and then the key is new.
+
+    firsts: the place of the first record of each life. has: whether it has an entry at its end, which then expires at
+    expires_ms (MAX_WATERMARK if it has no age yet). had_ms: when the entry expires that it begins with; MIN_WATERMARK
+    for none. met, met_ms: the records that met an expired entry, as places, and when it had expired.
+    """
+
+    firsts: Longs
+    has: NDArray[np.bool_]
+    expires_ms: Longs
+    had_ms: Longs
+    met: Longs
+    met_ms: Longs
+    ttl_ms: int
+
+
+@dataclass(frozen=True)
 class Advanced:
-    """The result of a chunk. state: the complete new state of all its groups, in the form of `Chunk.state`."""
+    """The result of a chunk. state: the complete new state of all its groups, in the form of `Chunk.state`.
+
+    lives: set if state expires.
+    """
 
     emitted: Emitted
     state: pa.RecordBatch
     lates: Lates | None = None
     fired: Fired | None = None
+    lives: Lives | None = None
 
 
 class ColumnarKernel(Protocol):

@@ -117,50 +117,62 @@ class Expiring(Kernel):
         """Begin with the state, expired or not: only a record has a clock."""
         value, written = state or (None, {})
         self._key = key
-        self._ages = Ages(self._ttl_ms, written)
+        self._written_ms = written.get(_VALUE)
         self._kernel.start(key, value)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Forget an expired state, then process the record."""
         self._before(out)
         self._kernel.on_record(kind, row, out)
-        self._after(out.now_ms)
+        self._after(out)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         """The same for a timer."""
         self._before(out)
         self._kernel.on_timer(time_ms, name, out)
-        self._after(out.now_ms)
+        self._after(out)
 
     def on_bundle(self, out: Output) -> None:
         """The same for the end of a bundle."""
         self._before(out)
         self._kernel.on_bundle(out)
-        self._after(out.now_ms)
+        self._after(out)
 
     def _before(self, out: Output) -> None:
-        if self._ages.forgotten(out):
+        """As `Ages.forgotten`, for one entry."""
+        now_ms, written_ms = out.now_ms, self._written_ms
+        if written_ms == MIN_WATERMARK:
+            self._written_ms = now_ms
+        elif written_ms is not None and written_ms + self._ttl_ms <= now_ms:
+            if self._kernel.finish() is not None:
+                went_ms = written_ms + self._ttl_ms
+                out.expired.append(Expired(out.port, out.seq, out.step, 0, 1, written_ms, went_ms, now_ms))
+            self._written_ms = None
             self._kernel.start(self._key, None)
         self._kernel.writes = True
 
-    def _after(self, now_ms: int) -> None:
+    def _after(self, out: Output) -> None:
         if self._kernel.writes:
-            self._ages.wrote(_VALUE, now_ms)
+            self._written_ms = out.now_ms
 
     @property
     def expires_ms(self) -> int:
         """When the state expires."""
-        return self._ages.last_ms
+        written_ms = self._written_ms
+        return MAX_WATERMARK if written_ms is None or written_ms == MIN_WATERMARK else written_ms + self._ttl_ms
 
     def entries(self) -> Entries:
         """The entries of the kernel, which go together if not before."""
-        last_ms = self._ages.last_ms
-        return [(kind, min(expires_ms, last_ms), number) for kind, expires_ms, number in self._kernel.entries()]
+        last_ms = self.expires_ms
+        return [
+            (kind, expires_ms if expires_ms < last_ms else last_ms, number)
+            for kind, expires_ms, number in self._kernel.entries()
+        ]
 
     def finish(self) -> tuple[Any, dict[Any, int]] | None:
         """The state of the kernel, and its age."""
         value = self._kernel.finish()
-        return None if value is None else (value, self._ages.written)
+        return None if value is None else (value, {} if self._written_ms is None else {_VALUE: self._written_ms})
 
     def describe(self, names: Names) -> Description:
         """The state of the kernel."""

@@ -124,6 +124,7 @@ class Output:
     def __init__(self, timeline: Clock, rank: int = 0, *, ports: int = 1, now: Now | None = None) -> None:
         self.timeline = timeline
         self._now = now
+        self._now_at = (-1, MIN_WATERMARK)
         self._ends_at = 0
         self.seq = 0
         self.step = b""
@@ -159,8 +160,12 @@ class Output:
     @property
     def now_ms(self) -> int:
         """The run's recorded clock, at the current record or timer; at the end of its bundle for one of a bundle."""
-        assert self._now is not None, "a run with a state TTL has a clock"
-        return self._now(self._ends_at or self.seq)
+        at = self._ends_at or self.seq
+        if self._now_at[0] != at:
+            # A kernel asks several times at each record.
+            assert self._now is not None, "a run with a state TTL has a clock"
+            self._now_at = at, self._now(at)
+        return self._now_at[1]
 
     @property
     def emitted(self) -> list[Emitted]:

@@ -30,6 +30,7 @@ from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import VALUES_SEEN, accumulator
 from engine.columnar.columns import without_equality
+from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.bundling import Bundling, bundling
 from engine.contract.columnar_kernel import Columnar
@@ -308,7 +309,8 @@ class GroupAggregate(WithFunctions, OwnTtl):
         retracting = context.inputs[0].mode.retracts
         if bundles is not None:
             return Columnar(None, "record by record: mini-batch folds its bundles group by group")
-        if state_ttl_ms(context.options):
+        ttl_ms = state_ttl_ms(context.options)
+        if ttl_ms and without_columns(calls, retracting=retracting):
             return RECORD_BY_RECORD
         if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
             return Columnar(None, f"record by record: a group column of {odd} has no columnar kernel")
@@ -321,7 +323,7 @@ class GroupAggregate(WithFunctions, OwnTtl):
             generate_update_before=context.generate_update_before,
             emit_unchanged=self._emits_unchanged(context),
         )
-        return Columnar(make, f"columnar: {in_words(calls)}")
+        return expiring_columns(Columnar(make, f"columnar: {in_words(calls)}"), ttl_ms)
 
     def _emits_unchanged(self, context: StepContext) -> bool:
         """Whether unchanged results are emitted again: with a state TTL, as in Flink, except for Python functions."""

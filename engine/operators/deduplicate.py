@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 from pydantic import model_validator
 
 from engine.columnar.columns import without_equality
+from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import PUTS, first_of
 from engine.contract.bundling import bundling
@@ -348,27 +349,23 @@ class Deduplicate(RoutesLate, OwnTtl):
         repeat, tell_insert = has_state_ttl(context.options), _tells_insert(context)
         if bundling(context.options) is not None and function is not Function.ROWTIME_FIRST_COMPLETE:
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
-        if state_ttl_ms(context.options):
+        ttl_ms = state_ttl_ms(context.options)
+        if ttl_ms and function not in (Function.PROCTIME_LAST, Function.CHANGELOG_LAST):
+            # Not every record writes the state.
             return RECORD_BY_RECORD
         if refused := without_equality(schema.column(key).type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
-                by_time = partial(
-                    RowTimeColumns,
-                    time_at=time_at,
-                    width=width,
-                    keep_last=self.keep is Keep.LAST,
-                    update_before=before,
-                    tell_insert=tell_insert,
-                )
+                kept = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
+                by_time = partial(kept, update_before=before, tell_insert=tell_insert)
                 return Columnar(by_time, f"columnar: the {self.keep.value} row by event time")
             case Function.PROCTIME_FIRST:
                 return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
             case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
                 on_changelog = function is Function.CHANGELOG_LAST
-                nested = [column.type for column in schema if column.type.is_nested]
-                if nested and (tell_insert or on_changelog) and not repeat:
+                nested = [column.type for column in schema if column.type.is_nested and not repeat]
+                if nested and (tell_insert or on_changelog):
                     return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
                 by_arrival = partial(
                     KeepLastColumns,
@@ -378,7 +375,7 @@ class Deduplicate(RoutesLate, OwnTtl):
                     on_changelog=on_changelog,
                 )
                 what = "of a changelog" if on_changelog else "by arrival"
-                return Columnar(by_arrival, f"columnar: the last row {what}")
+                return expiring_columns(Columnar(by_arrival, f"columnar: the last row {what}"), ttl_ms)
             case Function.ROWTIME_FIRST_COMPLETE:
                 waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
                 return Columnar(waits, "columnar: the first row by event time, when complete")

@@ -283,7 +283,7 @@ class EpochRunner:
         points = Points.of(events.after_seq, events.last_seq, step, ttls_ms, is_curve=not self.is_live)
         task: PlainTask | ColumnarTask
         if make is not None:
-            task = ColumnarTask(make, layout, gathered, states, clock, files, points)
+            task = ColumnarTask(make, layout, gathered, states, clock, files, events.clock, points)
         else:
             assert step.kernel is not None
             is_bundled = step.bundling is not None

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.runs import Flags, Runs
-from engine.contract.columnar_kernel import Chunk, Longs, Records
+from engine.contract.columnar_kernel import Chunk, Lives, Longs, Records
 from engine.contract.expired import Expired
 from engine.contract.frames import GROUP
 from engine.contract.kernel import Entries, Kernel, Key
@@ -91,6 +91,9 @@ class Account:
         shape = (len(points.kinds) + 1, len(points.seqs))
         self._entries = np.zeros(shape, np.int64)
         self._expired = np.zeros(shape, np.int64)
+        # Of a plain kernel, one by one: in lists, where that takes a third of the time.
+        self._entry_counts: list[list[int]] = self._entries.tolist()
+        self._expired_counts: list[list[int]] = self._expired.tolist()
         self._later: Counter[tuple[int, int]] = Counter()
         self._bytes = self._of_bytes = 0
         self._largest: list[tuple[int, str]] = []
@@ -117,9 +120,9 @@ class Account:
             self._take_back(place, now_ms)
         elif place > self._place:
             for kind, expires_ms, number in _with_keys(kernel.entries(), len(self._points.kinds)):
-                self._entries[kind, self._place] += number
+                self._entry_counts[kind][self._place] += number
                 until = place if expires_ms > now_ms else max(self._place, min(place, self._place_at(expires_ms)))
-                self._entries[kind, until] -= number
+                self._entry_counts[kind][until] -= number
         self._place = place
         self.until = self._seqs[place]
 
@@ -127,7 +130,7 @@ class Account:
         """What the key held before, and when it was to expire, is told anew from here on."""
         for kind, expires_ms, number in self._before:
             if expires_ms > now_ms:
-                self._entries[kind, place] -= number
+                self._entry_counts[kind][place] -= number
                 if expires_ms != MAX_WATERMARK:
                     self._later[kind, self._rounded(expires_ms)] -= number
 
@@ -137,13 +140,13 @@ class Account:
             self.crossed(seq, kernel)
         told = _with_keys(kernel.entries(), len(self._points.kinds))
         for kind, expires_ms, number in told:
-            self._entries[kind, self._place] += number
+            self._entry_counts[kind][self._place] += number
             if expires_ms == MAX_WATERMARK:
                 continue
             gone = max(self._place, self._place_at(expires_ms))
             if gone <= self._last:
-                self._entries[kind, gone] -= number
-                self._expired[kind, gone] += number
+                self._entry_counts[kind][gone] -= number
+                self._expired_counts[kind][gone] += number
             else:
                 self._later[kind, self._rounded(expires_ms)] += number
         if told:
@@ -168,7 +171,7 @@ class Account:
         for one in expired[self._met :]:
             if one.seq > self._first_seq:
                 place = min(bisect_left(self._seqs, one.seq), self._place_at(one.expired_ms), self._last)
-                self._expired[one.kind, place] += one.entries
+                self._expired_counts[one.kind][place] += one.entries
         self._met = len(expired)
 
     def written(self) -> None:
@@ -196,6 +199,33 @@ class Account:
         for group in np.argpartition(totals, -most)[-most:].tolist():
             if totals[group] and (len(self._largest) < LARGEST or totals[group] > self._largest[0][0]):
                 self._note(int(totals[group]), [key[group].as_py() for key in chunk.keys])
+
+    def lives(self, chunk: Chunk, lives: Lives, after: pa.RecordBatch, *, is_rest: bool) -> None:
+        """Count the keys of a columnar kernel's chunk whose state expires as a whole. is_rest: its key was begun."""
+        first = self._points.places(chunk.records.seqs[lives.firsts])
+        had = np.flatnonzero(lives.had_ms != MIN_WATERMARK)
+        # What an earlier epoch told is later than this one; what an earlier slice told may be not.
+        self._tell(first[had], lives.had_ms[had], -1, is_here=is_rest)
+        has = np.flatnonzero(lives.has)
+        self._tell(first[has], lives.expires_ms[has], 1, is_here=True)
+        self._bytes += after.nbytes - after.column(GROUP).nbytes
+        self._of_bytes += after.num_rows
+        for group in after.column(GROUP).to_numpy()[: LARGEST - len(self._largest)].tolist():
+            self._note(1, [key[group].as_py() for key in chunk.keys])
+
+    def _tell(self, places: Longs, expires_ms: Longs, sign: int, *, is_here: bool) -> None:
+        """Count entries of the first kind, one of a key each, from these points on, and where they go."""
+        last = self._last
+        came = np.bincount(places, minlength=last + 1) * sign
+        gone = np.maximum(np.searchsorted(self._times, expires_ms), places)
+        within = (gone <= last) & is_here
+        went = np.bincount(gone[within], minlength=last + 1) * sign
+        times, numbers = np.unique(expires_ms[~within & (expires_ms != MAX_WATERMARK)], return_counts=True)
+        for kind in (0, len(self._points.kinds)):
+            self._entries[kind] += came - went
+            self._expired[kind] += went
+            for time_ms, number in zip(times.tolist(), numbers.tolist(), strict=True):
+                self._later[kind, self._rounded(time_ms)] += sign * number
 
     def _placed(self, changes: Longs, records: Records, own: Flags | None) -> Longs:
         """The changes of keys, at the points of the records that caused them. own: the records to look at."""
@@ -226,8 +256,8 @@ class Account:
         """The counts, one list for each kind and one for the keys."""
         return {
             "what": HELD,
-            "entries": self._entries.tolist(),
-            "expired": self._expired.tolist(),
+            "entries": (self._entries + self._entry_counts).tolist(),
+            "expired": (self._expired + self._expired_counts).tolist(),
             "later": [[kind, time_ms, number] for (kind, time_ms), number in self._later.items() if number],
             "bytes": [self._bytes, self._of_bytes],
             "largest": [[number, key] for number, key in self._largest],

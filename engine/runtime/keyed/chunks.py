@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
@@ -30,7 +31,7 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
-from engine.runtime.arrivals.clocks import Clock, due_until
+from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
 from engine.runtime.edges.records import repeated
 from engine.runtime.keyed.account import NO_POINTS, Account, Points
 from engine.runtime.keyed.bucket import Slice, load
@@ -45,7 +46,7 @@ _SLICE: Final = 196_608
 
 @dataclass(frozen=True)
 class ColumnarTask:
-    """Runs a columnar kernel over a bucket of its input."""
+    """Runs a columnar kernel over a bucket of its input. recorded: the run's clock, if state expires."""
 
     make: Callable[[Layout], ColumnarKernel]
     layout: Layout
@@ -53,18 +54,20 @@ class ColumnarTask:
     states: StateStore
     clock: Clock | None
     files: NodeFiles
+    recorded: RecordedClock | None = None
     points: Points = NO_POINTS
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
+        now = None if self.recorded is None else self.recorded.load()
         files = self.files.begin(task_name(), bucket)
         kernel = self.make(self.layout)
-        loop = _Loop(self, kernel, timeline, files)
+        loop = _Loop(self, kernel, timeline, now, files)
         most = (kernel.most_rows if isinstance(kernel, InShortChunks) else None) or _SLICE
         for part in load(self.given, bucket, self.states, due_until(timeline)).slices(most):
             loop.advance(part)
         files.key_times(loop.slowest)
-        files.merge(self.states, self.given.buckets)
+        files.merge(self.states, self.given.buckets, None if now is None else loop.account.now_ms)
         yield loop.account.report()
         yield from files.close()
 
@@ -72,13 +75,16 @@ class ColumnarTask:
 class _Loop:
     """Passes the slices to the kernel, and its output to the files."""
 
-    def __init__(self, task: ColumnarTask, kernel: ColumnarKernel, timeline: Timeline, files: NodeWriter) -> None:
+    def __init__(
+        self, task: ColumnarTask, kernel: ColumnarKernel, timeline: Timeline, now: Timeline | None, files: NodeWriter
+    ) -> None:
         self._task = task
         self._shape = task.given.shape
         self._kernel = kernel
         self._timeline = timeline
+        self._now = now
         self._files = files
-        self.account = Account(task.points)
+        self.account = Account(task.points, now)
         self._carried: tuple[pa.RecordBatch, Longs] | None = None
         self.slowest: list[tuple[int, int, str]] = []
 
@@ -93,7 +99,10 @@ class _Loop:
         chunk = Chunk(part.keys, part.size, records, state, part.goes_on)
         advanced = self._kernel.advance(chunk, self._timeline)
         self._note_times(part.keys, part.groups, part.size, perf_counter_ns() - began)
-        self.account.chunk(chunk, advanced.state)
+        if advanced.lives is None:
+            self.account.chunk(chunk, advanced.state)
+        else:
+            self.account.lives(chunk, advanced.lives, advanced.state, is_rest=part.is_rest)
         self._write(advanced, records)
         if part.goes_on:
             self._carried = advanced.state, had_state
@@ -110,7 +119,9 @@ class _Loop:
         ports: Kinds = rows.column(PORT).to_numpy() if has_ports else np.zeros(size, np.int8)
         values = tuple(tuple(rows.column(name) for name in names) for names in shape.values)
         watermarks = self._timeline.before(seqs) if self._task.clock is not None else None
-        return Records(part.groups, seqs, steps, kinds, ports, values, watermarks)
+        # At an event, its own time included.
+        now = None if self._now is None else self._now.before(seqs + 1)
+        return Records(part.groups, seqs, steps, kinds, ports, values, watermarks, now)
 
     def _write(self, advanced: Advanced, records: Records) -> None:
         emitted = advanced.emitted
@@ -120,6 +131,8 @@ class _Loop:
             self._late(advanced.lates, records)
         if advanced.fired is not None:
             self._files.fired(advanced.fired)
+        if advanced.lives is not None and len(advanced.lives.met):
+            self._files.expired(expired_of(advanced.lives, records))
 
     def _late(self, lates: Lates, records: Records) -> None:
         places = pa.array(lates.places)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import NEVER
-from engine.contract.frames import DUE, EXPIRES, HASH, IS_EMPTY, STATE, arrow_fields
+from engine.contract.frames import DUE, EXPIRES, HASH, IS_EMPTY, arrow_fields
 from engine.runtime.keyed.hashing import Hashes, bucket_of, codes_of, order_of
 from engine.spark.workspace import Workspace
 
@@ -136,7 +136,7 @@ class StateStore:
             return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in self.arrow], schema=self.arrow)
         latest = self._latest(batches)
         if now_ms is not None and EXPIRES in latest.schema.names:
-            latest = _freed(latest, now_ms)
+            latest = _freed(latest, self.schema.names, now_ms)
         if any(file.epoch < files[0].epoch for file in self.files):
             return latest
         return latest.filter(pc.invert(latest.column(IS_EMPTY)))
@@ -155,12 +155,12 @@ class StateStore:
         return whole.take(pa.array(order[epochs == runs.spread(epochs[runs.ends - 1])]))
 
 
-def _freed(latest: pa.RecordBatch, now_ms: int) -> pa.RecordBatch:
+def _freed(latest: pa.RecordBatch, kept: Sequence[str], now_ms: int) -> pa.RecordBatch:
     """The rows, with an entry for an empty key in place of a state that has expired: an older file may have the key."""
     has_expired = pc.fill_null(pc.less_equal(latest.column(EXPIRES), now_ms), False)
     columns = dict(zip(latest.schema.names, latest.columns, strict=True))
     columns[IS_EMPTY] = pc.or_(columns[IS_EMPTY], has_expired)
-    for name in (STATE, EXPIRES):
+    for name in kept:
         columns[name] = pc.if_else(has_expired, None, columns[name])
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=latest.schema)
 

@@ -24,8 +24,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from engine.columnar.expiring import expired_of
 from engine.columnar.in_process import chunk_of, emitted_of, fired_of, lates_of
 from engine.contract.columnar_kernel import Advanced, Chunk, ColumnarKernel, Layout, no_state
+from engine.contract.expired import Expired
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
 from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
@@ -54,13 +56,14 @@ class Given:
     """Records in order of position.
 
     epochs: the events after which an epoch ends. chunks: the sizes of an epoch's chunks, repeated cyclically; without
-    any, an epoch is one chunk.
+    any, an epoch is one chunk. now: the recorded clock, if state expires.
     """
 
     records: tuple[tuple[Key, Input], ...]
     timeline: Timeline = field(default_factory=lambda: Timeline.of([]))
     epochs: tuple[int, ...] = ()
     chunks: tuple[int, ...] = ()
+    now: Timeline | None = None
 
 
 @dataclass
@@ -70,11 +73,13 @@ class Result:
     emitted: list[Emitted] = field(default_factory=list)
     lates: list[Late] = field(default_factory=list)
     fired: set[tuple[int, int, int]] = field(default_factory=set)
+    expired: list[Expired] = field(default_factory=list)
     kept: list[set[Key]] = field(default_factory=list)
 
     def sort(self) -> Result:
         self.emitted.sort(key=lambda record: (record.seq, record.step))
         self.lates.sort(key=lambda entry: (entry.seq, entry.step))
+        self.expired.sort(key=lambda entry: (entry.seq, entry.step))
         return self
 
 
@@ -87,6 +92,7 @@ def check_equal(rules: Rules, given: Given) -> Result:
     assert len(set(positions)) == len(positions), "two records have one position"
     assert found.lates == expected.lates
     assert found.fired == expected.fired
+    assert found.expired == expected.expired
     if rules.same_keys:
         assert found.kept == expected.kept
     return found
@@ -123,7 +129,9 @@ def run_plain(rules: Rules, given: Given) -> Result:
                 saved=saved.pop(key, None),
                 rank=rules.layout.rank,
                 ports=len(rules.layout.values),
+                now=None if given.now is None else given.now.at,
             )
+            result.expired += out.expired
             result.emitted += out.emitted
             result.lates += out.lates
             result.fired.update(out.fired)
@@ -146,7 +154,9 @@ def run_columnar(rules: Rules, given: Given) -> Result:
             kernel = rules.columnar(rules.layout)
             nothing = no_state(kernel.state_schema)
             before = [states.pop(key, nothing) for key in chunk.keys]
-            batch = chunk_of(rules.layout, chunk.keys, chunk.records, before, timeline, goes_on=chunk.goes_on)
+            batch = chunk_of(
+                rules.layout, chunk.keys, chunk.records, before, timeline, goes_on=chunk.goes_on, now=given.now
+            )
             advanced = kernel.advance(batch, timeline)
             _take_in(result, rules, batch, advanced)
             states.update(_states(kernel, chunk.keys, advanced.state))
@@ -199,6 +209,8 @@ def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> 
     result.emitted += emitted_of(advanced)
     result.lates += lates_of(advanced, chunk)
     result.fired.update(fired_of(advanced))
+    if advanced.lives is not None:
+        result.expired += expired_of(advanced.lives, chunk.records)
 
 
 def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:
@@ -229,8 +241,9 @@ def inputs(
     time_at: Sequence[int] | None = None,
     min_size: int = 0,
     max_size: int = 30,
+    has_clock: bool = False,
 ) -> Given:
-    """Records, with random cuts.
+    """Records, with random cuts. has_clock: and with a recorded clock, which need not have begun.
 
     rows: a strategy, or one per port. time_at: by port, the index of a row's time in ms, which determines the
     watermark; without it there is no watermark. Rows without a time do not advance it.
@@ -258,7 +271,16 @@ def inputs(
         steps.append((seq + 1, MAX_WATERMARK))
     epochs = draw(st.sets(st.integers(1, max(1, seq)), max_size=4))
     chunks = draw(st.lists(st.integers(1, 6), max_size=4))
-    return Given(tuple(records), Timeline.of(_last_of_events(steps)), tuple(sorted(epochs)), tuple(chunks))
+    now = draw(_clocks(seq)) if has_clock else None
+    return Given(tuple(records), Timeline.of(_last_of_events(steps)), tuple(sorted(epochs)), tuple(chunks), now)
+
+
+@st.composite
+def _clocks(draw: st.DrawFn, last_seq: int) -> Timeline:
+    """A clock that begins at some event, and stands still or moves by some ms."""
+    first = draw(st.integers(1, 3))
+    moves = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5]), min_size=last_seq, max_size=last_seq))
+    return Timeline.of([(seq, sum(moves[:seq])) for seq in range(first, last_seq + 1)])
 
 
 def _last_of_events(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

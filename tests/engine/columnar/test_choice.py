@@ -25,7 +25,7 @@ MINI_BATCH = {
     "table.exec.mini-batch.size": "3",
     "table.exec.mini-batch.allow-latency": "5 s",
 }
-TTL = {"table.exec.state.ttl": "1 h"}
+TTL = {"table.exec.state.ttl": "4 ms"}
 # What did not change is repeated, but nothing expires.
 REPEATING = {**TTL, "changelog-studio.clock": "NONE"}
 INSENSITIVE = {"table.exec.deduplicate.insert-update-after-sensitive-enabled": "false"}
@@ -65,7 +65,9 @@ CHOICES = [
     (EVENTS, dedup("arrival", "first"), {}, "columnar: the first row by arrival"),
     (PLAIN_EVENTS, dedup("arrival", "last"), {}, "columnar: the last row by arrival"),
     (EVENTS, dedup("arrival", "last"), REPEATING, "columnar: the last row by arrival"),
-    (EVENTS, dedup("arrival", "last"), TTL, "record by record: its state expires, entry by entry"),
+    (EVENTS, dedup("arrival", "last"), TTL, "columnar: the last row by arrival"),
+    (CHANGES, dedup("arrival", "last"), TTL, "columnar: the last row of a changelog"),
+    (EVENTS, dedup("arrival", "first"), TTL, "record by record: its state expires, entry by entry"),
     (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
     (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
     (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
@@ -78,6 +80,11 @@ CHOICES = [
     ),
     (EVENTS, aggregate(), {}, "columnar: distinct groups"),
     (CHANGES, aggregate(COUNT), {}, "columnar: COUNT"),
+    (CHANGES, aggregate(COUNT, SUM, AVG), TTL, "columnar: COUNT, SUM and AVG of integers"),
+    (EVENTS, aggregate(COUNT, SUM, MAX), TTL, "columnar: COUNT, SUM and MAX of integers"),
+    (CHANGES, aggregate(MAX), TTL, "record by record: its state expires, entry by entry"),
+    (EVENTS, aggregate(LISTAGG), TTL, "record by record: its state expires, entry by entry"),
+    (EVENTS, aggregate({**SUM, "distinct": True}), TTL, "record by record: its state expires, entry by entry"),
     (CHANGES, aggregate(COUNT, SUM, by=()), {}, "columnar: COUNT and SUM of integers"),
     (EVENTS, dedup("event_time", "last", keys=()), {}, "columnar: the last row by event time"),
     (CHANGES, aggregate(COUNT, SUM, AVG), {}, "columnar: COUNT, SUM and AVG of integers"),
@@ -125,11 +132,8 @@ def test_both_kernels_are_set_up_alike(
     kinds = ALL_KINDS if source is CHANGES else INSERTS
     times = [DDL.split(", ").index("t bigint")] if step.uses_time else None
     values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
-    drawn = data.draw(
-        inputs(
-            keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds, time_at=times
-        )
-    )
+    keys = st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys))
+    drawn = data.draw(inputs(keys=keys, rows=values, kinds=kinds, time_at=times, has_clock=required is TTL))
     check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
 
 

@@ -58,7 +58,6 @@ def case(
     step = found.operator.step(StepContext("d", 1, found.inputs, found.mode, found.derived, given_options))  # type: ignore[union-attr]
     assert isinstance(step, Keyed)
     kernel: Callable[[], Kernel] | None = step.kernel
-    assert step.columnar.make is None or not ttl_ms, "with a TTL no columnar kernel may run"
     return Case(title, given, expect, kernel, key=tuple(key), mode=found.mode, **more)
 
 

@@ -1,0 +1,132 @@
+"""State that expires, on whole batches: where the state of a key is one entry, an expired key is a new key.
+
+    clock      0  1  2      9  10       the TTL is 5
+    records    r  r  r      r  r        of one key
+    lives      |------      |----       for the kernel, each is a key of its own
+
+The plain telling is `engine.contract.expiry.Expiring`, of kernels that write their state at every record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar.columns import row_of_groups, taken
+from engine.columnar.runs import Runs, shifted
+from engine.contract.columnar_kernel import (
+    Advanced,
+    Chunk,
+    Columnar,
+    ColumnarKernel,
+    Layout,
+    Lives,
+    Longs,
+    Records,
+    state_batch,
+)
+from engine.contract.expired import Expired
+from engine.contract.frames import EXPIRES, GROUP, arrow_fields
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+
+
+class ExpiringColumns:
+    """A kernel with at most one row of state per key, which it writes at every record.
+
+    State: the row, and when it expires, as `Expiring.expires_ms` has it.
+    """
+
+    def __init__(self, layout: Layout, make: Callable[[Layout], ColumnarKernel], ttl_ms: int) -> None:
+        self._kernel = make(layout)
+        self._ttl_ms = ttl_ms
+        self.state_schema = pa.schema([*self._kernel.state_schema, *arrow_fields(EXPIRES)])
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Pass the lives of all keys to the kernel, and keep the state of the last one of each."""
+        records, now = chunk.records, chunk.records.now
+        assert now is not None, "a run with a state TTL has a clock"
+        expires: Longs = chunk.state.column(EXPIRES).to_numpy()
+        runs = Runs.of(records.groups)
+        row_of_run = row_of_groups(chunk.state, chunk.groups)[records.groups[runs.starts]]
+        is_known = row_of_run >= 0
+        known = np.full(len(runs), MAX_WATERMARK)
+        known[is_known] = expires[row_of_run[is_known]]
+        expires_before = shifted(runs, self._expires(now), known)
+        has_expired = expires_before <= now
+        begins = has_expired.copy()
+        begins[runs.starts] = True
+        lives = Runs.starting(begins)
+        of_life = records.groups[lives.starts]
+        first_of_run = lives.numbers[runs.starts] if len(runs) else np.zeros(0, np.int64)
+        goes_on = is_known & ~has_expired[runs.starts]
+
+        held = chunk.state.drop_columns([EXPIRES])
+        carried = state_batch(
+            self._kernel.state_schema, first_of_run[goes_on], taken(held.columns[1:], row_of_run[goes_on])
+        )
+        of_lives = replace(records, groups=lives.numbers if len(lives) else records.groups)
+        keys = taken(chunk.keys, of_life)
+        advanced = self._kernel.advance(Chunk(keys, len(lives), of_lives, carried, chunk.goes_on), timeline)
+
+        has = np.zeros(len(lives), np.bool_)
+        has[advanced.state.column(GROUP).to_numpy()] = True
+        last = self._expires(now[lives.ends - 1])
+        had = np.full(len(lives), MIN_WATERMARK)
+        had[first_of_run[goes_on]] = known[goes_on]
+        # What was there before a life that begins because it had expired.
+        was_there = np.zeros(len(lives), np.bool_)
+        was_there[1:] = has[:-1]
+        was_there[first_of_run] = is_known
+        met = np.flatnonzero(has_expired[lives.starts] & was_there)
+        places = lives.starts[met]
+        told = Lives(lives.starts, has, last, had, places, expires_before[places], self._ttl_ms)
+        return replace(advanced, state=self._kept(chunk, runs, lives, of_life, last, advanced.state), lives=told)
+
+    def _expires(self, now: Longs) -> Longs:
+        """When what is written now expires; before the clock's first time it has no age."""
+        expires: Longs = np.where(now == MIN_WATERMARK, MAX_WATERMARK, now + self._ttl_ms)
+        return expires
+
+    def _kept(
+        self, chunk: Chunk, runs: Runs, lives: Runs, of_life: Longs, last: Longs, state: pa.RecordBatch
+    ) -> pa.RecordBatch:
+        """The state of each key's last life, and of keys without records as it was."""
+        rows_of = state.column(GROUP).to_numpy()
+        is_last = np.zeros(len(lives), np.bool_)
+        is_last[lives.numbers[runs.ends - 1] if len(runs) else runs.ends] = True
+        rows = np.flatnonzero(is_last[rows_of])
+        own = [*taken(state.columns[1:], rows), pa.array(last[rows_of[rows]])]
+        groups = of_life[rows_of[rows]]
+        touched = np.zeros(chunk.groups, np.bool_)
+        touched[of_life] = True
+        others = np.flatnonzero(~touched[chunk.state.column(GROUP).to_numpy()])
+        if not len(others):
+            return state_batch(self.state_schema, groups, own)
+        groups = np.concatenate((groups, chunk.state.column(GROUP).to_numpy()[others]))
+        order = np.argsort(groups, kind="stable")
+        stay = taken(chunk.state.columns[1:], others)
+        columns = [pa.concat_arrays(both) for both in zip(own, stay, strict=True)]
+        return state_batch(self.state_schema, groups[order], taken(columns, order))
+
+
+def expired_of(lives: Lives, records: Records) -> list[Expired]:
+    """What records have met that had expired."""
+    assert records.now is not None, "what expires has a clock"
+    steps = records.steps.take(pa.array(lives.met)).to_pylist()
+    columns = (records.ports[lives.met], records.seqs[lives.met], lives.met_ms, records.now[lives.met])
+    return [
+        Expired(port, seq, step, 0, 1, expired_ms - lives.ttl_ms, expired_ms, now_ms)
+        for step, port, seq, expired_ms, now_ms in zip(steps, *(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def expiring_columns(columnar: Columnar, ttl_ms: int) -> Columnar:
+    """The choice of a kernel whose state expires as a whole; the choice itself without a TTL."""
+    make = columnar.make
+    if not ttl_ms or make is None:
+        return columnar
+    return Columnar(partial(ExpiringColumns, make=make, ttl_ms=ttl_ms), columnar.why)
