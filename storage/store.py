@@ -7,6 +7,7 @@ Pipelines and runs
     recordings         the output of runs' sources, as files that pipelines read
     saved_views        pages with their URL parameters, and SQL queries, under a name
     batch_checks       a run's output as files for its batch check, and the result of the check
+    ttl_trials         what other state TTLs made of a run's records
 
 Recording
     record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
@@ -90,6 +91,7 @@ from storage.library.recordings import Recordings
 from storage.library.replays import Replays
 from storage.library.runs import Runs
 from storage.library.saved_views import SavedViews
+from storage.library.ttl_trials import TtlTrialResults
 from storage.library.usage import Usage, usages
 from storage.queries.catalog import Catalog
 from storage.queries.queries import Queries
@@ -144,14 +146,16 @@ class Store:
         self.saved_views = SavedViews(database)
         self.recordings = Recordings(database, self.runs)
         self.batch_checks = BatchChecks(database, self.runs)
+        self.ttl_trials = TtlTrialResults(database, self.runs)
 
         self.current_watermarks = CurrentWatermarks(database, self.runs)
         self.retention = Retention(database, self.runs)
-        self.conditions = Conditions(database, self.runs, self.current_watermarks)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
         self.lifetimes = Lifetimes(database)
         self.cache = RunCache(database)
+        self.held_states = HeldStates(database, self.runs, self.cache)
+        self.conditions = Conditions(database, self.runs, self.current_watermarks, self.held_states)
 
         self.changelog = Changelogs(database, self.runs, self.lifetimes)
         self.navigation = Navigation(database, self.runs)
@@ -170,7 +174,6 @@ class Store:
         self.telling_values = TellingValues(database, self.runs, self.cache)
         self.what_if = WhatIf(database, self.runs, self.cache)
         self.expired_records = ExpiredRecords(database, self.runs)
-        self.held_states = HeldStates(database, self.runs, self.cache)
         self.added_latency = AddedLatencies(database, self.runs, self.timeline)
         self.idle_sources = IdleSources(database, self.runs)
         self.future_records = FutureRecords(database, self.runs, self.arrivals, self.cache)

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.contract.batch_input import BatchInput
-from engine.contract.batch_rows import by_whole_row, comparable, table_of
+from engine.contract.batch_rows import by_whole_row, comparable, shown, table_of
 from engine.contract.frames import (
     END_MS,
     KIND,
@@ -38,7 +38,7 @@ from engine.errors import PipelineError
 from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
 from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
-from engine.model.types import Type, quote
+from engine.model.types import quote
 from engine.planner import NodePlan, Plan
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
 from engine.spark.cancelling import cancellable
@@ -199,7 +199,7 @@ class _Checking:
         sides = [
             frame.select(
                 *(f.expr(value).alias(f"__c{at}") for at, value in enumerate(compared)),
-                f.struct(*(f.expr(_shown(column.name, column.type)) for column in schema)).alias("__row"),
+                f.struct(*(f.expr(shown(column.name, column.type)) for column in schema)).alias("__row"),
                 f.lit(in_batch).alias("__in_batch"),
                 f.lit(1 - in_batch).alias("__in_stream"),
             )
@@ -281,12 +281,6 @@ def _as_schema(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
     return frame.select(*(f.col(quote(column.name)).cast(str(column.type)).alias(column.name) for column in schema))
-
-
-def _shown(name: str, type_: Type) -> str:
-    """A value to collect in Python, without the conversion of timestamps to local time."""
-    plain = type_.unzoned
-    return quote(name) if plain == type_ else f"CAST({quote(name)} AS {plain}) AS {quote(name)}"
 
 
 def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFrame:

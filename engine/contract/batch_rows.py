@@ -75,3 +75,9 @@ def comparable(value: str, type_: Type, *, unordered: bool = False) -> str:
     if isinstance(type_, Array) and type_.element in FLOATS:
         return f"transform({value}, x -> {comparable('x', type_.element)})"
     return value
+
+
+def shown(name: str, type_: Type) -> str:
+    """A value to collect in Python, without the conversion of timestamps to local time."""
+    plain = type_.unzoned
+    return quote(name) if plain == type_ else f"CAST({quote(name)} AS {plain}) AS {quote(name)}"

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.contract.kernel import Emitted, Key, Loop, Saved
+from engine.contract.kernel import Emitted, Key, KeyLoop, Loop, Saved
 from engine.contract.state_in_words import Description, Label, Names, instant, state_table
 from engine.local.keyed import gather, key_order, loop_of, plain_loop, rows_in_instants
 from engine.local.values import Spark
 from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
 from engine.model.combined_watermark import NOTHING
-from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Timeline
 from engine.model.types import Timestamp, Type
 from engine.replay.clock import Marks, clock_of, whole_timeline
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
@@ -29,17 +29,31 @@ from engine.runtime.keyed.local_times import LocalTimes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KeyedNode", "Marks", "Replay", "Replayed", "keyed_node", "keyed_nodes"]
+__all__ = ["Going", "KeyedNode", "Marks", "Replay", "Replayed", "keyed_node", "keyed_nodes"]
+
+
+class Going(NamedTuple):
+    """Entries of a key's state, and when they go. kind: as the step names them. ttl_ms: how long such entries live."""
+
+    kind: str
+    number: int
+    expires_ms: int
+    ttl_ms: int
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A key's state as of an event. key: in the kernel's form. records: the number of the key's records so far."""
+    """A key's state as of an event. key: in the kernel's form. records: the number of the key's records so far.
+
+    goes: the entries that expire, or have and were not met yet. now_ms: the recorded clock, if there are such.
+    """
 
     key: Key
     event: int
     records: int
     state: Description
+    goes: tuple[Going, ...] = ()
+    now_ms: int = MIN_WATERMARK
 
 
 class Replay:
@@ -149,7 +163,20 @@ class Replay:
             for _, record in self._bundled
             if record.seq <= event and (record.end is None or record.end.seq > event)
         )
-        return Replayed(self._key, event, self.records, (*described, *held_back(held, names)))
+        goes = self._goes()
+        now_ms = self._marks.time_at(event) if goes else MIN_WATERMARK
+        return Replayed(self._key, event, self.records, (*described, *held_back(held, names)), goes, now_ms)
+
+    def _goes(self) -> tuple[Going, ...]:
+        ttls_ms, kinds, loop = self._node.ttls_ms, self._node.step.holds, self._loop
+        if not any(ttls_ms) or not isinstance(loop, KeyLoop):
+            return ()
+        by_kind = dict(enumerate(ttls_ms)) if len(ttls_ms) == len(kinds) else {}
+        return tuple(
+            Going(kinds[kind], number, expires_ms, by_kind.get(kind, ttls_ms[0]))
+            for kind, expires_ms, number in loop.kernel.entries()
+            if expires_ms != MAX_WATERMARK
+        )
 
     @property
     def emitted(self) -> tuple[Emitted, ...]:

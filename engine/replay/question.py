@@ -47,12 +47,16 @@ class Question:
 
 @dataclass(frozen=True)
 class KeyedNode:
-    """An operator that keeps state by key, and its step. by_time: the sources whose watermarks count in the plan."""
+    """An operator that keeps state by key, and its step. by_time: the sources whose watermarks count in the plan.
+
+    ttls_ms: of its state, or of each side's.
+    """
 
     plan: NodePlan
     step: Keyed
     given: tuple[frozenset[RowKind], ...]
     by_time: frozenset[str] = frozenset()
+    ttls_ms: tuple[int, ...] = ()
 
     @property
     def is_bundled(self) -> bool:
@@ -108,7 +112,9 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
         raise NotReplayable(message, node_id)
     passing = (plan.passing(input_) for input_ in node.inputs)
     kinds = tuple(frozenset(RowKind if each is None else map(RowKind, each)) for each in passing)
-    return KeyedNode(node, step, kinds, sources_by_event_time(plan))
+    assert isinstance(node.operator, Operator)
+    ttls_ms = node.operator.state_ttls_ms(plan.pipeline.options)
+    return KeyedNode(node, step, kinds, sources_by_event_time(plan), ttls_ms)
 
 
 def keyed_nodes(plan: Plan) -> tuple[str, ...]:

@@ -4,6 +4,7 @@
     late_share       more than this percentage of the events of the last minute were late, dropped or used
     watermark_stands the combined watermark of the sources has not risen for more than this many seconds
     lag              the combined watermark is more than this many seconds behind the clock
+    state            all operators together hold more than this many entries of state
 
 They are checked from outside the run, about once a second (`Conditions.look`), because a watermark can stand still
 without any event.
@@ -19,6 +20,7 @@ from typing import Final
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import NOW, Database
 from storage.event_time.current_watermarks import CurrentWatermarks
+from storage.event_time.held_states import HeldStates
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
@@ -27,7 +29,8 @@ DROPPED_SHARE: Final = "dropped_share"
 LATE_SHARE: Final = "late_share"
 STANDS: Final = "watermark_stands"
 LAG: Final = "lag"
-KINDS: Final = (DROPPED_SHARE, LATE_SHARE, STANDS, LAG)
+STATE: Final = "state"
+KINDS: Final = (DROPPED_SHARE, LATE_SHARE, STANDS, LAG, STATE)
 _MINUTE_MS: Final = 60_000
 _END: Final = f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL"
 
@@ -63,6 +66,7 @@ class Conditions:
     database: Database
     runs: Runs
     current_watermarks: CurrentWatermarks
+    held_states: HeldStates
     _stood: dict[int, _Stood] = field(default_factory=dict)
 
     def of(self, run_id: int) -> Mapping[str, float]:
@@ -107,6 +111,8 @@ class Conditions:
         """The value that a condition compares with its bound, and its event; None if the value is unknown."""
         if kind in (DROPPED_SHARE, LATE_SHARE):
             return self._late_share(run, only_dropped=kind == DROPPED_SHARE)
+        if kind == STATE:
+            return float(sum(held.last.total for held in self.held_states.of_run(run.run_id))), run.last_seq
         if stood is None or stood.mark_ms == MAX_WATERMARK:
             return None, 0
         since = stood.since_ms if kind == STANDS else stood.mark_ms

@@ -26,7 +26,7 @@ RUN_TIMEOUT_MS = 180_000
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The app with runs in its store.
 
-    1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted, 7 a long one.
+    1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted, 7 a long one, 8 with a TTL.
     """
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
@@ -40,6 +40,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         store.runs.create("cut short", words.to_json())
         lasting = store.runs.create("Lasting", LASTING.to_json())
         store.runs.fail(lasting.run_id, "the run was cancelled.", cancelled=True)
+        seeded_store.expiring(store, folder)
     with running_app(folder, "local[2]") as running:
         yield running
 
@@ -218,6 +219,19 @@ def test_a_late_record_leads_to_what_its_event_did(open_page: OpenPage) -> None:
     page.get_by_role("button", name="See what event 6 did").click()
     expect(page).to_have_url(re.compile(r"changelog\?.*event=6"))
     expect(rows(page, "What event 6 did")).to_have_count(1)
+
+
+def test_other_ttls_are_tried_on_the_records_of_a_run(open_page: OpenPage) -> None:
+    page = open_page("state?run=8")
+    page.get_by_role("radio", name="What if", exact=True).click()
+    page.get_by_role("button", name="Run these records again").click()
+    told = page.get_by_text("The smallest TTL that changes nothing for 99.9 % of the events is 2 h")
+    expect(told).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    tried = grid(page, "State TTLs that were tried")
+    expect(tried).to_contain_text("event 5")
+    tried.get_by_text("1 h", exact=True).click()
+    expect(page.get_by_text("is the first with other results")).to_be_visible()
+    expect(grid(page, "frequencies").first).to_be_visible()
 
 
 def test_two_sessions_look_at_different_places(open_page: OpenPage) -> None:

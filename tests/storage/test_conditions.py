@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.contract.recorder import Turn
+from engine.contract.recorder import Held, Turn
 from storage import Store
-from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS
+from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS, STATE
 from tests.storage.test_retention import begun
 from tests.storage.written_runs import Epoch, columns, edge
 
@@ -33,7 +33,8 @@ def commit(recorder: Any, folder: Path, number: int, seqs: range, *lates: int) -
 def test_each_is_met_with_the_event_behind_it_and_over_later(store: Store, tmp_path: Path) -> None:
     run, recorder = begun(store, (TIMED,))
     number = run.run_id
-    for kind, bound in zip(KINDS, (10, 20, 5, 60), strict=True):
+    of_time = tuple(kind for kind in KINDS if kind != STATE)
+    for kind, bound in zip(of_time, (10, 20, 5, 60), strict=True):
         store.conditions.set(number, kind, bound)
     store.conditions.look(number, 1_000)
     assert store.conditions.warnings(number) == ()
@@ -47,7 +48,7 @@ def test_each_is_met_with_the_event_behind_it_and_over_later(store: Store, tmp_p
     for now_ms in (5_900, 6_100, 7_000, 61_000):
         store.conditions.look(number, now_ms)
     warnings = {each.kind: each for each in store.conditions.warnings(number)}
-    assert set(warnings) == set(KINDS)
+    assert set(warnings) == set(of_time)
     assert len(store.conditions.warnings(number)) == 4
     assert (warnings[STANDS].value, warnings[STANDS].seq) == (pytest.approx(5.1), 10)
     assert (warnings[LAG].value, warnings[LAG].seq) == (pytest.approx(60.9), 10)
@@ -120,3 +121,28 @@ def test_a_warning_is_over_with_its_run(store: Store, tmp_path: Path) -> None:
         store.conditions.look(run.run_id, 61_000)
         warned.append([each.over_at is not None for each in store.conditions.warnings(run.run_id)])
     assert warned == [[True], [True], [True], [False]]
+
+
+def test_state_is_met_when_it_has_grown_and_over_when_it_has_gone(store: Store, tmp_path: Path) -> None:
+    run, recorder = begun(store, (TIMED,))
+    number = run.run_id
+    store.conditions.set(number, STATE, 5)
+
+    def grown(at: int, entries: int) -> None:
+        seqs = range(at * 10 + 1, at * 10 + 11)
+        rows = [(seq, b"", "+I", ("a", seq * 10)) for seq in seqs]
+        marks = [(seq, "source", seq * 10, seq * 10, False) for seq in seqs]
+        # Counts are those of a kind, and of the keys.
+        held = Held("source", ("rows",), (seqs[-1],), ((entries,), (1,)), ((0,), (0,)), size=40, of_entries=4)
+        epoch = Epoch(at, {"source": rows}, watermarks=marks).write(tmp_path, (TIMED,))
+        recorder.commit(replace(epoch, held=(held,), checkpoint="{}"))
+        store.conditions.look(number, 1_000)
+
+    grown(0, 5)
+    assert store.conditions.warnings(number) == ()
+    grown(1, 2)
+    (warned,) = store.conditions.warnings(number)
+    assert (warned.kind, warned.value, warned.bound, warned.seq, warned.over_at) == (STATE, 7, 5, 20, None)
+    grown(2, -3)
+    (warned,) = store.conditions.warnings(number)
+    assert warned.over_at is not None

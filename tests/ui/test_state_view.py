@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
 from storage import Store
 from tests.ui.conftest import OpenView
-from tests.ui.drawn import rows_of
+from tests.ui.drawn import rows_of, traces_of
 from tests.ui.seeded_store import expiring, freed, marked_up, word_count
+from ui.runs.ttl_trials import Found, FoundResult, FoundTrial, Trials
 from ui.shell import workspace
+
+HOUR = 3_600_000
 
 
 def test_operators_are_told_with_what_they_hold_and_how_it_grows(store: Store, open_view: OpenView) -> None:
@@ -60,3 +70,54 @@ def test_state_that_the_watermark_frees_within_an_epoch_is_no_empty_chart(store:
     app = open_view("state", run=freed(store, workspace.folder()))
     (said,) = [info.value for info in app.info]
     assert "held nothing at its end. State that the watermark frees is counted there only" in said
+
+
+def what_if(open_view: OpenView, run: int) -> AppTest:
+    app = open_view("state", run=run)
+    return app.segmented_control(key=f"state-part-{run}").set_value("What if").run()
+
+
+def test_what_other_ttls_made_of_the_run_is_told_with_the_smallest_that_suffices(
+    store: Store, open_view: OpenView
+) -> None:
+    run = expiring(store, workspace.folder())
+    came = (FoundResult("frequencies", "+I", ("cnt", "freq"), ("1", "2")),)
+    trials = (
+        FoundTrial(0, 5, 5000, 0, 0, 0, None, (), (), True),
+        FoundTrial(HOUR, 3, 3000, 4, 8, 2, 5, came, (), False),
+        FoundTrial(6 * HOUR, 4, 4000, 1, 8, 0, None, (), (), True),
+        FoundTrial(24 * HOUR, 4, 4000, 1, 8, 0, None, (), (), True),
+    )
+    store.ttl_trials.save(run, json.dumps(asdict(Found(trials, 6 * HOUR))))
+    app = what_if(open_view, run)
+    assert rows_of(app, f"ttl-table-{run}") == [
+        ["none", "5", "5 kB", "0", "0", "", ""],
+        ["1 h", "3", "3 kB", "4", "2", "25.00 %", "event 5"],
+        ["6 h", "4", "4 kB", "1", "0", "0.00 %", ""],
+        ["1 d", "4", "4 kB", "1", "0", "0.00 %", ""],
+    ]
+    (told,) = [each.value for each in app.markdown if "smallest TTL" in each.value]
+    assert told.startswith("**The smallest TTL that changes nothing for 99.9 % of the events is 6 h**")
+    assert told.endswith("with 80 % of the state that no TTL needs; 1 h changes the results of 25 % of the events.")
+    traces = traces_of(app)
+    assert traces["tried TTLs"]["text"] == ["1 h", "6 h to 1 d", ""]
+    assert traces["smallest sufficient TTL"]["x"] == [4]
+    app.session_state[f"ttl-picked-{run}"] = HOUR
+    app.run()
+    assert any("**event 5** is the first with other results" in each.value for each in app.markdown)
+    assert rows_of(app, "ttl-With 1 h-frequencies") == [["+I", "1", "2"]]
+    assert "Nothing." in [each.value for each in app.markdown]
+
+
+def test_the_chosen_ttls_are_tried_and_no_text_that_is_no_duration(
+    store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = expiring(store, workspace.folder())
+    started: list[tuple[int, Sequence[int]]] = []
+    monkeypatch.setattr(Trials, "start", lambda _, of, ttls_ms: started.append((of.run_id, ttls_ms)))
+    app = what_if(open_view, run)
+    app.button(key="ttls-run").click().run()
+    assert started == [(run, [HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR])]
+    app.multiselect(key=f"ttls-{run}").set_value(["1 h", "soon"]).run()
+    assert app.button(key="ttls-run").disabled
+    assert any(each.value.startswith("soon: no duration") for each in app.caption)

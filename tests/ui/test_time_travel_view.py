@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.contract.live import Begun
 from engine.contract.state_in_words import StateTable
+from engine.replay import Going
 from storage import Store
 from storage.recording.retention import Keep, KeepOfEdge
 from tests.engine.planning import pipeline_of, rows
@@ -19,7 +20,7 @@ from tests.storage.written_runs import Epoch
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
-from ui.components.time_travel.key_state import state_grid
+from ui.components.time_travel.key_state import going_sentences, left_of, state_grid
 from ui.runs.variants import in_mini_batch
 
 
@@ -272,3 +273,23 @@ def test_bundles_whose_records_were_deleted_are_not_computed_from_the_rows_that_
     assert [each.value for each in app.info] == [
         "count_counts: the records of count_words before event 10 were deleted. Its state is computed from them, too."
     ]
+
+
+def test_a_state_fades_with_its_age_and_says_when_it_goes(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    run = seeded_store.expiring(store, tmp_path)
+    app = open_view("time_travel", run=run, event=4, edge="count_words")
+    assert (
+        "**1 accumulator** left, until 2024-01-01 11:20:00.000: it goes in 1 h, unless it is written before."
+        in said(app)
+    )
+    second = (
+        Going("left rows", 2, 5_000, 10_000),
+        Going("left rows", 1, 9_000, 10_000),
+        Going("right rows", 1, 999, 500),
+    )
+    assert list(going_sentences(second, 1_000)) == [
+        "**3 left rows** left, until 1970-01-01 00:00:05.000 to 1970-01-01 00:00:09.000: it goes in 4 s to 8 s, unless "
+        "it is written before.",
+        "**1 right row** expired, by 1970-01-01 00:00:00.999: the next record of this key finds nothing of that.",
+    ]
+    assert (left_of(second, 1_000), left_of(second, 9_000), left_of((), 0)) == (0.8, 0.0, 1.0)

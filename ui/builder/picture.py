@@ -19,11 +19,12 @@ from ui.builder.checking import checked, edge_reason, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
 from ui.builder.problems import explained, is_to_do
+from ui.components.held.held_table import held_in_words
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.operator_lines import OperatorLine
 from ui.runs.overlay import Overlay
 from ui.shell.theme import DROPPED, KIND_COLORS, LATE_USED, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
-from ui.shell.words import duration, instant
+from ui.shell.words import count, duration, instant, size
 
 Shape = dict[str, Any]
 _KIND_LETTERS: Final = {
@@ -116,6 +117,7 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         if run is not None:
             if node.id in run.lines:
                 shape |= _ran(run.lines[node.id], run.marks_ms.get(node.id))
+                shape |= _holds(run.lines[node.id], shape)
             if node.id in run.changed:
                 what = "changed since" if node.id in run.lines else "not in"
                 shape["since"] = f"{what} run {run.run.run_id}"
@@ -245,6 +247,17 @@ def _ran(line: OperatorLine, mark_ms: int | None) -> Shape:
     if line.records_in and line.records_out is not None:
         shape["amplification"] = f"{line.records_out / line.records_in:.2f}".rstrip("0").rstrip(".")
     return {"run": shape, **({"error": line.error} if line.error else {})}
+
+
+def _holds(line: OperatorLine, shape: Shape) -> Shape:
+    """The size of its state beside its parameters, and what it is on the badge of the state."""
+    held = line.held
+    if held is None or not held.total:
+        return {}
+    # In front: a long line is cut off at its end.
+    hints = [f"state {size(held.size)}"] + [str(shape["hint"])] * bool(shape["hint"])
+    now = f"in the run {held_in_words(held.entries)} of {count(held.keys, 'key')}"
+    return {"hint": " · ".join(hints), "state": f"{shape.get('state', '')}; {now}".removeprefix("; ")}
 
 
 def _symbols(mode: Iterable[RowKind]) -> list[str]:

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from engine.expressions.analyzer import TypeRules
 from engine.local.values import Spark
-from engine.model.options import STATE_TTL
 from engine.model.pipeline import Pipeline
+from engine.model.state_ttl import with_ttl
 from engine.planner import Plan, check
 from engine.reading.files.storage import looking_at
 from engine.replay import keyed_node
@@ -18,18 +18,6 @@ from ui.engines.far_files import far_files_of
 from ui.inspect.outcomes import Condition, Outcome, key_of, outcome, replayable
 from ui.inspect.replaying import plan_of
 from ui.shell import workspace
-
-
-def with_ttl(pipeline: Pipeline, ttl_ms: int) -> Pipeline:
-    """The pipeline with one TTL for all of its state, of every operator and side; 0 for none."""
-    options = {name: value for name, value in pipeline.options.items() if name != STATE_TTL.name}
-    if ttl_ms:
-        options[STATE_TTL.name] = f"{ttl_ms} ms"
-    nodes = []
-    for node in pipeline.nodes:
-        own = {name: value for name, value in node.parameters.items() if not name.endswith("state_ttl_ms")}
-        nodes.append(node.with_parameters(own))
-    return pipeline.model_copy(update={"nodes": tuple(nodes), "options": options})
 
 
 def expiry_outcome(store: Store, run: Run, record: ExpiredRecord, spark: Spark) -> Outcome:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
-from storage.model import NodeCounters, Run, RunStatus
+from storage.event_time.held_states import HeldPoint
+from storage.model import Run, RunStatus
 from ui.runs.job import Job
+from ui.shell import workspace
 
 
 @dataclass(frozen=True)
 class OperatorLine:
-    """One operator of a run. Counts are None if they are unknown."""
+    """One operator of a run. Counts are None if they are unknown. held: its state, after the last epoch."""
 
     node: str
     operator: str
@@ -24,6 +26,7 @@ class OperatorLine:
     rejected: int = 0
     seconds: float | None = None
     error: str = ""
+    held: HeldPoint | None = None
 
 
 def pipeline_of(run: Run) -> Pipeline:
@@ -34,8 +37,11 @@ def pipeline_of(run: Run) -> Pipeline:
         return Pipeline()
 
 
-def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None) -> tuple[OperatorLine, ...]:
+def operator_lines(run: Run, job: Job | None) -> tuple[OperatorLine, ...]:
     """A line for every operator: from the job while the run executes, else from the store."""
+    store = workspace.store()
+    counters = store.runs.counters(run.run_id)
+    held = {state.node: state.last for state in store.held_states.of_run(run.run_id)}
     pipeline = pipeline_of(run)
     known = {counter.node: counter for counter in counters}
     live = dict(job.progress.nodes) if job is not None else {}
@@ -63,6 +69,7 @@ def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None
                 counter.rejected if counter else 0,
                 progress.seconds if progress and progress.seconds else None,
                 (progress.error if progress else "") or (run.error if failed else ""),
+                held.get(node.id),
             )
         )
     return tuple(lines)

@@ -48,7 +48,8 @@ class Overlay:
         """Changes whenever something would be drawn differently."""
         phase = self.job.progress.phase if self.job is not None else ""
         live = self.job.progress.live if self.job is not None else None
-        shown = tuple((line.node, line.state, line.records_in, line.records_out) for line in self.lines.values())
+        lines = self.lines.values()
+        shown = tuple((line.node, line.state, line.records_in, line.records_out, line.held) for line in lines)
         state = live.state if live is not None else ""
         return self.run.run_id, self.run.status, self.run.epochs_done, phase, state, shown, self.others
 
@@ -67,7 +68,7 @@ def overlay(pipeline: Pipeline, identity: str, run_id: int | None) -> Overlay | 
     return Overlay(
         run,
         job,
-        {line.node: line for line in operator_lines(run, store.runs.counters(run.run_id), job)},
+        {line.node: line for line in operator_lines(run, job)},
         {
             (edge.node, edge.port): {SYMBOLS[kind]: number for kind, number in edge.counts.items()}
             for edge in store.runs.edges(run.run_id)

@@ -75,7 +75,7 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
             f"run {run_id} · on {words.code(run.engine)}{' · live' if run.is_live else ''} · all numbers are so far"
         )
     progress = job.progress
-    lines = operator_lines(run, store.runs.counters(run_id), job)
+    lines = operator_lines(run, job)
     if run.is_live:
         # Each part has its own container: a part that appears or disappears does not take another part's place.
         with st.container():
@@ -113,7 +113,7 @@ def _ended(run: Run) -> None:
     warnings_of(run)
     say_kept(run)
     counters = store.runs.counters(run.run_id)
-    operator_table(operator_lines(run, counters, runs().job(run.run_id)), key="operators")
+    operator_table(operator_lines(run, runs().job(run.run_id)), key="operators")
     batch_check(run)
     _ways_on(run, has_records=any(counter.records_out for counter in counters))
 

@@ -10,6 +10,7 @@ from ui.components.grid import grid
 from ui.components.held.expired_part import expired_part
 from ui.components.held.held_chart import ENTRIES, MEASURES, held_chart
 from ui.components.held.held_table import growth_sentences, held_table, largest_table
+from ui.components.held.ttl_part import ttl_part
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
 from ui.shell import words, workspace
@@ -18,7 +19,7 @@ from ui.shell.state import state
 from ui.shell.theme import draw_figure
 
 _OVER_EVENTS, _OVER_TIME = "Over events", "Over time"
-_HOLDS, _EXPIRY = "What it holds", "What expiry did"
+_HOLDS, _EXPIRY, _WHAT_IF = "What it holds", "What expiry did", "What if"
 
 
 def _freed(run: Run) -> dict[str, str]:
@@ -62,9 +63,11 @@ def _show(run: Run) -> None:
     )
     key = f"state-part-{run.run_id}"
     st.session_state.setdefault(key, _HOLDS)
-    part = st.segmented_control("Show", [_HOLDS, _EXPIRY], key=key, required=True, width="content")
+    part = st.segmented_control("Show", [_HOLDS, _EXPIRY, _WHAT_IF], key=key, required=True, width="content")
     if part == _EXPIRY:
         expired_part(run, states)
+    elif part == _WHAT_IF:
+        ttl_part(run)
     else:
         _holds(run, chosen)
 

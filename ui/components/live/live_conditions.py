@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS, Warned
+from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS, STATE, Warned
 from storage.model import Run
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
@@ -19,6 +19,7 @@ _ASKS: Final[Mapping[str, str]] = {
     LATE_SHARE: "Late records in the last minute, dropped or used: more than (%)",
     STANDS: "Watermark has not advanced for (seconds)",
     LAG: "Watermark lag behind the current time (seconds)",
+    STATE: "Entries of state in all operators: more than",
 }
 _SHOWN: Final = 5
 
@@ -61,7 +62,7 @@ def warnings_of(run: Run) -> None:
             show(_sentence(each), icon=":material/notifications:")
             if each.seq and st.button(f"Event {each.seq:,}", key=f"warned-{run.run_id}-{place}"):
                 state.update(run=run.run_id, event=each.seq)
-                go("event_time")
+                go("state" if each.kind == STATE else "event_time")
 
 
 def _sentence(each: Warned) -> str:
@@ -72,6 +73,7 @@ def _sentence(each: Warned) -> str:
         f"more than {each.bound:g} %",
         STANDS: f"the watermark did not advance for {value} (limit: {bound})",
         LAG: f"the watermark lagged {value} behind the current time (limit: {bound})",
+        STATE: f"the operators held {each.value:,.0f} entries of state, more than {each.bound:,.0f}",
     }[each.kind]
     over = "" if each.over_at is None else f", until {each.over_at:%H:%M:%S}"
     return f"{each.raised_at:%Y-%m-%d %H:%M:%S} UTC{over}: {what}."

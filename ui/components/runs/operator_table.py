@@ -6,6 +6,7 @@ from typing import Final
 
 from ui.builder.editing import operator_title
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.held.held_table import held_in_words
 from ui.runs.operator_lines import OperatorLine
 from ui.shell import words
 
@@ -24,7 +25,9 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
     has_used = any(line.used for line in lines)
     has_rejected = any(line.rejected for line in lines)
     columns = ["", "operator", "kind", "records in", "records out"]
+    has_held = any(line.held is not None for line in lines)
     has_time = any(line.seconds is not None for line in lines)
+    columns += ["state", "its size"] * has_held
     columns += ["dropped"] * has_dropped + ["late but used"] * has_used
     columns += ["rejected"] * has_rejected + ["time"] * has_time
     rows: list[Row] = []
@@ -37,6 +40,9 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
             _number(line.records_in),
             _number(line.records_out),
         ]
+        if has_held:
+            cells += [Cell(held_in_words(line.held.entries), tone="quiet") if line.held else Cell()]
+            cells += [Cell(words.size(line.held.size) if line.held else "", is_number=True)]
         cells += [_number(line.dropped or None, "bad")] * has_dropped
         cells += [_number(line.used or None)] * has_used
         cells += [_number(line.rejected or None, "warn")] * has_rejected
@@ -44,7 +50,7 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
         rows.append(Row(cells, tone="bad" if line.state == "failed" else ""))
         if line.error:
             rows.append(Row(note=line.error, tone="bad"))
-    numbers = frozenset({"records in", "records out", "dropped", "late but used", "rejected", "time"})
+    numbers = frozenset({"records in", "records out", "its size", "dropped", "late but used", "rejected", "time"})
     grid(Table(columns, rows, numbers), key=key, label="Operators of the run")
 
 

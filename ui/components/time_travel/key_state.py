@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
 
 import streamlit as st
 
 from engine.contract.state_in_words import Description, StateTable
+from engine.replay import Going
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.held.held_table import of_kind
 from ui.inspect.replaying import KeyState
 from ui.shell import words
 
@@ -31,15 +34,54 @@ def key_state(snapshot: KeyState, *, name: str) -> bool:
     earlier = {table.title: table for table in snapshot.before.state} if snapshot.before is not None else {}
     if not replayed.state:
         st.caption("No state is kept for this key.")
-    for row in _rows(replayed.state):
-        for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
-            with place:
-                # If the state before the event is not known, nothing is marked.
-                before = table if snapshot.is_cut else earlier.pop(table.title, None)
-                _draw(table, before, f"{name} {table.title}")
+    if replayed.goes:
+        st.markdown("\n".join(f"- {sentence}" for sentence in going_sentences(replayed.goes, replayed.now_ms)))
+    with _faded(left_of(replayed.goes, replayed.now_ms), name):
+        for row in _rows(replayed.state):
+            for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
+                with place:
+                    # If the state before the event is not known, nothing is marked.
+                    before = table if snapshot.is_cut else earlier.pop(table.title, None)
+                    _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
         st.caption(f"{words.escaped(gone.title)}: now empty.")
     return wants_all
+
+
+def left_of(goes: Sequence[Going], now_ms: int) -> float:
+    """How much of its TTL the youngest entry of a state has left, from 1 (just written) to 0 (expired)."""
+    return max((min(1.0, max(0.0, (each.expires_ms - now_ms) / each.ttl_ms)) for each in goes), default=1.0)
+
+
+def going_sentences(goes: Sequence[Going], now_ms: int) -> Iterator[str]:
+    """When the entries of each kind go, or went, in Markdown."""
+    for kind in dict.fromkeys(each.kind for each in goes):
+        own = [each for each in goes if each.kind == kind]
+        gone = [each for each in own if each.expires_ms <= now_ms]
+        if gone:
+            last = max(each.expires_ms for each in gone)
+            what = of_kind(sum(each.number for each in gone), kind)
+            yield f"**{what}** expired, by {words.instant(last)}: the next record of this key finds nothing of that."
+        waiting = sorted(each.expires_ms for each in own if each.expires_ms > now_ms)
+        if waiting:
+            what = of_kind(sum(each.number for each in own if each.expires_ms > now_ms), kind)
+            first, last = waiting[0], waiting[-1]
+            until = f" to {words.instant(last)}" if last > first else ""
+            yield (
+                f"**{what}** left, until {words.instant(first)}{until}: it goes in {words.duration(first - now_ms)}"
+                f"{f' to {words.duration(last - now_ms)}' if last > first else ''}, unless it is written before."
+            )
+
+
+@contextmanager
+def _faded(left: float, name: str) -> Iterator[None]:
+    """Draw the older the paler. name: of the key."""
+    step = round(left * 10)
+    with st.container(key=f"state-left-{step}-{name}"):
+        if step < 10:
+            opacity = 0.4 + 0.06 * step
+            st.html(f"<style>[class*='st-key-state-left-{step}-'] {{ opacity: {opacity:.2f}; }}</style>")
+        yield
 
 
 def _rows(state: Description) -> list[list[StateTable]]:

@@ -1,0 +1,279 @@
+"""What another state TTL makes of a run: its records are processed again with it, and once with state that never goes.
+
+Both repeat results that did not change, as every run with a TTL does, so whatever differs is due to expiry. Results
+are compared event by event, over all sinks.
+"""
+
+from __future__ import annotations
+
+import shutil
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from engine.contract.batch_rows import shown
+from engine.contract.cancel import Cancel
+from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.recorder import EpochOutput, Progress
+from engine.expressions.analyzer import TypeRules
+from engine.model.changelog import SYMBOLS
+from engine.model.options import CLOCK, expires
+from engine.model.pipeline import Pipeline
+from engine.model.state_ttl import with_ttl
+from engine.model.timeline import MIN_WATERMARK
+from engine.model.types import Type, quote
+from engine.planner import Plan, plan
+from engine.running import Collected
+from engine.runtime import run
+from engine.runtime.edges.records import together
+from engine.spark.cancelling import cancellable
+from engine.spark.run_files import LocalFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SHARE: Final = 0.999
+"""A TTL is long enough if the results of this share of the events are those without expiry."""
+_SHOWN: Final = 12
+_S, _MIN, _H, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_ROUND_MS: Final = (
+    *(number * unit for unit in (1, 10, 100) for number in (1, 2, 5)),
+    *(number * unit for unit in (_S, _MIN) for number in (1, 2, 3, 5, 10, 15, 20, 30, 45)),
+    *(number * _H for number in (1, 2, 3, 4, 6, 8, 12, 18)),
+    *(number * _DAY for number in (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 180, 365)),
+)
+"""The TTLs among which the smallest sufficient one is looked for."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A record that a sink received. kind: as a text. columns, values: of the record."""
+
+    node: str
+    kind: str
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class TtlTrial:
+    """What a TTL makes of a run. ttl_ms: 0 for state that never goes.
+
+    entries, size: the most entries that all operators held at once, and their bytes. expired: entries, of all events.
+    events: those with results, with it or without expiry; changed: those whose results differ. first: the first one,
+    with the results that came out for it, and that would have come out otherwise.
+    """
+
+    ttl_ms: int
+    entries: int
+    size: int
+    expired: int
+    events: int = 0
+    changed: int = 0
+    first: int | None = None
+    came: tuple[Result, ...] = ()
+    otherwise: tuple[Result, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share of events whose results differ."""
+        return self.changed / self.events if self.events else 0.0
+
+    @property
+    def suffices(self) -> bool:
+        """Whether expiry changes nothing for SHARE of the events."""
+        return self.share <= 1 - SHARE + 1e-12
+
+
+def next_to_try(trials: Sequence[TtlTrial], span_ms: int) -> int | None:
+    """The round TTL in ms to try next for the smallest one that suffices; None once it is known.
+
+    It is looked for by halves: a longer TTL is taken to change no more than a shorter one. span_ms: a TTL above it
+    changes nothing.
+    """
+    known = [trial for trial in trials if trial.ttl_ms]
+    enough = min((trial.ttl_ms for trial in known if trial.suffices), default=None)
+    if enough is None:
+        return next((ttl_ms for ttl_ms in _ROUND_MS if ttl_ms > span_ms), None)
+    short = max((trial.ttl_ms for trial in known if not trial.suffices and trial.ttl_ms < enough), default=0)
+    between = [ttl_ms for ttl_ms in _ROUND_MS if short < ttl_ms < enough]
+    return between[len(between) // 2] if between else None
+
+
+def smallest(trials: Sequence[TtlTrial]) -> TtlTrial | None:
+    """The tried TTL that is the smallest sufficient one; None if none suffices."""
+    return min((each for each in trials if each.ttl_ms and each.suffices), key=lambda each: each.ttl_ms, default=None)
+
+
+@dataclass
+class TtlTrials:
+    """Tries TTLs on the records of a run, and has the files of the run that never forgets.
+
+    pipeline: on recordings of the run's sources. work: a folder that the engine's workers see; the caller removes it.
+    time_at: the recorded clock at an event, up to last_seq. progress: of the trial that goes on.
+    """
+
+    pipeline: Pipeline
+    spark: SparkSession
+    folder: Path
+    work: Path
+    time_at: Callable[[int], int]
+    last_seq: int
+    cancel: Cancel = field(default_factory=Cancel)
+    progress: Progress = field(default_factory=Progress)
+    _free: _Ran | None = None
+
+    @property
+    def span_ms(self) -> int:
+        """How far the clock moves: what is written is never older."""
+        first = bisect_left(range(self.last_seq), True, key=lambda seq: self.time_at(seq + 1) != MIN_WATERMARK) + 1
+        return self.time_at(self.last_seq) - self.time_at(first) if first <= self.last_seq else 0
+
+    def free(self) -> TtlTrial:
+        """The run with state that never goes. Raises StudioError."""
+        return self._trial(0, self._unforgetting())
+
+    def tried(self, ttl_ms: int) -> TtlTrial:
+        """The run with this TTL, compared with that without expiry. Raises StudioError."""
+        free = self._unforgetting()
+        if ttl_ms > self.span_ms:
+            return self._trial(ttl_ms, free, free)
+        options = with_ttl(self.pipeline, ttl_ms).options
+        if not expires(options):
+            options = {name: value for name, value in options.items() if name != CLOCK.name}
+        ran = self._run(with_ttl(self.pipeline, 0).model_copy(update={"options": options}), f"ttl-{ttl_ms}")
+        self.progress.phase = "comparing the results"
+        try:
+            with cancellable(self.spark, f"compare-{uuid4().hex}", self.cancel):
+                return self._trial(ttl_ms, ran, free)
+        except Exception as error:
+            if self.cancel.is_set():
+                raise self.cancel.error() from error
+            raise
+        finally:
+            shutil.rmtree(ran.files.folder, ignore_errors=True)
+
+    def _unforgetting(self) -> _Ran:
+        if self._free is None:
+            options = {**with_ttl(self.pipeline, _DAY).options, CLOCK.name: "NONE"}
+            endless = with_ttl(self.pipeline, 0).model_copy(update={"options": options})
+            self._free = self._run(endless, "free")
+        return self._free
+
+    def _run(self, pipeline: Pipeline, name: str) -> _Ran:
+        self.progress = Progress()
+        planned = plan(pipeline, TypeRules(), self.folder)
+        files = LocalFiles(self.work / name)
+        output = _Measured(files)
+        run(
+            planned,
+            spark=self.spark,
+            recorder=output,
+            folder=self.folder,
+            files=files,
+            progress=self.progress,
+            cancel=self.cancel,
+        )
+        return _Ran(planned, output, files)
+
+    def _trial(self, ttl_ms: int, ran: _Ran, free: _Ran | None = None) -> TtlTrial:
+        entries, size, expired = ran.output.most(self.time_at)
+        if free is None:
+            return TtlTrial(ttl_ms, entries, size, expired)
+        events, changed, first = _compared(ran.by_event(self.spark), free.by_event(self.spark))
+        came, otherwise = (() if first is None else each.results(self.spark, first) for each in (ran, free))
+        return TtlTrial(ttl_ms, entries, size, expired, events, changed, first, came, otherwise)
+
+
+class _Measured(Collected):
+    """A recorder that can tell the size of the state."""
+
+    def most(self, time_at: Callable[[int], int]) -> tuple[int, int, int]:
+        """The most entries of all operators at once, their bytes then, and how many entries have expired so far."""
+        return most_held(self._outputs, time_at)
+
+
+def most_held(outputs: Sequence[EpochOutput], time_at: Callable[[int], int]) -> tuple[int, int, int]:
+    """The most entries at any point of these epochs, their bytes then, and how many entries have expired at the end."""
+    changes: dict[int, Counter[str]] = defaultdict(Counter)
+    later: Counter[tuple[int, str]] = Counter()
+    each_bytes: dict[str, float] = {}
+    expired = 0
+    for held in (held for output in outputs for held in output.held):
+        kinds = range(len(held.kinds))
+        for at, seq in enumerate(held.seqs):
+            changes[seq][held.node] += sum(held.entries[kind][at] for kind in kinds)
+            expired += sum(held.expired[kind][at] for kind in kinds)
+        for kind, time_ms, number in held.later:
+            later[time_ms, held.node] += number if kind < len(held.kinds) else 0
+        if held.of_entries:
+            each_bytes[held.node] = held.size / held.of_entries
+    now: Counter[str] = Counter()
+    most: Mapping[str, int] = {}
+    waiting = sorted(later.items(), reverse=True)
+    for seq in sorted(changes):
+        now.update(changes[seq])
+        while waiting and waiting[-1][0][0] <= time_at(seq):
+            (_, node), number = waiting.pop()
+            now[node] -= number
+            expired += number
+        if now.total() > sum(most.values()):
+            most = dict(now)
+    size = sum(each_bytes.get(node, 0.0) * number for node, number in most.items())
+    return sum(most.values()), round(size), expired
+
+
+@dataclass(frozen=True)
+class _Ran:
+    plan: Plan
+    output: _Measured
+    files: LocalFiles
+
+    def by_event(self, spark: SparkSession) -> DataFrame:
+        """What each event made the sinks receive, whatever the order: the number of records, and a sum of hashes."""
+        from pyspark.sql import functions as f
+
+        whole: DataFrame | None = None
+        for place, node in enumerate(self.plan.sinks):
+            values = ", ".join([f"{place}", KIND, *(_hashed(column.name, column.type) for column in node.schema)])
+            records = together(spark, node.schema, self.output.records(node.id))
+            # Of 44 bits: their sum over an event's records stays below 2^63.
+            hashes = records.select(SEQ, f.expr(f"shiftright(xxhash64({values}), 20)").alias("hash"))
+            whole = hashes if whole is None else whole.unionAll(hashes)
+        assert whole is not None, "a pipeline has an end"
+        return whole.groupBy(SEQ).agg(f.sum("hash").alias("hash"), f.count("*").alias("records"))
+
+    def results(self, spark: SparkSession, seq: int) -> tuple[Result, ...]:
+        """The first records that sinks received for an event."""
+        from pyspark.sql import functions as f
+
+        found = []
+        for node in self.plan.sinks:
+            own = together(spark, node.schema, self.output.records(node.id)).where(f.col(SEQ) == seq)
+            values = [f.expr(shown(column.name, column.type)) for column in node.schema]
+            for row in own.orderBy(STEP).limit(_SHOWN).select(KIND, *values).collect():
+                found.append(Result(node.id, SYMBOLS[row[0]], node.schema.names, tuple(row[1:])))
+        return tuple(found)
+
+
+def _compared(ran: DataFrame, free: DataFrame) -> tuple[int, int, int | None]:
+    """The events with results, how many of them have other results, and the first of those."""
+    from pyspark.sql import functions as f
+
+    other = free.select(SEQ, *(f.col(name).alias(f"free_{name}") for name in ("hash", "records")))
+    same = f.expr("hash <=> free_hash AND records <=> free_records")
+    row = (
+        ran.join(other, SEQ, "full")
+        .agg(f.count("*"), f.count(f.when(~same, 1)), f.min(f.when(~same, f.col(SEQ))))
+        .collect()[0]
+    )
+    return int(row[0]), int(row[1]), None if row[2] is None else int(row[2])
+
+
+def _hashed(name: str, type_: Type) -> str:
+    """A value that Spark can hash: it hashes no maps, wherever they are."""
+    return f"CAST({quote(name)} AS STRING)" if type_.is_nested else quote(name)
