@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine.model.pipeline import Pipeline
 from engine.runtime.in_process import in_process
@@ -37,9 +40,10 @@ def pipeline(
     every: int = 1,
     events_of_each: int = 60,
     right_ttl_ms: int | None = 50,
+    seed: int = 40,
 ) -> Pipeline:
     """Two sources out of order, and what keeps state that expires, over both."""
-    random = Random(40)
+    random = Random(seed)
 
     def events(start: int) -> dict[str, Any]:
         times = sorted(random.randrange(start, 400) for _ in range(events_of_each))
@@ -112,7 +116,6 @@ def without_repeats(trace: TraceRecorder) -> str:
 @pytest.mark.parametrize(
     ("mode", "every", "options"),
     [
-        ("in_turn", 1, {}),
         ("by_column", 3, {}),
         ("one_after_the_other", 2, {}),
         ("in_turn", 1, MINI_BATCH),
@@ -127,6 +130,19 @@ def test_any_epochs_and_tasks_give_the_same_bytes(
         assert text_of(made, 7, 3) == whole
         assert without_repeats(run_locally(made, spark, HERE)) == whole
         assert text_of(pipeline({TTL: "1 d", **options}, mode, every), 1, 1) != whole, "something has expired"
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1 << 30), st.integers(1, 400), st.integers(2, 9), st.integers(1, 4))
+def test_for_any_records_and_ttl_any_epochs_and_tasks_give_the_same_bytes(
+    spark: SparkSession, text_of: Run, seed: int, ttl_ms: int, epochs: int, partitions: int
+) -> None:
+    made = partial(pipeline, events_of_each=30, seed=seed)
+    with in_process():
+        text = text_of(made({TTL: f"{ttl_ms} ms"}), epochs, partitions)
+        assert text == without_repeats(run_locally(made({TTL: f"{ttl_ms} ms"}), spark, HERE))
+        endless = text_of(made({TTL: "1 d"}, right_ttl_ms=None), epochs, partitions)
+        assert records(endless) == records(text_of(made({TTL: "1 d", CLOCK: "NONE"}), 1, 1))
 
 
 def test_workers_read_the_clock_too(text_of: Run, spark: SparkSession) -> None:
