@@ -15,7 +15,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import with_event_time
 from engine.sql.nodes.processing_time import over_arrival_times
 from engine.sql.nodes.window_bounds import END, START, TIME
-from engine.sql.pushdown import selected
+from engine.sql.rules.project_merge import selected
 
 
 @dataclass(frozen=True)
