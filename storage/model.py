@@ -244,26 +244,6 @@ class NodeCounters:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """A filter on a changelog's records: every condition must hold; an empty or None condition does not filter.
-
-    text: occurs in any column, case-insensitive. equals: (column, value) pairs; a text value is cast to the
-    column's type; None matches NULL. from_seq and to_seq are inclusive.
-    """
-
-    kinds: frozenset[RowKind] = frozenset()
-    text: str = ""
-    equals: tuple[tuple[str, object], ...] = ()
-    from_seq: int | None = None
-    to_seq: int | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """True if every record passes."""
-        return self == Filter()
-
-
-@dataclass(frozen=True)
 class Record:
     """One changelog record. `row` is its index in the edge's changelog, from 0, in position order."""
 

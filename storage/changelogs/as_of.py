@@ -6,13 +6,14 @@ from collections import Counter
 from typing import Final, Literal
 
 from engine.contract.meaning import differing
-from storage.changelogs.filters import conditions
+from storage.changelogs.filters import conditions, order_of
 from storage.changelogs.update_pairs import key_of
 from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier
-from storage.model import Edge, Filter, TableAsOf, TableRow, Values
+from storage.model import Edge, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes, Lives
+from storage.wanted import Filter, SortOrder
 
 # Sorting more rows than this by key would be noticeably slow.
 _SORTED_BY_KEY: Final = 200_000
@@ -29,9 +30,11 @@ class TablesAsOf:
         self._database = database
         self._lifetimes = lifetimes
 
-    def table(self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | None) -> TableAsOf:
+    def table(
+        self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | SortOrder | None
+    ) -> TableAsOf:
         """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
-        where, values = conditions(edge, Filter(text=wanted.text, equals=wanted.equals))
+        where, values = conditions(edge, wanted.of_rows)
         # An insert-only edge has no lifetimes, and needs none.
         lives = Lives("", None) if edge.is_insert_only else self._lifetimes.around(edge, seq)
         total = self._total(edge, seq, lives, where, values)
@@ -72,7 +75,7 @@ class TablesAsOf:
         values: dict[str, object],
         offset: int,
         limit: int,
-        order: Order,
+        order: Order | SortOrder,
     ) -> list[Row]:
         columns = f"c.seq, c.step{select_columns(edge.columns, 'c')}"
         paged = f"LIMIT {int(limit)} OFFSET {int(offset)}"
@@ -88,10 +91,14 @@ class TablesAsOf:
                 f"SELECT opened FROM {lives.relation} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid",
                 tables=lives.given,
             )
-        keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
-        sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
+        if isinstance(order, SortOrder):
+            sorted_by = order_of(edge, order)
+        else:
+            keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
+            sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
+            sorted_by = f"ORDER BY {', '.join(sort)}"
         return self._database.rows(
-            f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} ORDER BY {', '.join(sort)} {paged}",
+            f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} {sorted_by} {paged}",
             values,
             tables=lives.given,
         )

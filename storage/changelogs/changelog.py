@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.changelogs.as_of import TablesAsOf
+from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exports import Format, write_changelog, write_table
-from storage.changelogs.filters import conditions
+from storage.changelogs.filters import conditions, order_of
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
-from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
+from storage.model import CascadeRecord, ChangePage, Edge, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
+from storage.wanted import Filter, SortOrder
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
@@ -48,14 +49,15 @@ class Changelogs(OfAllRuns):
         offset: int = 0,
         after: int | None = None,
         limit: int = 100,
+        order: SortOrder | None = None,
     ) -> Page:
-        """A page of raw records in position order.
+        """A page of raw records in position order, or by a column.
 
         Either by `offset`, or after the row `after` (the previous page's `next_after`), which is faster with a
-        filter far into a large changelog.
+        filter far into a large changelog in position order. Raises UnknownColumn, also for the order's.
         """
         edge = self._runs.edge(run_id, node, port)
-        return self._page(edge, filter, offset, after, limit)
+        return self._page(edge, filter, offset, after, limit, order)
 
     def changes(
         self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL, offset: int = 0, limit: int = 100
@@ -90,13 +92,13 @@ class Changelogs(OfAllRuns):
         filter: Filter = ALL,
         offset: int = 0,
         limit: int = 100,
-        order: Literal["key", "position", "newest"] | None = None,
+        order: Order | SortOrder | None = None,
     ) -> TableAsOf:
         """The table that the changelog describes after event `seq`, with what that event changed.
 
-        By upsert key if the edge has one, else as a multiset of whole rows. The filter's text and equals apply
-        to the table's rows. order: by upsert key, by the position of the record that added the row, or the
-        newest first. The default is by key, or by position without a key and for tables too large to sort quickly.
+        By upsert key if the edge has one, else as a multiset of whole rows. The filter's text and terms apply
+        to the table's rows. order: by a column, by upsert key, by the position of the record that added the row, or
+        the newest first. The default is by key, or by position without a key and for tables too large to sort quickly.
         """
         edge = self._runs.edge(run_id, node, port)
         return self._as_of.table(edge, seq, filter, offset, limit, order)
@@ -155,33 +157,36 @@ class Changelogs(OfAllRuns):
         path: Path,
         port: str = "out",
         *,
+        filter: Filter = ALL,
         format: Format = "csv",
         for_spreadsheets: bool = True,
     ) -> int:
-        """Write the table after event `seq` to a file, ordered by its upsert key, and return the number of rows.
-
-        Raises ExportFailed.
+        """Write the rows of the table after event `seq` that pass the filter's text and terms to a file, ordered by
+        its upsert key, and return their number. Raises ExportFailed.
         """
         edge = self._runs.edge(run_id, node, port)
         rows = self._as_of.rows_after(edge, seq)
-        return write_table(self._database, edge, rows, path, format, safe=for_spreadsheets)
+        return write_table(self._database, edge, rows, filter.of_rows, path, format, safe=for_spreadsheets)
 
-    def _page(self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int) -> Page:
+    def _page(
+        self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int, order: SortOrder | None = None
+    ) -> Page:
         where, values = conditions(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         if after is not None:
             where = f"{where} AND c.rowid > {int(after)}"
             skip = 0
-        elif wanted.is_empty:
+        elif wanted.is_empty and order is None:
             where, skip = f"c.rowid >= {int(offset)}", 0
         else:
             skip = offset
         rows = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
+            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE {where} "
+            f"{order_of(edge, order)} LIMIT {limit + 1} OFFSET {skip}",
             values,
         )
         records = tuple(to_record(row) for row in rows[:limit])
-        next_after = records[-1].row if len(rows) > limit and records else None
+        next_after = records[-1].row if len(rows) > limit and records and order is None else None
         return Page(records, self._count(edge, wanted), offset, edge.names, next_after)
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:

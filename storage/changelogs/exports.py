@@ -26,8 +26,9 @@ from storage.database.connection import Database, first_sentence
 from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
-from storage.model import Edge, Filter
+from storage.model import Edge
 from storage.spreadsheets import harmless, harmless_sql
+from storage.wanted import Filter
 
 Format = Literal["csv", "json", "debezium", "parquet", "duckdb", "sqlite"]
 ENDINGS: Final[dict[Format, str]] = {
@@ -58,8 +59,10 @@ def write_changelog(database: Database, edge: Edge, wanted: Filter, path: Path, 
     return write_query(database, query, values, path, format_, edge.table)
 
 
-def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: Format, *, safe: bool) -> int:
-    """Write the rows of a table, ordered by key, and return their number.
+def write_table(
+    database: Database, edge: Edge, rows: str, wanted: Filter, path: Path, format_: Format, *, safe: bool
+) -> int:
+    """Write the rows of a table that pass a filter, ordered by key, and return their number.
 
     rows: the FROM and WHERE of the rows, as alias c. Raises ExportFailed.
     """
@@ -69,8 +72,9 @@ def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: 
         else exported_columns(edge, format_, safe=safe)[2:] or "c.seq"
     )
     keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
-    query = f"SELECT {select} FROM {rows} ORDER BY {', '.join([*keys, 'c.rowid'])}"
-    return write_query(database, query, {}, path, format_, edge.table)
+    where, values = conditions(edge, wanted)
+    query = f"SELECT {select} FROM {rows} AND {where} ORDER BY {', '.join([*keys, 'c.rowid'])}"
+    return write_query(database, query, values, path, format_, edge.table)
 
 
 def write_query(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from storage.database.sql import identifier
 from storage.errors import UnknownColumn
-from storage.model import Edge, EdgeColumn, Filter
+from storage.model import Edge, EdgeColumn
+from storage.wanted import Comparison, Filter, SortOrder
 
+EVENT: Final = "event"
+"""The event that caused a record, as a name to sort by."""
 _NUMERIC: Final = re.compile(r"[0-9eE.+-]+|nan|inf|-inf", re.IGNORECASE)
 _TEMPORAL: Final = re.compile(r"[0-9:. -]+")
 
@@ -26,14 +30,10 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
     if wanted.kinds:
         symbols = ", ".join(f"'{kind.symbol}'" for kind in sorted(wanted.kinds))
         parts.append(f"{alias}.kind IN ({symbols})")
-    for n, (name, value) in enumerate(wanted.equals):
-        column = _column(edge, name)
-        stored = f"{alias}.{identifier(column.stored_as)}"
-        if value is None:
-            parts.append(f"{stored} IS NULL")
-        else:
-            parts.append(f"{stored} = TRY_CAST($equals{n} AS {column.duckdb_type})")
-            values[f"equals{n}"] = value
+    for n, term in enumerate(wanted.terms):
+        names = [f"term{n}_{place}" for place in range(len(term.values))]
+        parts.append(_condition(_column(edge, term.column), term.comparison, names, alias))
+        values |= zip(names, term.values, strict=True)
     if wanted.text:
         searched = [column for column in edge.columns if _can_contain(column, wanted.text)]
         predicates = [
@@ -44,6 +44,27 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
         if predicates:
             values["text"] = wanted.text
     return " AND ".join(parts) or "true", values
+
+
+def order_of(edge: Edge, order: SortOrder | None) -> str:
+    """The ORDER BY of records by a column or by `event`; none for position order. Raises UnknownColumn."""
+    if order is None:
+        return ""
+    by = "c.seq" if order.by == EVENT else f"c.{identifier(_column(edge, order.by).stored_as)}"
+    return order.sql({order.by: by}, "c.rowid")
+
+
+def _condition(column: EdgeColumn, comparison: Comparison, names: Sequence[str], alias: str) -> str:
+    """A term as SQL. names: of its bound values."""
+    stored = f"{alias}.{identifier(column.stored_as)}"
+    match comparison:
+        case Comparison.IS_NULL | Comparison.IS_NOT_NULL:
+            return f"{stored} {comparison}"
+        case Comparison.LIKE | Comparison.NOT_LIKE:
+            return f"CAST({stored} AS VARCHAR) {comparison} ${names[0]}"
+    casts = ", ".join(f"TRY_CAST(${name} AS {column.duckdb_type})" for name in names)
+    is_list = comparison in (Comparison.IN, Comparison.NOT_IN)
+    return f"{stored} {comparison} {f'({casts})' if is_list else casts}"
 
 
 def _column(edge: Edge, name: str) -> EdgeColumn:

@@ -14,7 +14,8 @@ from storage.changelogs.filters import conditions
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.run_tables import RunTables
 from storage.library.of_all_runs import OfAllRuns
-from storage.model import Edge, Filter, Record
+from storage.model import Edge, Record
+from storage.wanted import Filter
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 

@@ -9,10 +9,10 @@ from typing import Final
 from storage.database.connection import Row
 from storage.database.edge_records import values_at
 from storage.database.run_tables import EXPIRED
-from storage.event_time.late import SortOrder
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
 from storage.model import Paged, Values
+from storage.wanted import SortOrder
 
 EXPIRED_ORDERS: Final = {"event": "seq", "entries": "entries", "written": "written_ms", "gone": "now_ms - expired_ms"}
 """The sort orders, each with its column."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from storage.database.connection import Row
@@ -13,6 +12,7 @@ from storage.database.run_tables import RunTables
 from storage.event_time.model import LateRecord, LateSummary, LateTotals, RejectedRow
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import ALL_EVENTS, Edge, EventRange, Paged, Values
+from storage.wanted import SortOrder
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
@@ -42,19 +42,6 @@ UNION ALL BY NAME SELECT sum(dropped) AS dropped, sum(used) AS used FROM run_lat
 UNION ALL BY NAME SELECT node, sum(rejected) AS rejected, sum(dropped) AS drops, sum(used) AS uses
 FROM run_problems WHERE run_id = $run GROUP BY node
 """
-
-
-@dataclass(frozen=True)
-class SortOrder:
-    """The sort order of a table: one of the names above, and the direction."""
-
-    by: str
-    descending: bool = False
-
-    def sql(self, orders: Mapping[str, str]) -> str:
-        """The ORDER BY clause. Ties keep the stored order, and NULL is last."""
-        way = "DESC" if self.descending else "ASC"
-        return f"ORDER BY {orders[self.by]} {way} NULLS LAST, rowid"
 
 
 class LateRecords(OfAllRuns):

@@ -14,7 +14,8 @@ from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.of_all_runs import OfAllRuns
-from storage.model import Edge, Filter
+from storage.model import Edge
+from storage.wanted import Filter
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -23,7 +23,8 @@ from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput
 from engine.model.changelog import RowKind
 from engine.model.origin import Origin
 from storage import Store
-from storage.model import EventRange, Filter
+from storage.model import EventRange
+from storage.wanted import Filter, equal
 from tests.storage.written_runs import columns, edge, plan, planned
 
 EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
@@ -173,7 +174,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "page by offset": lambda: changes.page(run_id, "totals", offset=at()),
         "page folded": lambda: changes.changes(run_id, "totals", offset=at()),
         "page by kind, deep": lambda: changes.page(run_id, "totals", filter=Filter(kinds=kinds), offset=at()),
-        "page by key": lambda: changes.changes(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
+        "page by key": lambda: changes.changes(run_id, "totals", filter=Filter(terms=equal((("k", at() % KEYS),)))),
         "page by text": lambda: changes.page(run_id, "totals", filter=Filter(text=f"word {at() % 5000}")),
         "page by seq range": lambda: changes.page(run_id, "totals", filter=Filter(from_seq=at())),
         "cascade of one event": lambda: changes.cascade(run_id, at()),
@@ -181,7 +182,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "as of, by position": lambda: changes.table_as_of(run_id, "totals", at(), order="position"),
         "as of, newest": lambda: changes.table_as_of(run_id, "totals", at(), order="newest"),
         "as of, one key": lambda: changes.table_as_of(
-            run_id, "totals", at(), filter=Filter(equals=(("k", at() % KEYS),))
+            run_id, "totals", at(), filter=Filter(terms=equal((("k", at() % KEYS),)))
         ),
         "as of, whole rows": lambda: changes.table_as_of(run_id, "joined", at()),
         "as of, insert-only": lambda: changes.table_as_of(run_id, "events", at(), offset=at()),
@@ -241,7 +242,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "next late record": lambda: navigation.next_late(run_id, at()),
         "lanes around an event": lambda: navigation.around(run_id, at()),
         "a key's records": lambda: replays.records(
-            run_id, "events", "out", Filter(equals=(("k", at() % KEYS),), to_seq=at()), 20_000
+            run_id, "events", "out", Filter(terms=equal((("k", at() % KEYS),)), to_seq=at()), 20_000
         ),
         "last records before an event": lambda: replays.last_records(run_id, "totals", "out", at(), 400),
         "watermarks at 20 places": marks,

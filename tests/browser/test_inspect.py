@@ -134,7 +134,7 @@ def test_chips_and_text_filter_the_list(open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="+U 1, update after")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="+U 1, update after").click()
     expect(rows(page, "Changelog")).to_have_count(4)
-    page.get_by_role("textbox", name="Column = value").fill("word = World")
+    page.get_by_role("textbox", name="Where").fill("word = World")
     page.keyboard.press("Enter")
     expect(rows(page, "Changelog")).to_have_count(1)
 
@@ -148,7 +148,7 @@ def test_folded_an_update_is_one_change(open_page: OpenPage) -> None:
 
 def test_the_changelog_is_downloaded_as_it_is_filtered(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("changelog?run=1&edge=inner")
-    page.get_by_role("textbox", name="Column = value").fill("word = Hello")
+    page.get_by_role("textbox", name="Where").fill("word = Hello")
     page.keyboard.press("Enter")
     expect(rows(page, "Changelog")).to_have_count(3)
     # The list is filtered before the buttons below it are.

@@ -34,7 +34,7 @@ from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
 from engine.spark.workspace import Workspace
 from storage import Store
-from storage.model import Filter
+from storage.wanted import Filter, equal
 from tests.conformance.case import Case
 from tests.engine.runtime.test_state_ttl import pipeline as expiring
 from ui.inspect.replaying import KeyState, keys_before, state_of, touched_keys
@@ -127,7 +127,7 @@ class Ran:
     def records(self, asked: Question) -> pa.Table:
         """All records of one input, read once: pages, which read up to an event, are compared with the result."""
         if asked not in self._read:
-            wanted = Filter(asked.kinds, equals=asked.equals)
+            wanted = Filter(asked.kinds, terms=equal(asked.equals))
             found = self.store.replays.records(self.run_id, asked.node, asked.output, wanted, 10_000)
             assert not found.is_cut
             self._read[asked] = found.table

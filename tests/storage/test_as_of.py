@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from storage import Store
 from storage.changelogs.as_of import Order
-from storage.model import Filter
 from storage.recording import lifetimes
+from storage.wanted import Filter
 from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 

@@ -13,7 +13,8 @@ from engine.model.changelog import RowKind
 from storage import Store
 from storage.changelogs.exports import Format
 from storage.errors import ExportFailed, UnknownColumn
-from storage.model import Change, ChangePage, Filter
+from storage.model import Change, ChangePage
+from storage.wanted import Comparison, Filter, SortOrder, Term, equal
 from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint"), watermark_delay_ms=0)
@@ -63,11 +64,18 @@ def lines(page: ChangePage) -> list[str]:
         (Filter(text="HELL"), [0, 2, 3]),
         (Filter(text="2"), [3]),
         (Filter(text="%"), []),
-        (Filter(equals=(("word", "World"),)), [1]),
-        (Filter(equals=(("n", "2"), ("word", "Hello"))), [3]),
-        (Filter(equals=(("n", "two"),)), []),
-        (Filter(equals=(("n", None),)), []),
+        (Filter(terms=equal((("word", "World"),))), [1]),
+        (Filter(terms=equal((("n", "2"), ("word", "Hello")))), [3]),
+        (Filter(terms=equal((("n", "two"),))), []),
+        (Filter(terms=equal((("n", None),))), []),
         (Filter(from_seq=2, to_seq=2), [1]),
+        (Filter(terms=(Term("n", Comparison.GT, ("1",)),)), [3]),
+        (Filter(terms=(Term("n", Comparison.LE, ("1",)), Term("word", Comparison.NE, ("World",)))), [0, 2]),
+        (Filter(terms=(Term("word", Comparison.LIKE, ("%or%",)),)), [1]),
+        (Filter(terms=(Term("word", Comparison.NOT_LIKE, ("%or%",)),)), [0, 2, 3]),
+        (Filter(terms=(Term("n", Comparison.IN, ("2", "3")),)), [3]),
+        (Filter(terms=(Term("n", Comparison.NOT_IN, ("2", "3")),)), [0, 1, 2]),
+        (Filter(terms=(Term("n", Comparison.IS_NOT_NULL),)), [0, 1, 2, 3]),
     ],
 )
 def test_a_filter_keeps_the_records_that_meet_all_of_it(
@@ -92,9 +100,22 @@ def test_pages_by_offset_and_by_cursor_are_the_same(store: Store, run_id: int) -
     assert after.records == filtered.records
 
 
+def test_records_are_sorted_by_a_column_with_the_stored_order_for_ties(store: Store, run_id: int) -> None:
+    def rows(order: SortOrder) -> list[int]:
+        return [record.row for record in store.changelog.page(run_id, "totals", order=order, limit=3).records]
+
+    assert rows(SortOrder("n", descending=True)) == [3, 0, 1]
+    assert rows(SortOrder("word")) == [0, 2, 3]
+    assert rows(SortOrder("event", descending=True)) == [2, 3, 1]
+    found = store.changelog.table_as_of(run_id, "totals", 3, order=SortOrder("n", descending=True))
+    assert [row.values for row in found.rows] == [("Hello", 2), ("World", 1)]
+    with pytest.raises(UnknownColumn, match="unknown column 'count'"):
+        rows(SortOrder("count"))
+
+
 def test_an_unknown_column_in_a_filter_lists_those_that_exist(store: Store, run_id: int) -> None:
     with pytest.raises(UnknownColumn, match="totals: unknown column 'count'. Available: word, n"):
-        store.changelog.page(run_id, "totals", filter=Filter(equals=(("count", 1),)))
+        store.changelog.page(run_id, "totals", filter=Filter(terms=equal((("count", 1),))))
 
 
 def test_a_pair_is_one_change_with_the_changed_columns(store: Store, run_id: int) -> None:
@@ -153,7 +174,7 @@ def test_one_can_jump_to_the_next_and_the_previous_event(store: Store, run_id: i
 
 
 def test_an_export_holds_what_the_filter_keeps(store: Store, run_id: int, tmp_path: Path) -> None:
-    wanted = Filter(equals=(("word", "Hello"),))
+    wanted = Filter(terms=equal((("word", "Hello"),)))
     for format_ in ("csv", "parquet"):
         file = tmp_path / f"it's totals.{format_}"
         assert store.changelog.export(run_id, "totals", file, filter=wanted, format=format_) == 3
@@ -194,7 +215,7 @@ def test_debezium_json_is_what_flink_writes(store: Store, run_id: int, tmp_path:
 
 
 def test_a_changelog_goes_into_a_database_of_one_table(store: Store, run_id: int, tmp_path: Path) -> None:
-    wanted = Filter(equals=(("word", "Hello"),))
+    wanted = Filter(terms=equal((("word", "Hello"),)))
     expected = [(1, b"\0", "+I", "Hello", 1), (3, b"\0", "-U", "Hello", 1), (3, b"\1", "+U", "Hello", 2)]
     assert store.changelog.export(run_id, "totals", tmp_path / "t.duckdb", filter=wanted, format="duckdb") == 3
     with duckdb.connect(str(tmp_path / "t.duckdb")) as client:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from storage import Store
-from storage.event_time.late import SortOrder
 from storage.model import EventRange
+from storage.wanted import SortOrder
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 MAX = (1 << 63) - 1

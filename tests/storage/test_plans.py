@@ -13,7 +13,8 @@ from engine.contract.recorder import EdgeFile, EdgeView, EpochOutput
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.database.connection import Database
-from storage.model import EventRange, Filter
+from storage.model import EventRange
+from storage.wanted import Filter
 from tests.storage.beside import beside
 from tests.storage.written_runs import columns, edge, plan
 

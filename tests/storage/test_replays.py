@@ -9,7 +9,7 @@ import pytest
 
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage import Store
-from storage.model import Filter
+from storage.wanted import Filter, equal
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 ORDERS = edge("orders", columns(id="bigint", seq="string"), watermark_delay_ms=0)
@@ -19,11 +19,11 @@ CITIES = edge("cities", columns(id="bigint"), watermark_delay_ms=0)
 def test_a_keys_records_come_in_order_under_their_own_names(store: Store, tmp_path: Path) -> None:
     records = {"orders": [(n, b"", "+I", (n % 3, f"o{n}")) for n in range(1, 21)]}
     run = recorded(store, tmp_path, plan(ORDERS, CITIES), Epoch(records=records))
-    found = store.replays.records(run, "orders", "out", Filter(equals=(("id", 1),), to_seq=10), 100)
+    found = store.replays.records(run, "orders", "out", Filter(terms=equal((("id", 1),)), to_seq=10), 100)
     assert found.table.column_names == ["__seq", "__step", "__kind", "id", "seq"]
     assert found.table["seq"].to_pylist() == ["o1", "o4", "o7", "o10"]
     assert not found.is_cut
-    cut = store.replays.records(run, "orders", "out", Filter(equals=(("id", "1"),)), 3)
+    cut = store.replays.records(run, "orders", "out", Filter(terms=equal((("id", "1"),))), 3)
     assert (len(cut.table), cut.last_seq, cut.is_cut) == (3, 7, True)
     last = store.replays.last_records(run, "orders", "out", 10, 2)
     assert last["__seq"].to_pylist() == [9, 10]

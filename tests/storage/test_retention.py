@@ -20,8 +20,9 @@ from engine.reading.servers import kept_messages
 from storage import Store
 from storage.database.tables import BLOCK
 from storage.event_time.watermarks import STRETCH
-from storage.model import Filter, Run
+from storage.model import Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
+from storage.wanted import Filter, equal
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
 SOURCE = edge("source", columns(k="string", v="bigint"), watermark_delay_ms=0)
@@ -194,7 +195,7 @@ def test_answers_are_about_the_kept_records_although_their_number_repeats(store:
         kept, totals = page.records, totals + Counter([page.total])
         taken = [record for record in kept if not record.kind.is_accumulate]
         of_a = sum(record.values[0] == "a" for record in kept)
-        assert store.changelog.count(run.run_id, "changing", filter=Filter(equals=(("k", "a"),))) == of_a
+        assert store.changelog.count(run.run_id, "changing", filter=Filter(terms=equal((("k", "a"),)))) == of_a
         keys = {key.key[0]: key.taken_back for key in store.flows.keys(run.run_id, "changing")}
         assert keys == Counter(record.values[0] for record in taken)
         seconds = store.flows.seconds(run.run_id, "changing", limit=50)

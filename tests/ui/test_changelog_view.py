@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.model.changelog import RowKind
 from storage import Store
+from storage.wanted import Comparison, Term
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of
-from ui.components.changelog.changelog_filter import FilterError, parse_equals
+from ui.components.changelog.terms import FilterError, parse_terms
 from ui.shell.state import KEY
+
+EQ, LIKE, NOT_IN, NOT_NULL = Comparison.EQ, Comparison.LIKE, Comparison.NOT_IN, Comparison.IS_NOT_NULL
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
@@ -104,36 +106,80 @@ def test_the_chips_count_the_kinds_that_the_edge_can_carry(seeded: dict[str, int
         assert f'aria-label="{chip}"' in html
 
 
-def test_filters_narrow_the_list(seeded: dict[str, int], open_view: OpenView) -> None:
+def test_filters_narrow_the_list_and_the_table_and_stand_in_the_address(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
     run = seeded["word_count"]
-    key = f"records-{run}-inner-grid"
-    app = open_view("changelog", run=run, edge="inner")
-    app.text_input(key=f"equals-{run}-inner").set_value("WORD = Hello").run()
+    key, table = f"records-{run}-inner-grid", f"as-of-{run}-inner-grid"
+    app = open_view("changelog", run=run, edge="inner", event=3)
+    app.text_input(key=f"where-{run}-inner").set_value("WORD = Hello").run()
     assert [row[0] for row in rows_of(app, key)] == ["1", "3", "3"]
+    assert rows_of(app, table) == [["Hello", "2"]]
     assert "**Changelog** · 3 records match the filter" in [text.value for text in app.markdown]
+    assert "**Table after event 3** · 1 row matches the filter" in [text.value for text in app.markdown]
     app.number_input(key=f"to-{run}-inner").set_value(2).run()
     assert [row[0] for row in rows_of(app, key)] == ["1"]
     assert "**Changelog** · 1 record matches the filter" in [text.value for text in app.markdown]
-    app.session_state[f"kinds-{run}-inner-chosen"] = frozenset({RowKind.DELETE})
-    app.run()
-    assert "No record matches the filter." in [caption.value for caption in app.caption]
+    assert (app.query_params["where"], app.query_params["events"]) == ("WORD = Hello", "-2")
+    app.text_input(key=f"where-{run}-inner").set_value("cnt > 1").run()
+    app.text_input(key=f"where-{run}-inner").set_value("cnt > 7").run()
+    assert {"No record matches the filter.", "No row matches the filter."} <= {text.value for text in app.caption}
+    assert app.query_params["where"] == "cnt > 7"
+
+
+def test_an_address_has_the_filter_and_both_orders(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    asked = {"kinds": "+I -U", "where": "word LIKE 'H%' AND cnt <> 5", "contains": "hel", "events": "1-3"}
+    app = open_view("changelog", run=run, edge="inner", event=3, sort="-event", order="-cnt", **asked)
+    assert [row[0] for row in rows_of(app, f"records-{run}-inner-grid")] == ["3", "1"]
+    assert app.text_input(key=f"where-{run}-inner").value == asked["where"]
+    assert app.text_input(key=f"text-{run}-inner").value == "hel"
+    assert app.number_input(key=f"to-{run}-inner").value == 3
+    assert asked.items() <= app.session_state[KEY].values.items()
+    app = open_view("changelog", run=run, edge="inner", event=3, order="+cnt")
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["World", "1"], ["Hello", "2"]]
+    assert 'aria-sort="ascending"' in html_of(app, f"as-of-{run}-inner-grid")
+    app.segmented_control(key=f"as-of-{run}-inner-order").set_value("newest").run()
+    assert app.query_params["order"] == "newest"
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "2"], ["World", "1"]]
+
+
+def test_what_an_address_asks_of_no_column_is_left_out(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    app = open_view("changelog", run=run, edge="inner", sort="-wort", order="+", events="7-x", kinds="+Z")
+    assert len(rows_of(app, f"records-{run}-inner-grid")) == 4
 
 
 def test_an_unknown_column_is_said_at_the_filter(seeded: dict[str, int], open_view: OpenView) -> None:
     run = seeded["word_count"]
     app = open_view("changelog", run=run, edge="inner")
-    app.text_input(key=f"equals-{run}-inner").set_value("wort = Hello").run()
+    app.text_input(key=f"where-{run}-inner").set_value("wort = Hello").run()
     assert any("Available: word, cnt" in caption.value for caption in app.caption)
+    app.text_input(key=f"where-{run}-inner").set_value("cnt > many").run()
+    assert any("olumn cnt has numbers (BIGINT); 'many' is none." in caption.value for caption in app.caption)
+    assert len(rows_of(app, f"records-{run}-inner-grid")) == 4
 
 
-def test_a_filter_text_is_read_as_pairs() -> None:
-    names = ("word", "cnt", "a b")
-    assert parse_equals("", names) == ()
-    assert parse_equals("word = Hello, cnt=2", names) == (("word", "Hello"), ("cnt", "2"))
-    assert parse_equals("word = 'a, ''b'''", names) == (("word", "a, 'b'"),)
-    assert parse_equals("word = null, a b = 'NULL'", names) == (("word", None), ("a b", "NULL"))
-    with pytest.raises(FilterError, match="write column = value"):
-        parse_equals("Hello", names)
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", ()),
+        ("word = Hello, cnt=2", (Term("word", EQ, ("Hello",)), Term("cnt", EQ, ("2",)))),
+        ("word = 'a, ''b'''", (Term("word", EQ, ("a, 'b'",)),)),
+        ("word = null, a b = 'NULL'", (Term("word", Comparison.IS_NULL), Term("a b", EQ, ("NULL",)))),
+        ("cnt >= 2 AND cnt != 5", (Term("cnt", Comparison.GE, ("2",)), Term("cnt", Comparison.NE, ("5",)))),
+        ("word like 'H%' and `a b` is not null", (Term("word", LIKE, ("H%",)), Term("a b", NOT_NULL))),
+        ("word NOT IN (a, 'b,c'), \"cnt\" <> NULL", (Term("word", NOT_IN, ("a", "b,c")), Term("cnt", NOT_NULL))),
+    ],
+)
+def test_a_filter_text_is_read_as_conditions(text: str, terms: tuple[Term, ...]) -> None:
+    assert parse_terms(text, ("word", "cnt", "a b")) == terms
+
+
+@pytest.mark.parametrize("text", ["Hello", "cnt", "cnt >", "cnt 3", "word IN", "word IN (a", "word IN ()", "= 2"])
+def test_a_filter_text_that_cannot_be_read_is_a_sentence(text: str) -> None:
+    with pytest.raises(FilterError, match=r"write column = value|unknown column"):
+        parse_terms(text, ("word", "cnt", "a b"))
 
 
 def test_a_run_without_edges_says_why(seeded: dict[str, int], open_view: OpenView) -> None:

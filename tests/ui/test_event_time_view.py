@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.model.pipeline import Pipeline
 from storage import Store
-from storage.event_time.late import SortOrder
+from storage.wanted import SortOrder
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.storage.written_runs import Epoch, columns, edge, plan

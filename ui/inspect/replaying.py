@@ -18,7 +18,8 @@ from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question
 from storage import Store
 from storage.library.replays import KeyRecords
-from storage.model import Filter, Run
+from storage.model import Run
+from storage.wanted import Filter, equal
 from ui.engines.far_files import far_files_of
 from ui.shell import workspace
 
@@ -163,7 +164,7 @@ def key_records(
     store: Store, run_id: int, question: Question, event: int, limit: int, *, first: int | None = None
 ) -> KeyRecords:
     """The first records of a question's key up to an event. first: only from this event on."""
-    wanted = Filter(_kinds(question), equals=question.equals, from_seq=first, to_seq=event)
+    wanted = Filter(_kinds(question), terms=equal(question.equals), from_seq=first, to_seq=event)
     return store.replays.records(run_id, question.node, question.output, wanted, limit)
 
 
@@ -174,7 +175,7 @@ def _last(store: Store, run_id: int, question: Question, event: int) -> Any:
 
 def _count(store: Store, run_id: int, questions: Sequence[Question], event: int) -> int:
     """The number of records of a key; if a part of the key is computed, of those that may belong to it."""
-    wanted = [(each, Filter(_kinds(each), equals=each.equals, to_seq=event)) for each in questions]
+    wanted = [(each, Filter(_kinds(each), terms=equal(each.equals), to_seq=event)) for each in questions]
     return sum(store.changelog.count(run_id, each.node, each.output, filter=filter) for each, filter in wanted)
 
 

@@ -11,6 +11,12 @@
     key        the key of that state, as JSON         ?key=["Hello"]
     seen       the operator whose event time is shown ?seen=windows
     range      the events that a chart shows          ?range=100-250
+    kinds      the kinds of records that are listed   ?kinds=-U +U
+    contains   the text that listed records contain   ?contains=hel
+    where      the conditions on their columns        ?where=cnt > 2, word LIKE 'a%'
+    events     the events whose records are listed    ?events=100-250
+    sort       the column that sorts the records      ?sort=-cnt
+    order      the order of the table beside them     ?order=newest
     sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
     present    whether the page is presented          ?present=on
@@ -31,13 +37,14 @@ from ui.shell.kept import kept
 
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
-    *("seen", "range", "sql", "story", "present"),
+    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "sql", "story", "present"),
 )
 Value = TypeVar("Value", bound=str | int)
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 # A longer query stays in the session only: browsers and mail programs truncate longer URLs.
 LONGEST_SQL: Final = 1500
+_OF_EDGE: Final = ("kinds", "contains", "where", "events", "sort", "order")
 _REMEMBERED: Final = 50
 
 
@@ -82,7 +89,7 @@ class SessionState:
         With every rerun the browser sends the URL that it had at that time. If the session has written that URL
         before, it may be outdated and is ignored, unless the user went back or forward in the history.
         """
-        longest = {"sql": LONGEST_SQL}
+        longest = {"sql": LONGEST_SQL, "where": LONGEST_SQL}
         shown = {
             name: st.query_params[name][: longest.get(name, _LONGEST)] for name in NAMES if name in st.query_params
         }
@@ -117,6 +124,9 @@ class SessionState:
         if "run" in values and str(values["run"]) != held.get("run"):
             # The operators, the key and the range belong to the former run.
             values = {"node": None, "key": None, "seen": None, "range": None, **values}
+        if "edge" in values and values["edge"] != held.get("edge") and "edge" in held:
+            # So does what is asked of the former edge.
+            values = {**dict.fromkeys(_OF_EDGE), **values}
         for name, value in values.items():
             if name not in NAMES:
                 message = f"the session has no {name!r}; it has {', '.join(NAMES)}"
@@ -152,6 +162,19 @@ class SessionState:
         """The first and the last event that a chart shows; None: all."""
         low, _, high = (self.text("range") or "").partition("-")
         return (int(low), int(high)) if low.isdecimal() and high.isdecimal() else None
+
+    kinds = _Value(str)
+    """The kinds of records that are listed; None: all."""
+    contains = _Value(str)
+    """The text that listed records contain."""
+    where = _Value(str)
+    """The conditions on the columns of listed records, as typed."""
+    events = _Value(str)
+    """The first and the last event whose records are listed, either of which may be missing: `100-`."""
+    sort = _Value(str)
+    """The column that sorts the records, with its direction: `-cnt`; None: their order of emission."""
+    order = _Value(str)
+    """The order of the table beside them: `key`, `newest`, or a column as in `sort`."""
 
     sql = _Value(str)
     """The query on the page Query store."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
-from storage.model import Edge, EventRange, Filter, Run
+from storage.model import Edge, EventRange, Run
+from storage.wanted import Filter, SortOrder
 from ui.components.changelog.cascade import cascade_table
 from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
-from ui.components.changelog.record_list import folded_table, is_folded, raw_table
+from ui.components.changelog.record_list import folded_table, is_folded, next_order, raw_table, sort_order
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.grid import grid
 from ui.components.runs.open_run import show_edge
@@ -18,19 +20,26 @@ from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import event_player, move_to
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
+from ui.shell.state import state
 
 _PAGE: Final = 100
 _HEIGHT: Final = 420
 _CASCADE: Final = 1000
 
 
-def _page_of(edge: Edge, wanted: Filter, event: int) -> tuple[str, int]:
-    """The session key and the offset of the list: the user's page, or the event's page after a new event or filter."""
+def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int) -> tuple[str, int]:
+    """The session key and the offset of the list: the user's page, or the event's page after a new event or filter.
+
+    By a column, the first page after a new filter.
+    """
     key = f"records-{edge.run_id}-{edge.table}"
-    place = (event, wanted)
+    place = (event if order is None else order, wanted)
     if st.session_state.get(f"{key}-place") != place:
         st.session_state[f"{key}-place"] = place
-        before = Filter(wanted.kinds, wanted.text, wanted.equals, wanted.from_seq, event - 1)
+        if order is not None:
+            st.session_state[key] = 0
+            return key, 0
+        before = replace(wanted, to_seq=event - 1)
         if wanted.to_seq is not None and wanted.to_seq < event - 1:
             before = wanted
         counted = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=before)
@@ -47,19 +56,27 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         title = st.empty()
         st.space("stretch")
         folds = is_folded(edge, "changelog-mode")
-    key, offset = _page_of(edge, wanted, event)
+    order = None if folds else sort_order(edge, state.sort)
+    key, offset = _page_of(edge, wanted, order, event)
     if folds:
         folded = changelog.changes(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = folded.raw.total, folded_table(edge, folded.changes, event)
     else:
-        page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
-        total, table = page.total, raw_table(edge, page.records, event)
+        page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE, order=order)
+        total, table = page.total, raw_table(edge, page.records, event, order)
     matching = "" if wanted.is_empty else " matches the filter" if total == 1 else " match the filter"
     title.markdown(f"**Changelog** · {words.count(total, 'record')}{matching}")
     if total == 0:
         st.caption("No record matches the filter." if edge.total else "This edge carried no records.")
         return
-    grid(table, key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)), height=_HEIGHT, label="Changelog")
+    grid(
+        table,
+        key=f"{key}-grid",
+        on_pick=lambda seq: move_to(int(seq)),
+        on_sort=lambda by: state.update(sort=next_order(order, by)),
+        height=_HEIGHT,
+        label="Changelog",
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         pager(key, offset, _PAGE, total, what="records")
         st.space("stretch")
@@ -93,7 +110,7 @@ def _show(run: Run, edge: Edge) -> None:
     with left:
         _records(edge, wanted, event)
     with right:
-        table_as_of(edge, event, height=_HEIGHT)
+        table_as_of(edge, event, height=_HEIGHT, wanted=wanted)
     if event:
         _cascade(run, event)
 

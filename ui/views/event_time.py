@@ -8,7 +8,8 @@ import streamlit as st
 
 from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, LateTotals, Timeline
-from storage.model import Edge, EventRange, Filter, Run
+from storage.model import Edge, EventRange, Run
+from storage.wanted import Filter
 from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import late_file

@@ -11,7 +11,8 @@ import streamlit as st
 
 from engine.scratch import scratch
 from storage.changelogs.exports import ENDINGS, Format
-from storage.model import Edge, Filter
+from storage.model import Edge
+from storage.wanted import Filter
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.shell import words, workspace
 
@@ -55,12 +56,12 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
                     files.button(format_)
 
 
-def table_downloads(edge: Edge, event: int, total: int) -> None:
-    """Draw the downloads of the table after an event: a menu with all formats."""
+def table_downloads(edge: Edge, event: int, total: int, wanted: Filter) -> None:
+    """Draw the downloads of the table after an event, of the rows that pass a filter: a menu with all formats."""
 
     def write(path: Path, format_: Format) -> None:
         workspace.store().changelog.export_table(
-            *(edge.run_id, edge.node, event, path, edge.port), format=format_, for_spreadsheets=safe
+            *(edge.run_id, edge.node, event, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
 
     files = Files(f"run{edge.run_id}-{edge.name}-after-{event}", total, "row", write)

@@ -1,99 +1,116 @@
-"""The filter of a changelog's records: kinds (with their counts), text, `column = value`, a range of events."""
+"""The filter of a changelog's records: kinds (with their counts), text, conditions on columns, a range of events."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import streamlit as st
 
-from engine.errors import unknown_name
 from engine.model.changelog import RowKind
-from storage.model import Edge, Filter
+from storage.model import Edge
+from storage.wanted import Filter, Term
+from ui.components.changelog.terms import FilterError, check_values, parse_terms
 from ui.components.grid import Chip, chips
 from ui.shell.guard import as_sentence
+from ui.shell.state import state
 from ui.shell.theme import mode_of
 
-_PAIR: Final = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*(?:'((?:[^']|'')*)'|([^,']*?))\s*(?:,|$)""")
-
-
-class FilterError(ValueError):
-    """The text is not a valid filter; the message says how to write one."""
-
-
-def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
-    """`word = Hello, cnt = 2` as (column, value) pairs; NULL unquoted is NULL. Raises FilterError."""
-    pairs: list[tuple[str, object]] = []
-    at = 0
-    while at < len(text.rstrip()):
-        match = _PAIR.match(text, at)
-        if match is None:
-            message = f"write column = value, several with commas between them; got {text[at:].strip()!r}."
-            raise FilterError(message)
-        typed = (match[1] or match[2]).strip()
-        name = next((name for name in names if name.lower() == typed.lower()), None)
-        if name is None:
-            message = f"{unknown_name('column', typed, names)}."
-            raise FilterError(message)
-        if match[3] is not None:
-            pairs.append((name, match[3].replace("''", "'")))
-        else:
-            pairs.append((name, None if match[4].upper() == "NULL" else match[4]))
-        at = match.end()
-    return tuple(pairs)
+_IN_ADDRESS: Final = "-in-address"
 
 
 def changelog_filter(edge: Edge, last_seq: int) -> Filter:
-    """Draw the filter in one row. An invalid `column = value` is reported and does not filter."""
+    """Draw the filter in one row, as the address has it. Conditions that cannot be read are told and do not filter."""
     key = f"{edge.run_id}-{edge.table}"
     kinds_column, searched, matched, first, last = st.columns([3.2, 2, 2, 1.15, 1.15], vertical_alignment="center")
     with kinds_column:
         kinds = _kinds(edge, f"kinds-{key}")
     text = searched.text_input(
         "Contains",
-        key=f"text-{key}",
+        **_as_in_address(f"text-{key}", state.contains or ""),
         placeholder="contains text",
         label_visibility="collapsed",
         icon=":material/search:",
     )
     typed = matched.text_input(
-        "Column = value",
-        key=f"equals-{key}",
+        "Where",
+        **_as_in_address(f"where-{key}", state.where or ""),
         placeholder=_example(edge),
         label_visibility="collapsed",
         icon=":material/filter_alt:",
+        help="Conditions on columns: =, <>, <, >, LIKE, IN, IS NULL, with commas or AND between them.",
     )
+    begin, end = _events(state.events or "", last_seq)
     with first:
-        bottom = _event("from", last_seq, key)
+        bottom = _event("from", last_seq, _as_in_address(f"from-{key}", begin))
     with last:
-        top = _event("to", last_seq, key)
-    equals: tuple[tuple[str, object], ...] = ()
+        top = _event("to", last_seq, _as_in_address(f"to-{key}", end))
+    terms: tuple[Term, ...] = ()
     try:
-        equals = parse_equals(typed or "", edge.names)
+        terms = parse_terms(typed or "", edge.names)
+        check_values(edge, terms)
     except FilterError as error:
+        terms = ()
         st.caption(f":red[{as_sentence(error)}]")
-    return Filter(kinds, (text or "").strip(), equals, bottom, top)
+    wanted = Filter(kinds, (text or "").strip(), terms, bottom, top)
+    shown = {
+        "kinds": " ".join(kind.symbol for kind in RowKind if kind in kinds),
+        "contains": wanted.text,
+        "where": (typed or "").strip(),
+        "events": "" if bottom is None and top is None else f"{bottom or ''}-{top or ''}",
+    }
+    drawn = {f"text-{key}": wanted.text, f"where-{key}": shown["where"], f"from-{key}": bottom, f"to-{key}": top}
+    for widget, value in drawn.items():
+        st.session_state[f"{widget}{_IN_ADDRESS}"].value = value
+    if any((state.text(name) or "") != value for name, value in shown.items()):
+        state.update(**{name: value or None for name, value in shown.items()})
+    return wanted
 
 
-def _event(end: str, last_seq: int, key: str) -> int | None:
+@dataclass
+class _InAddress:
+    """A value of the address, and how often it was another one than the widget had given it."""
+
+    value: str | int | None
+    changes: int = 0
+
+
+def _as_in_address(key: str, value: str | int | None) -> dict[str, Any]:
+    """The key of a widget and its first value: another widget whenever the address has another value than it gave."""
+    held = st.session_state.setdefault(f"{key}{_IN_ADDRESS}", _InAddress(value))
+    if held.value != value:
+        held.value, held.changes = value, held.changes + 1
+    first = st.session_state.setdefault(f"{key}{_IN_ADDRESS}-{held.changes}", value)
+    return {"key": f"{key}-{held.changes}" if held.changes else key, "value": first}
+
+
+def _events(text: str, last_seq: int) -> tuple[int | None, int | None]:
+    """The range of events in the address; an end that is not an event of the run is open."""
+    ends = (int(each) if each.isdecimal() else 0 for each in (text.partition("-")[0], text.partition("-")[2]))
+    begin, end = (each if 1 <= each <= last_seq else None for each in ends)
+    return begin, end
+
+
+def _event(end: str, last_seq: int, widget: dict[str, Any]) -> int | None:
     """Draw one end of the range of events; None if that end is open."""
-    return st.number_input(
+    event: int | None = st.number_input(
         f"{end.capitalize()} event",
         1,
         max(last_seq, 1),
-        None,
-        key=f"{end}-{key}",
+        **widget,
         placeholder=end,
         label_visibility="collapsed",
     )
+    return event
 
 
 def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:
     """Draw one chip per kind that the edge can carry, with its count; pressed chips filter, none pressed shows all."""
-    chosen: frozenset[RowKind] = st.session_state.get(f"{key}-chosen", frozenset())
+    chosen = frozenset(kind for kind in RowKind if kind.symbol in (state.kinds or "").split())
 
     def toggle(symbol: str) -> None:
-        st.session_state[f"{key}-chosen"] = chosen ^ {RowKind.of(symbol)}
+        after = chosen ^ {RowKind.of(symbol)}
+        state.update(kinds=" ".join(kind.symbol for kind in RowKind if kind in after) or None)
 
     carried = mode_of(edge.mode)
     shown = [Chip(kind, edge.counts.get(kind, 0), kind in chosen) for kind in RowKind if kind in carried]
@@ -103,4 +120,4 @@ def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:
 
 def _example(edge: Edge) -> str:
     name = (edge.upsert_key or edge.names or ("column",))[0]
-    return f"{name} = value"
+    return f"{name} = value, ..."

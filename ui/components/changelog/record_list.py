@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from engine.model.position import readable
 from engine.model.zones import zone_named
+from storage.changelogs.filters import EVENT
 from storage.model import Change, Edge, Record
+from storage.wanted import SortOrder
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
@@ -29,8 +32,21 @@ def is_folded(edge: Edge, key: str) -> bool:
     return chosen == "folded"
 
 
-def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Table:
-    """Every record by itself, in position order; those of the event are highlighted."""
+def sort_order(edge: Edge, text: str | None) -> SortOrder | None:
+    """The order that a text of the address names, if it is one by a column of the edge, or by `event`."""
+    order = SortOrder.of(text or "")
+    return order if order is not None and order.by in (EVENT, *edge.names) else None
+
+
+def next_order(order: SortOrder | None, by: str) -> str | None:
+    """The order after the head of a column was pressed: largest first, then smallest first, then that of emission."""
+    if order is None or order.by != by:
+        return str(SortOrder(by, descending=True))
+    return str(SortOrder(by)) if order.descending else None
+
+
+def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None, order: SortOrder | None = None) -> Table:
+    """Every record by itself, in this order; those of the event are highlighted."""
     rows = tuple(
         Row(
             (*_position(record), Cell(kinds=(record.kind,)), *_cells(edge, record)),
@@ -39,7 +55,9 @@ def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Tab
         )
         for record in records
     )
-    return _table(edge, rows)
+    table = _table(edge, rows)
+    sorts = {EVENT: EVENT, **{name: name for name in edge.names}}
+    return replace(table, sorts=sorts, sorted_by=order)
 
 
 def folded_table(edge: Edge, changes: tuple[Change, ...], event: int | None) -> Table:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Final, Literal, cast
+from functools import partial
+from typing import Final
 
 import streamlit as st
 
+from storage.changelogs.as_of import Order
+from storage.changelogs.changelog import ALL
 from storage.model import Edge, TableAsOf, TableRow
+from storage.wanted import Filter, SortOrder
 from ui.components.changelog.changelog_download import table_downloads
-from ui.components.changelog.record_list import cell_of, number_columns_of
+from ui.components.changelog.record_list import cell_of, next_order, number_columns_of, sort_order
 from ui.components.grid import Row, Table, grid
 from ui.components.shell.pager import pager
 from ui.shell import words, workspace
+from ui.shell.state import state
 
 _PAGE: Final = 50
 _REMOVED_SHOWN: Final = 20
-Order = Literal["key", "newest"]
 
 
-def as_of_table(edge: Edge, page: TableAsOf) -> Table:
+def as_of_table(edge: Edge, page: TableAsOf, order: Order | SortOrder) -> Table:
     """The rows of the page; rows that the event removed are struck through, above the others."""
     gone = [
         Row([cell_of(edge, at, value) for at, value in enumerate(values)], is_gone=True)
@@ -27,7 +31,13 @@ def as_of_table(edge: Edge, page: TableAsOf) -> Table:
     ]
     if len(page.removed) > _REMOVED_SHOWN:
         gone.append(Row(note=f"… and {words.count(len(page.removed) - _REMOVED_SHOWN, 'more row')} removed."))
-    return Table(edge.names, [*(gone if page.offset == 0 else []), *_rows(edge, page.rows)], number_columns_of(edge))
+    rows = [*(gone if page.offset == 0 else []), *_rows(edge, page.rows)]
+    sorts = {name: name for name in edge.names} if page.total > 1 else {}
+    return Table(
+        *(edge.names, rows, number_columns_of(edge)),
+        sorts=sorts,
+        sorted_by=order if isinstance(order, SortOrder) else None,
+    )
 
 
 def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
@@ -49,8 +59,8 @@ def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
     return st.spinner("Folding the changelog: computing how long each row is in the table …")
 
 
-def table_as_of(edge: Edge, event: int, *, height: int | None) -> None:
-    """Draw the table after an event, a page at a time."""
+def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = ALL) -> None:
+    """Draw the table after an event, a page at a time, of the rows that pass the filter's text and conditions."""
     if event < edge.kept_from - 1:
         st.info(
             f"The records of {words.escaped(edge.name)} before event {edge.kept_from:,} were deleted, and with them "
@@ -61,29 +71,41 @@ def table_as_of(edge: Edge, event: int, *, height: int | None) -> None:
     key = f"as-of-{edge.run_id}-{edge.table}"
     changelog = workspace.store().changelog
     offset = int(st.session_state.get(f"{key}-offset", 0))
-    chosen = cast("Order | None", st.session_state.get(f"{key}-order"))
-    order = chosen or ("key" if edge.upsert_key else "newest")
+    by_column = sort_order(edge, state.order)
+    ways: tuple[Order, ...] = ("key", "newest") if edge.upsert_key else ("newest",)
+    order = by_column or next((way for way in ways if way == state.order), ways[0])
+    rows = partial(changelog.table_as_of, edge.run_id, edge.node, event, edge.port, filter=wanted, limit=_PAGE)
     with _patience(edge, event):
-        page = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
+        page = rows(offset=offset, order=order)
     if offset >= page.total and offset > 0:
         offset = 0
-        page = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, limit=_PAGE, order=order)
+        page = rows(order=order)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Table after event {event:,}** · {words.count(page.total, 'row')}")
+        matching = "" if wanted.of_rows.is_empty else " matches the filter" if page.total == 1 else " match the filter"
+        st.markdown(f"**Table after event {event:,}** · {words.count(page.total, 'row')}{matching}")
         st.space("stretch")
-        table_downloads(edge, event, page.total)
-        if edge.upsert_key and page.total > 1:
+        table_downloads(edge, event, page.total, wanted)
+        if len(ways) > 1 and page.total > 1:
+            st.session_state[f"{key}-order"] = None if by_column else order
             st.segmented_control(
                 "Order",
-                ["key", "newest"],
-                default="key",
+                list(ways),
                 key=f"{key}-order",
-                required=True,
+                on_change=lambda: state.update(order=st.session_state[f"{key}-order"] or state.order),
                 label_visibility="collapsed",
                 format_func=lambda name: "by key" if name == "key" else "newest first",
             )
+    if page.total == 0 and not page.removed and matching:
+        st.caption("No row matches the filter.")
+        return
     if page.total == 0 and not page.removed:
         st.caption("No rows yet at this event." if event else "Before the first event every table is empty.")
         return
-    grid(as_of_table(edge, page), key=f"{key}-grid", height=height, label=f"Table after event {event}")
+    grid(
+        as_of_table(edge, page, order),
+        key=f"{key}-grid",
+        on_sort=lambda by: state.update(order=next_order(by_column, by)),
+        height=height,
+        label=f"Table after event {event}",
+    )
     pager(f"{key}-offset", offset, _PAGE, page.total)

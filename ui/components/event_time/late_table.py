@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from storage.event_time.late import SortOrder
 from storage.event_time.model import LateRecord, RejectedRow
+from storage.wanted import SortOrder
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 

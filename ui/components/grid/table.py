@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.event_time.late import SortOrder
+from storage.wanted import SortOrder
 from ui.shell import words
 from ui.shell.theme import kind_badge
 

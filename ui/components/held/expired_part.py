@@ -10,8 +10,8 @@ import streamlit as st
 from engine.errors import NotReplayable, StudioError
 from storage.event_time.expired_records import ExpiredRecord
 from storage.event_time.held_states import HeldState
-from storage.event_time.late import SortOrder
 from storage.model import Run
+from storage.wanted import SortOrder
 from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.held.held_table import of_kind

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.event_time.late import SortOrder
+from storage.wanted import SortOrder
 from ui.components.grid import Table, grid
 from ui.components.shell.pager import pager
 
