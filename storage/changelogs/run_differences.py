@@ -18,6 +18,7 @@ from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.sql import identifier
+from storage.event_time.late_exports import inputs_of, late_at, records_at
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
@@ -31,15 +32,23 @@ SELECT source, max(watermark_ms) FILTER (watermark_ms < {end}), count(event_time
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
 _BLOCK: Final = 1 << 16
 _LATE_PAIRS: Final = """
-SELECT coalesce(a.node, b.node) AS node, coalesce(a.seq, b.seq) AS seq,
+SELECT coalesce(a.node, b.node) AS node, a.seq AS left_seq, b.seq AS right_seq,
     coalesce(a.window_start_ms, b.window_start_ms) AS window_start_ms,
     coalesce(a.window_end_ms, b.window_end_ms) AS window_end_ms,
     coalesce(a.event_time_ms, b.event_time_ms) AS event_time_ms, a.lateness_ms AS left_ms, b.lateness_ms AS right_ms,
     a.dropped AS left_dropped, b.dropped AS right_dropped
-FROM (FROM {left} WHERE seq >= {kept_from} AND entry = 1) a
-FULL JOIN (FROM {right} WHERE seq >= {kept_from} AND entry = 1) b
-    ON a.node = b.node AND a.port = b.port AND a.seq = b.seq AND a.step = b.step
+FROM ({left}) a FULL JOIN ({right}) b USING ({same})
 """
+# Equal records are told apart by their order.
+_SAME: Final = ("node", "port", "window_start", "window_end", "event_time", "row", "copy")
+_LATE: Final = """
+SELECT *, row_number() OVER (PARTITION BY {same} ORDER BY seq, step) AS copy FROM (
+    SELECT l.node, l.port, l.seq, l.step, l.event_time_ms, l.window_start_ms, l.window_end_ms, l.lateness_ms, l.dropped,
+        coalesce(l.window_start_ms, {none}) AS window_start, coalesce(l.window_end_ms, {none}) AS window_end,
+        coalesce(l.event_time_ms, {none}) AS event_time, {row} AS row
+    FROM {late} WHERE l.seq >= {kept_from})
+"""
+_NONE: Final = -(1 << 63)
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,9 @@ class LatePair:
     """A record of an operator that is late in one of the runs only, or dropped in one and used in the other."""
 
     node: str
-    seq: int
+    left_seq: int | None
+    """Its event in the left run; None if it was in time there, or is not there."""
+    right_seq: int | None
     window_start_ms: int | None
     window_end_ms: int | None
     event_time_ms: int | None
@@ -158,19 +169,24 @@ class RunDifferences(OfAllRuns):
         return tuple(sorted(pairs, key=lambda pair: pair.left == pair.right))
 
     def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
-        """The records that are late in only one of the runs, or dropped in one and used in the other."""
+        """The records that are late in only one of the runs, or dropped in one and used in the other.
+
+        Records are the same if they are for the same operator and have the same window, event time and columns: in
+        another order of arrival they have other events.
+        """
         left, right = self._runs.stored(left_run), self._runs.stored(right_run)
-        if not left.is_begun or not right.is_begun:
+        if not (left.is_begun and right.is_begun and inputs_of(left) and inputs_of(right)):
             return LateDifferences(only_left=0, only_right=0, both=0, other_outcome=0, rows=())
         kept_from = max(left.entry.kept_from, right.entry.kept_from)
-        pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late, kept_from=kept_from)
+        sides = [_late(run, kept_from) for run in (left, right)]
+        pairs = _LATE_PAIRS.format(left=sides[0], right=sides[1], same=", ".join(_SAME))
         counted = self._database.row(
             "SELECT count(*) FILTER (right_dropped IS NULL), count(*) FILTER (left_dropped IS NULL), "
             f"count(left_dropped = right_dropped), count(*) FILTER (left_dropped <> right_dropped) FROM ({pairs})"
         )
         rows = self._database.rows(
             f"SELECT * FROM ({pairs}) WHERE left_dropped IS DISTINCT FROM right_dropped "
-            f"ORDER BY seq, node LIMIT {int(limit)}"
+            f"ORDER BY coalesce(left_seq, right_seq), node LIMIT {int(limit)}"
         )
         only_left, only_right, both, other = (int(count) for count in counted or (0, 0, 0, 0))
         pairs_shown = tuple(LatePair(*row) for row in rows)
@@ -268,6 +284,23 @@ class RunDifferences(OfAllRuns):
             times[str(node), "windows fired"] = int(windows)
             times[str(node), "fired at event, on average"] = float(seq)
         return times
+
+
+def _late(run: StoredRun, kept_from: int) -> str:
+    """The late records of a run, each with what tells it from others."""
+    parts = []
+    for each in inputs_of(run):
+        texts = (f"c.{identifier(column.stored_as)}::VARCHAR" for column in each.edge.columns)
+        parts.append(
+            _LATE.format(
+                same=", ".join(_SAME[:-1]),
+                none=_NONE,
+                row=f"hash({', '.join(texts)})" if each.edge.columns else "0",
+                late=f"{late_at(run, each)} {records_at(each)}",
+                kept_from=kept_from,
+            )
+        )
+    return " UNION ALL ".join(parts)
 
 
 def _parameters(run: Run) -> dict[tuple[str, str], str]:

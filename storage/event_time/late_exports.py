@@ -48,7 +48,7 @@ _REJECTED: Final = ("file", "reason", "raw")
 
 
 @dataclass(frozen=True)
-class _Input:
+class LateInput:
     """An input of a node and an edge that feeds it. is_only: no other edge does."""
 
     node: str
@@ -67,7 +67,7 @@ class LateExports(OfAllRuns):
         """
         run = self._runs.stored(run_id)
         late = set(self._database.rows(f"SELECT DISTINCT node, port FROM {run.tables.late}", {}))
-        inputs = [each for each in _inputs(run) if (each.node, each.port) in late]
+        inputs = [each for each in inputs_of(run) if (each.node, each.port) in late]
         if not inputs:
             raise ExportFailed(path, "no record of this run was late")
         prefix = "late_"
@@ -94,12 +94,13 @@ class LateExports(OfAllRuns):
         return write_query(self._database, query, {}, path, format_, "rejected_rows")
 
 
-def _inputs(run: StoredRun) -> list[_Input]:
+def inputs_of(run: StoredRun) -> list[LateInput]:
+    """The inputs of all nodes."""
     found = []
     for node in run.pipeline.inputs:
         edges = run.input_edges(node)
         ports = Counter(port for port, _ in edges)
-        found += [_Input(node, port, edge, ports[port] == 1) for port, edge in edges]
+        found += [LateInput(node, port, edge, ports[port] == 1) for port, edge in edges]
     return found
 
 
@@ -110,14 +111,24 @@ def _facts(prefix: str, pushes: str | None) -> str:
     return ", ".join(f"{sql} AS {identifier(prefix + name)}" for name, sql in facts.items())
 
 
-def _late(run: StoredRun, each: _Input, pushes: str | None) -> str:
+def _late(run: StoredRun, each: LateInput, pushes: str | None) -> str:
     """The late records l of an input, their records c, and the pushes p. A record that is on no edge has no columns."""
     push = "" if pushes is None else f"ASOF LEFT JOIN ({pushes}) p ON l.bound <= p.top "
+    return f"{late_at(run, each)} {push}{records_at(each)}"
+
+
+def late_at(run: StoredRun, each: LateInput) -> str:
+    """The late records of an input, as l; each is once, with the first window that it missed."""
     return (
         f"(SELECT *, watermark_ms - lateness_ms AS bound FROM {run.tables.late} WHERE entry = 1 "
-        f"AND node = {literal(each.node)} AND port = {literal(each.port)}) l {push}"
-        f"{'LEFT' if each.is_only else 'INNER'} JOIN {records_of(each.edge)} c ON c.seq = l.seq AND c.step = l.step"
+        f"AND node = {literal(each.node)} AND port = {literal(each.port)}) l"
     )
+
+
+def records_at(each: LateInput) -> str:
+    """The join of late records l with their columns, as c. A record that is on no edge has none."""
+    join = "LEFT" if each.is_only else "INNER"
+    return f"{join} JOIN {records_of(each.edge)} c ON c.seq = l.seq AND c.step = l.step"
 
 
 def _typed(name: str, sql: str) -> str:

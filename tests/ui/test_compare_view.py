@@ -50,6 +50,34 @@ def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path
     )
 
 
+def test_late_records_of_both_are_the_same_whatever_their_events_are(
+    open_view: OpenView, store: Store, tmp_path: Path
+) -> None:
+    """A record more at the beginning moves all events by one; of two equal late records one is late in one run only."""
+
+    def run_of(*times: int) -> int:
+        pipeline = pipeline_of(
+            "clicks -> per_window -> out",
+            clicks=rows(
+                "key string, ts bigint",
+                rows=[["a", seeded_store.BASE + time] for time in times],
+                event_time="ts",
+                watermark_delay_ms=0,
+            ),
+            per_window=("window_aggregate", {"kind": "tumble", "size_ms": 10_000, "group_by": ["key"]}),
+            out=("sink", {"mode": "append"}),
+        )
+        return seeded_store.run_locally(store, tmp_path, pipeline)
+
+    left, right = run_of(50_000, 120_000, 1_000, 2_000, 2_000), run_of(40_000, 50_000, 120_000, 2_000, 1_000)
+    found = store.run_differences.late(left, right)
+    assert (found.only_left, found.only_right, found.both, found.other_outcome) == (1, 0, 2, 0)
+    assert [(row.left_seq, row.right_seq) for row in found.rows] == [(5, None)]
+    app = open_view("compare", run=left, versus=right)
+    said = {row[0]: row[1:] for row in rows_of(app, "compare-parts")}
+    assert said["Late records"] == ["different", "1 only in run 1, 0 only in run 2, 2 in both"]
+
+
 def counted(*words: str) -> Pipeline:
     return pipeline_of(
         "words -> count_words -> out",

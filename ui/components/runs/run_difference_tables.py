@@ -77,19 +77,25 @@ def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: in
     rows = [
         Row(
             (
-                Cell(f"{pair.seq:,}", is_number=True),
+                _event_of(pair),
                 Cell(pair.node, is_strong=True),
                 Cell(words.instant(pair.event_time_ms)),
                 Cell(words.window(pair.window_start_ms, pair.window_end_ms)),
                 _outcome(pair.left_dropped, pair.left_ms),
                 _outcome(pair.right_dropped, pair.right_ms),
             ),
-            pick=str(pair.seq),
-            is_current=pair.seq == event,
+            pick=str(pair.left_seq or pair.right_seq),
+            is_current=event in (pair.left_seq, pair.right_seq),
         )
         for pair in pairs
     ]
     return Table(("event", "operator", "event time (UTC)", "window", left, right), rows, frozenset({"event"}))
+
+
+def _event_of(pair: LatePair) -> Cell:
+    """Its event, in both runs if it is another one."""
+    both = dict.fromkeys(f"{seq:,}" for seq in (pair.left_seq, pair.right_seq) if seq is not None)
+    return Cell(" / ".join(both), is_number=True)
 
 
 def _outcome(dropped: bool | None, by_ms: int | None) -> Cell:
