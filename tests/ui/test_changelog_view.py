@@ -60,6 +60,20 @@ def test_the_slider_moves_the_event_everywhere(seeded: dict[str, int], open_view
     assert app.query_params["event"] == "3"
 
 
+def test_both_widgets_at_a_former_event_are_a_browser_that_is_behind(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    """It sends them with something else, such as a click in a list, before it has drawn the new event."""
+    app = open_view("changelog", run=seeded["word_count"], edge="inner", event=3)
+    app.button(key="event-previous").click().run()
+    app.slider(key="event-slider").set_value(3)
+    app.number_input(key="event-number").set_value(3).run()
+    assert app.session_state[KEY].values["event"] == "2"
+    assert app.slider(key="event-slider").value == app.number_input(key="event-number").value == 2
+    app.slider(key="event-slider").set_value(3).run()
+    assert app.session_state[KEY].values["event"] == "3"
+
+
 def test_the_buttons_go_from_change_to_change(seeded: dict[str, int], open_view: OpenView) -> None:
     run = seeded["windows"]
     app = open_view("changelog", run=run, edge="per_window", event=1)

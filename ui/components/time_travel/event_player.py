@@ -87,12 +87,15 @@ def _from_widgets() -> None:
     """Take the new value of the slider or the number field.
 
     A browser may send an outdated value of one widget together with a change of the other. If both differ from the
-    event drawn last, a value that was drawn a moment ago is the outdated one.
+    event drawn last, a value that was drawn a moment ago is the outdated one. Nobody changes both at once: if both have
+    the same such value, a busy browser has not drawn the last event yet, and has sent them with something else.
     """
     drawn = _player().drawn
     values = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
     changed = [event for event in values if event not in drawn[-1:]]
     fresh = [event for event in changed if event not in drawn]
+    if not fresh and len(changed) == len(values) and len(set(changed)) == 1:
+        return
     move_to(next(iter(fresh or changed), None))
 
 
