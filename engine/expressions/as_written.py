@@ -34,6 +34,7 @@ class AsWritten(Dialect):
 
         IDENTIFIERS: ClassVar = ["`"]
         QUOTES: ClassVar = ["'"]
+        HEX_STRINGS: ClassVar = [("x'", "'"), ("X'", "'")]
         COMMENTS: ClassVar = ["--", ("/*", "*/")]
         # EXECUTE and SHOW do not start a command: the words after them are tokenized normally.
         COMMANDS: ClassVar = set[TokenType]()

@@ -12,6 +12,9 @@ from engine.model.types import FLOATS, INTEGERS, STRING, Type
 _ONE: Final = "text string -> string"
 _TEST: Final = "text string -> boolean"
 
+TEXT_OF_BYTES: Final = "make_valid_utf8(CAST({0} AS STRING))"
+"""The text of bytes; what is no UTF-8 is U+FFFD there, as in Java. Spark's CAST keeps it, and nothing can read that."""
+
 # Digits of any script, or a string that Java parses as a DOUBLE, including surrounding blanks.
 _BLANKS: Final = r"[\x00-\x20]*"
 _DIGITS: Final = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -267,7 +270,8 @@ ROWS: Final = (
     ),
     Function("TO_BASE64", _ONE, "The text in base 64.", "TO_BASE64('abc')", "YWJj", "base64({0})"),
     Function(
-        *("FROM_BASE64", _ONE, "The text of base 64.", "FROM_BASE64('YWJj')", "abc", "CAST(unbase64({0}) AS STRING)")
+        *("FROM_BASE64", _ONE, "The text of base 64.", "FROM_BASE64('YWJj')", "abc"),
+        spark=TEXT_OF_BYTES.format("unbase64({0})"),
     ),
     Function(
         *("UNHEX", "text string -> binary", "The bytes of hexadecimal digits.", "DECODE(UNHEX('466C'), 'UTF-8')", "Fl"),

@@ -83,9 +83,9 @@ ROWS: Final = (
         bad=("TO_TIMESTAMP('soon')", "NULL"),
     ),
     Function(
-        *("TO_TIMESTAMP_LTZ", "number any, precision int? -> timestamp"),
+        *("TO_TIMESTAMP_LTZ", "number any, precision any?, zone string? -> timestamp"),
         *(
-            "The instant of seconds (0) or milliseconds (3) since 1970.",
+            "The instant of seconds (0) or milliseconds (3) since 1970; of a text, a format and a zone, too.",
             "TO_TIMESTAMP_LTZ(1715953559000, 3)",
             "2024-05-17 13:45:59.000",
         ),

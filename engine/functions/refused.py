@@ -37,7 +37,9 @@ _WHY: Final = {
     "is 0 unless GROUP BY names a set twice. Write 0, or GROUPING_ID(k) to tell the sets apart.": "GROUP_ID",
     "is for WATERMARK FOR of a connector that sends watermarks of its own, and none here does. Write the delay: "
     "rt - INTERVAL '5' SECOND.": "SOURCE_WATERMARK",
-    "is not read in a query. Read the table in a format of changes: 'format' = 'debezium-json'.": "FROM_CHANGELOG",
+    "takes a table of a script, without PARTITION BY. Write FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op)).": (
+        "FROM_CHANGELOG"
+    ),
     "is not read in a query. Every node shows its changelog, and INSERT INTO a table of the format debezium-json "
     "writes it.": "TO_CHANGELOG",
 }

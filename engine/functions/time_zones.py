@@ -27,7 +27,7 @@ _SHORT: Final = names(
 def convert_tz(writing: Writing, call: exp.Anonymous) -> str:
     """The call as Spark SQL."""
     value, given, wanted = map(writing.write, call.expressions)
-    given, wanted = _zone(given), _zone(wanted)
+    given, wanted = zone_known(given), zone_known(wanted)
     year, month, day, hour, minute, second = (
         f"TRY_CAST(regexp_extract({value}, r'{_FORM}', {at}) AS INT)" for at in range(1, 7)
     )
@@ -42,7 +42,7 @@ def convert_tz(writing: Writing, call: exp.Anonymous) -> str:
     return f"CASE WHEN {value} rlike r'{_FORM}' THEN get(transform(array({local}), __t -> {shown}), 0) END"
 
 
-def _zone(written: str) -> str:
+def zone_known(written: str) -> str:
     """A zone as Spark knows it. A computed zone stays, unless it is a plain offset: that is no zone in Java, so UTC."""
     if not (written.startswith("'") and written.endswith("'")):
         return f"CASE WHEN {written} rlike '^[+-]' THEN 'UTC' ELSE {written} END"

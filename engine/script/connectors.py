@@ -158,7 +158,7 @@ def source_table(
     elif (why := why_unread(ddl)) is not None:
         operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
         warnings.append(f"{ddl.name}: {why} {INSTEAD}")
-    elif ddl.connector == "datagen":
+    elif ddl.connector == "datagen" and kind_column is None:
         operator, parameters = "datagen", generated(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)

@@ -21,6 +21,7 @@ from engine.expressions.parsing import SPARK
 from engine.expressions.spellings import without_types
 from engine.functions import FUNCTIONS, ROWS
 from engine.functions.function import Function
+from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.functions.of_times import EXTRACTED
 from engine.model.type_texts import type_from
 from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
@@ -59,11 +60,15 @@ _MORE: Final = {
     f"TRY_CAST({READABLE[TIMESTAMP].format('{0}')} AS TIMESTAMP)": "TRY_CAST({0} AS TIMESTAMP_LTZ(3))",
     IN_UTC.format(f"TRY_CAST({READABLE[TIMESTAMP_NTZ].format('{0}')} AS TIMESTAMP_NTZ)"): "TO_TIMESTAMP_LTZ({0})",
     IN_UTC.format("CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)"): "TO_TIMESTAMP_LTZ({0}, {1})",
+    IN_UTC.format("convert_timezone({2}, 'UTC', CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ))"): (
+        "TO_TIMESTAMP_LTZ({0}, {1}, {2})"
+    ),
     "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0}, {1})",
     "CAST(try_to_timestamp({0}, {1}) AS DATE)": "TO_DATE({0}, {1})",
     "try_to_timestamp({0})": "CAST(TO_TIMESTAMP({0}) AS TIMESTAMP_LTZ(3))",
     "try_to_timestamp({0}, {1})": "CAST(TO_TIMESTAMP({0}, {1}) AS TIMESTAMP_LTZ(3))",
+    TEXT_OF_BYTES: "CAST({0} AS STRING)",
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
     "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
 }

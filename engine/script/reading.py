@@ -1,13 +1,12 @@
 """A script of Flink SQL as one pipeline.
 
-CREATE TABLE and CREATE VIEW define names for queries, SET defines options; INSERT INTO and a SELECT at the end are
-the sinks. A view is expanded wherever it is used, as in Flink; a node that equals a whole view gets the view's name. In
+CREATE TABLE and CREATE VIEW define names for queries, SET defines options; INSERT INTO and each SELECT are the
+sinks. A view is expanded wherever it is used, as in Flink; a node that equals a whole view gets the view's name. In
 a script of the studio (marked by `-- studio.pipeline`) every view is a node (`engine.script.views`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +18,10 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.errors import shown, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.planner import check
 from engine.registry import sources
 from engine.script.asked import plan_in_words
+from engine.script.changelog_calls import Changelog, changelog_of
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.failures import CannotBeRead, Failure
@@ -31,7 +32,7 @@ from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
 from engine.script.recorded_clock import ROWTIME, has_own_rowtime
 from engine.script.sharing import shared
-from engine.script.statements import Cursor, Statement, raw
+from engine.script.statements import Cursor, Statement
 from engine.script.tables import TableDdl
 from engine.script.taken_apart import taken_apart
 from engine.script.unread_nodes import needed_by, open_tables, with_unread
@@ -47,10 +48,7 @@ from engine.sql.rejected import SqlRejected
 
 MOST_CHARS: Final = 2_000_000
 """The most characters of a script, of which a million take some 8 s."""
-_CHANGELOG: Final = re.compile(
-    r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
-    re.IGNORECASE,
-)
+_NOT_LOOKED_UP: Final = ("filesystem", "kafka", "upsert-kafka", "datagen")
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,8 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
     else:
         instead = {node.id: node.id for node in nodes}
         if len(jobs) > 1:
-            nodes, edges, instead = shared(nodes, edges)
+            whole = Pipeline(nodes=nodes, edges=edges, options=without_emit_options(parts.options))
+            nodes, edges, instead = shared(nodes, edges, check(whole, analyzer, folder).plan)
         nodes, edges = called_as_views(nodes, edges, instead, names, parts.views, emitter)
     nodes = tuple(_described(nodes, jobs, parts))
     pipeline = Pipeline(
@@ -138,8 +137,9 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         pipeline = folded(pipeline, analyzer, folder)
     used = _used([insert.query for insert in parts.inserts], names) | needed_by(parts)
     left_out = [view for view in names.views if view not in used]
+    looked_up = list(_looked_up(pipeline, parts))
     unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out]
-    warnings = [*parts.warnings, *answers, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
+    warnings = [*parts.warnings, *answers, *looked_up, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
     pipeline = with_unread(pipeline, parts)
     return Script(
         pipeline,
@@ -159,6 +159,18 @@ def _described(nodes: Sequence[Node], jobs: Sequence[str], parts: Parts) -> Iter
         yield node.model_copy(update={"description": description}) if description else node
 
 
+def _looked_up(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
+    """Notes on tables of connectors whose rows are looked up here, and not in Flink."""
+    joins = [node.id for node in pipeline.nodes if node.operator == "lookup_join"]
+    right = {edge.source for join in joins for edge in pipeline.inputs(join)[1:]}
+    for name, ddl in parts.tables.items():
+        if node_id_of(name) in right and ddl.connector in _NOT_LOOKED_UP:
+            yield (
+                f"Flink would refuse this: the rows of {name} are looked up, which the connector {ddl.connector!r} "
+                "cannot. Use 'jdbc', or join an event time's version."
+            )
+
+
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:
     """The views that some queries read, directly or through other views."""
     used: set[str] = set()
@@ -172,7 +184,7 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
     """Add a node for every source table and for every view, with the same name."""
     targets = parts.targets
-    bases = {changelog[0] for statement in parts.views.values() if (changelog := changelog_of(statement)) is not None}
+    bases = {found.table for view in parts.views.values() if (found := changelog_of(view)) is not None}
     for name in parts.order:
         is_read = name in parts.tables and name not in targets and name not in bases
         with parts.reading(parts.definition(name)):
@@ -196,12 +208,6 @@ def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
 def sink_of(name: str, parts: Parts) -> dict[str, Any]:
     """The parameters of a table as a sink."""
     return sink_parameters(parts.tables[name])
-
-
-def changelog_of(statement: Statement) -> tuple[str, str] | None:
-    """The table and its column of kinds, if a view reads a table's rows as a changelog; else None."""
-    match = _CHANGELOG.search(raw(statement.tokens, statement.text))
-    return (match[1].strip("`"), match[2].strip("`")) if match else None
 
 
 def _arrival(directive: object) -> Arrival:
@@ -258,7 +264,7 @@ class Tables(Mapping[str, Table]):
         self.warnings += made.warnings
         ddl = self._parts.tables[name]
         hidden = () if has_own_rowtime(ddl) else tuple(column for column in made.columns if column == ROWTIME)
-        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden)
+        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden, ddl.clocked)
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables or name in self._parts.unread
@@ -278,20 +284,23 @@ class Tables(Mapping[str, Table]):
         changelog = changelog_of(statement)
         if changelog is None:
             return False
-        base, kind = changelog
+        base = changelog.table
         if base not in self._parts.tables:
             message = f"{unknown_name('table', base, self._parts.tables)}."
             raise SqlRejected(message, place=statement.place)
-        made = self._as_directed(self._source(base, name, kind), self._parts.tables[base])
+        made = self._as_directed(self._source(base, name, changelog), self._parts.tables[base])
         self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[base].rows)
         self.warnings += made.warnings
         return True
 
-    def _source(self, name: str, called: str, kind: str | None = None) -> SourceTable:
-        """The source of a table. Raises SqlRejected."""
+    def _source(self, name: str, called: str, changelog: Changelog | None = None) -> SourceTable:
+        """The source of a table, or of the changelog that its rows are. Raises SqlRejected."""
         ddl = self._parts.tables[name]
         analyzer, folder = self._emitter.analyzer, self._emitter.folder
         rows, wanted = self._parts.rows.get(name), node_id(called, self._emitter)
+        kind = changelog.kind if changelog is not None else None
+        if changelog is not None and changelog.kind in (names := [column.name for column in ddl.written]):
+            rows = changelog.kinds_told(rows, names.index(changelog.kind), ddl.statement.place)
         try:
             return source_table(ddl, wanted, folder, analyzer, rows, kind, self._parts.clock_ms)
         except SqlRejected:

@@ -128,7 +128,8 @@ def with_clock(table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool) -
     if times and (mark is None or for_windows):
         table = replace(table, watermark=Watermark(name, _LATE_BY_MS if mark is None else mark.delay_ms))
     note = f"{table.name}: the clock of its rows is the time {why}."
-    return replace(table, computed=tuple(computed), warnings=(*table.warnings, note))
+    clocked = (*table.clocked, *times)
+    return replace(table, computed=tuple(computed), clocked=clocked, warnings=(*table.warnings, note))
 
 
 def _reads(node: Expr, proctime: bool) -> bool:

@@ -130,7 +130,7 @@ def _intervals(tokens: Sequence[Token]) -> Iterator[Slip]:
 
 def _names(statement: Statement, named: frozenset[str]) -> Iterator[Slip]:
     """Reserved words as names without backticks."""
-    tokens = statement.tokens
+    tokens = statement.tokens if not statement.begins("SET") else ()
     is_table = statement.creates("TABLE")
     columns = set(_column_places(tokens)) if is_table else set()
     callers: list[str] = []

@@ -75,7 +75,8 @@ class Watermark:
 class TableDdl:
     """A table as a script declares it. columns: the physical ones, which are read or written.
 
-    order: the names of all its columns. start_ms: when the clock of its generator starts.
+    order: the names of all its columns. start_ms: when the clock of its generator starts. clocked: the processing times
+    that have the values of the recorded clock.
     """
 
     name: str
@@ -89,6 +90,7 @@ class TableDdl:
     metadata: tuple[Metadata, ...] = ()
     order: tuple[str, ...] = ()
     start_ms: int | None = None
+    clocked: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Column, ...]:

@@ -16,6 +16,7 @@ from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.model.zones import is_utc
 from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
+from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.inserted_rows import computed_rows
 from engine.script.known_options import require_known_options
@@ -97,7 +98,7 @@ def taken_apart(text: str) -> Parts:
 
 def _take(statement: Statement, parts: Parts) -> None:
     parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
-    _statement(_without_hints(statement, parts), parts)
+    _statement(with_changelog_views(_without_hints(statement, parts), parts), parts)
 
 
 def _show(parts: Parts) -> None:
@@ -194,7 +195,6 @@ def _statement(statement: Statement, parts: Parts) -> None:
     elif word in ("ALTER", "DROP") and altered(statement, parts):
         pass
     elif word in _QUERY:
-        parts.inserts = [one for one in parts.inserts if one.target is not None]
         parts.inserts.append(Insert(None, (), parsed(statement.tokens, statement.text), statement))
     elif word == "SET":
         _set(statement, parts)

@@ -48,7 +48,8 @@ class Unary:
 class Table:
     """A table that a query can name: a source node and its columns. proctime: columns that represent the arrival order.
 
-    rows: the columns with ROW values, with their types. hidden: the columns that `*` does not have.
+    rows: the columns with ROW values, with their types. hidden: the columns that `*` does not have. clocked: the
+    processing times that have the values of the recorded clock; they are among the columns.
     """
 
     node: Node
@@ -56,6 +57,7 @@ class Table:
     proctime: tuple[str, ...] = ()
     rows: tuple[tuple[str, Type], ...] = ()
     hidden: tuple[str, ...] = ()
+    clocked: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

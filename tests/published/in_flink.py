@@ -1,9 +1,10 @@
-"""Runs published scripts in Flink and records what their last SELECT gives. Runs in Flink's own interpreter.
+"""Runs published scripts in Flink and records what their SELECTs give. Runs in Flink's own interpreter.
 
     python tests/published/in_flink.py tests/published/scripts/*.sql
 
 Topics and folders become JSON files of a temporary folder, which is all that this Flink can reach. Each answer is
-written beside the scripts, as `answers/NAME.txt`: one changelog record per line, or why Flink refuses the script.
+written beside the scripts, as `answers/NAME.txt`: one changelog record per line, after a line with the columns, and a
+blank line between two SELECTs; or why Flink refuses the script.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def statements(text: str) -> Iterator[str]:
 
 
 def answer(text: str) -> list[str]:
-    """The changelog of the last SELECT."""
+    """The changelogs of the SELECTs, each after a blank line but the first."""
     settings = Configuration()
     settings.set_string("parallelism.default", "1")
     settings.set_string("pipeline.auto-watermark-interval", "0 ms")
@@ -62,7 +63,7 @@ def answer(text: str) -> list[str]:
         elif statement.startswith(("SELECT", "WITH")):
             tables_of = result.get_table_schema().get_field_names()
             with result.collect() as rows:
-                printed = ["|".join(tables_of)]
+                printed += [""] * bool(printed) + ["|".join(tables_of)]
                 printed += [f"{_SYMBOLS[row.get_row_kind().value]}|{'|'.join(map(str, row))}" for row in rows]
     return printed
 

@@ -76,8 +76,8 @@ def value_of(item: Expr) -> Any:
         return folded(item, value_of)
     except Unfolded:
         message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
-        is_call = item.find(exp.Func) is not None and item.find(exp.Column, exp.Query) is None
-        raise (NoConstant if is_call else SqlRejected)(message, item) from None
+        is_known = item.find(exp.Func, exp.HexString) is not None and item.find(exp.Column, exp.Query) is None
+        raise (NoConstant if is_known else SqlRejected)(message, item) from None
 
 
 def _is_instant(item: Expr) -> bool:

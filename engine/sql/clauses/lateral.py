@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Expr, conjuncts, together
+from engine.sql.clauses.limit import count_of
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -86,7 +87,7 @@ def _with_rank(query: exp.Select, keys: list[Expr], names: list[str]) -> exp.Sel
     call = exp.Anonymous(this="ROW_NUMBER", expressions=[])
     window = exp.Window(this=call, partition_by=[key.copy() for key in keys], order=order)
     query.set("expressions", [*query.expressions, exp.alias_(window, _RANK)])
-    condition = exp.LTE(this=exp.column(_RANK), expression=limit.expression.copy())
+    condition = exp.LTE(this=exp.column(_RANK), expression=count_of(limit).copy())
     below = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(f"{_TABLE}_ranked")))
     columns = [exp.column(name, quoted=True) for name in names]
     return exp.Select(expressions=columns, from_=exp.From(this=below), where=exp.Where(this=condition))

@@ -35,13 +35,19 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
             raise SqlRejected(message, offset)
         relation, by = _computed(relation, keys)
         return Select(Sorted(relation, by, order), tuple((name, ref(name)) for name in columns))
-    count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
+    count = _count(count_of(limit), limit)
     skipped = _count(offset.expression, offset) if offset is not None else 0
     if count < 1:
         return Empty(relation)
     relation, sorted_by = _computed(relation, keys)
     first = Limit(relation, sorted_by, skipped + 1, skipped + count, order or limit)
     return Select(first, tuple((name, ref(name)) for name in columns))
+
+
+def count_of(limit: Expr) -> Expr:
+    """What LIMIT n or FETCH FIRST n ROWS ONLY has as n; of FETCH FIRST ROW ONLY it is 1."""
+    count: Expr | None = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
+    return count if count is not None else exp.Literal.number(1)
 
 
 def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:

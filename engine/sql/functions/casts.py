@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.model.type_texts import type_from
 from engine.model.types import (
+    BINARY,
     BOOLEAN,
     INTEGER_BITS,
     INTEGER_DIGITS,
@@ -73,6 +75,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     elif isinstance(target, Decimal) and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
     converted = f"{word}({value} AS {target.sql})"
+    if target == STRING and writer.type_of(value) == BINARY:
+        converted = TEXT_OF_BYTES.format(value)
     if isinstance(target, Timestamp) and not is_literal_moment(node):
         digits, is_moment = declared_digits(node), isinstance(writer.type_of(value), Timestamp)
         given = digits_of(writer, node.this) if is_moment else MILLISECONDS

@@ -99,6 +99,8 @@ class Writer:
                 return self.write(expression.this)
             case exp.Literal():
                 return text(expression.name) if expression.is_string else number(expression)
+            case exp.HexString():
+                return f"X'{expression.name}'"
             case exp.Boolean():
                 return "TRUE" if expression.this else "FALSE"
             case exp.Null():

@@ -13,6 +13,7 @@ from sqlglot import exp
 from engine.errors import unknown_name
 from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
+from engine.functions.time_zones import zone_known
 from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
@@ -123,8 +124,14 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
 
 
 def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
-    """TO_TIMESTAMP_LTZ(number[, precision]), or of a string. Raises SqlRejected for a precision other than 0 and 3."""
+    """TO_TIMESTAMP_LTZ(number[, precision]), or (text[, format[, zone]]).
+
+    Raises SqlRejected for a precision other than 0 and 3.
+    """
     value, *rest = arguments
+    if len(rest) > 1:
+        local = _parsed(TIMESTAMP_NTZ, arguments[:2])
+        return IN_UTC.format(f"convert_timezone({zone_known(rest[1])}, 'UTC', {local})")
     if writer.type_of(value) == STRING:
         # In UTC, whatever the zone.
         return IN_UTC.format(_parsed(TIMESTAMP_NTZ, arguments))

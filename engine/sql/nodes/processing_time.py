@@ -13,7 +13,7 @@ from sqlglot import exp
 from engine.contract.source import Source
 from engine.model.free_names import free_name
 from engine.registry import configured
-from engine.sql.algebra import Expr, Filter, Over, Relation, Scan, Select, Windowed, plain, ref
+from engine.sql.algebra import Expr, Filter, Join, Over, Relation, Scan, Select, Windowed, plain, ref
 from engine.sql.rejected import NoClock, SqlRejected
 
 
@@ -40,17 +40,21 @@ def _in_place(relation: Relation, time: str, at: Expr) -> Relation:
     return Select(below, tuple(items))
 
 
-def is_processing_time(relation: Relation, name: str) -> bool:
-    """Whether a column is a processing time."""
+def is_processing_time(relation: Relation, name: str, *, has_value: bool = False) -> bool:
+    """Whether a column is a processing time. has_value: also one that the recorded clock tells."""
     match relation:
         case Scan():
-            return name in relation.table.proctime
+            return name in relation.table.proctime or (has_value and name in relation.table.clocked)
         case Filter():
-            return is_processing_time(relation.input, name)
+            return is_processing_time(relation.input, name, has_value=has_value)
         case Select():
             item = dict(relation.items)[name]
             column = plain(item)
-            return is_proctime(item) if column is None else is_processing_time(relation.input, column)
+            if column is None:
+                return is_proctime(item)
+            return is_processing_time(relation.input, column, has_value=has_value)
+        case Join() if has_value and name in relation.left.columns:
+            return is_processing_time(relation.left, name, has_value=True)
         case _:
             return False
 

@@ -29,6 +29,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.clauses.grouping_sets import NUMBER
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
+from engine.sql.nodes.processing_time import is_processing_time
 from engine.sql.nodes.window_ranks import window_rank
 
 
@@ -181,7 +182,7 @@ def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list
     column = key.expression.name
     derived = emitter.derived[emitted.node]
     parameters: dict[str, Any] = {"keep": "last" if key.descending else "first"}
-    if column in emitted.arrival:
+    if column in emitted.arrival or is_processing_time(relation.input, column, has_value=True):
         parameters["order"] = "arrival"
     else:
         is_time = derived.schema.column(emitted.names[column]).time is not None

@@ -6,6 +6,7 @@ from engine.sql.algebra import Expr, Join, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import Condition, Side, check_system_time_join, join_node, own_columns, side
 from engine.sql.nodes.lookup_joins import lookup_join
+from engine.sql.nodes.processing_time import is_processing_time
 from engine.sql.nodes.time_bounds import event_times, only_event_time
 from engine.sql.rejected import SqlRejected
 
@@ -23,7 +24,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
         raise SqlRejected(message, at)
     left_used, right_used = own_columns(relation, condition.used(needed))
     left = side(emitter, relation.left, [*left_used, time], [a for a, _ in condition.equal], at)
-    if time in left.emitted.arrival:
+    if time in left.emitted.arrival or is_processing_time(relation.left, time, has_value=True):
         return lookup_join(emitter, relation, condition, left, right_used)
     check_system_time_join(relation, condition, "temporal join", "the versioned table's primary key in ON: l.k = v.k.")
     left = Side(_as_of(emitter, left.emitted, time, at), left.keys)

@@ -56,6 +56,23 @@ def test_a_slip_is_read_noted_and_written_as_flink_wants_it(
     assert slips(WHOLE + wanted) == ()
 
 
+@pytest.mark.parametrize(("connector", "is_noted"), [("filesystem", True), ("kafka", True), ("jdbc", False)])
+def test_a_lookup_of_a_connector_that_flink_cannot_ask_is_noted(
+    connector: str, is_noted: bool, spark: SparkSession
+) -> None:
+    text = (
+        "CREATE TABLE o (k INT, p AS PROCTIME()) WITH ('connector' = 'datagen', 'number-of-rows' = '1');\n"
+        f"CREATE TABLE f (k INT, n STRING) WITH ('connector' = '{connector}');\nINSERT INTO f VALUES (1, 'x');\n"
+        "SELECT o.k, f.n FROM o JOIN f FOR SYSTEM_TIME AS OF o.p ON o.k = f.k;"
+    )
+    found = [note for note in read(text, spark).warnings if note.startswith("Flink would refuse this: the rows of f")]
+    assert bool(found) == is_noted
+
+
+def test_the_name_of_an_option_is_no_name_of_a_column() -> None:
+    assert notes("SET execution.checkpointing.interval = 3s; SET 'a' = 'b'; SELECT 1;") == []
+
+
 def test_reserved_words_that_name_columns_get_backticks_wherever_they_stand() -> None:
     given = NAMES.format(**WORDS)
     wanted = NAMES.format(**{place: f"`{word}`" for place, word in WORDS.items()})

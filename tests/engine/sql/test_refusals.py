@@ -314,7 +314,10 @@ REFUSED = [
     ("SELECT k FROM t WHERE k IN (VALUES ('a'), ())", "the first row of VALUES has 1 values, this one has 0."),
     ("SELECT t.k FROM t JOIN w FOR SYSTEM_TIME ON t.k = w.k", "FOR SYSTEM_TIME needs the time of the left side:"),
     ("SELECT ARRAY_AGG(ORDER BY k) FROM t", "line 1, column 8: ARRAY_AGG needs an argument before ORDER BY."),
-    ("SELECT * FROM FROM_CHANGELOG(input =>", "line 1, column 15: FROM_CHANGELOG is not read in a query."),
+    (
+        "SELECT * FROM FROM_CHANGELOG(input =>",
+        "line 1, column 15: FROM_CHANGELOG takes a table of a script",
+    ),
     ("SELECT PERCENTILE(v, . 0.3) FROM t", "line 1, column 8: 0.0.3 is not a number, or"),
     ("SELECT k FROM t WHERE v > CAST(2 AS DECIMAL(5, 999999999)) AND v < 9", "the type DECIMAL(5, 999999999) is not"),
     ("SELECT k FROM t WHERE v > CAST(2 AS DECIMAL(1, 2, 3)) AND v < 9", "the type DECIMAL(1, 2, 3) is not supported."),

@@ -1,0 +1,11 @@
+SET 'sql.state-ttl' = '1 h';
+SET 'client.statement-name' = 'flink-tutorial';
+USE CATALOG `examples`;
+USE `marketplace`;
+CREATE TABLE `sensors` (`id` INT, `temp` DOUBLE, `ts` TIMESTAMP_LTZ(3), WATERMARK FOR `ts` AS `ts` - INTERVAL '1' MINUTE) DISTRIBUTED BY HASH(`id`) INTO 6 BUCKETS WITH ('value.format' = 'avro-registry');
+INSERT INTO `sensors` VALUES (0, 55.0, TO_TIMESTAMP_LTZ(1704103200000, 3)), (1, 45.0, TO_TIMESTAMP_LTZ(1704103500000, 3)), (0, 60.0, TO_TIMESTAMP_LTZ(1704107200000, 3));
+SELECT AVG(temp) AS avg_temp, window_start, window_end FROM TABLE(HOP(TABLE sensors, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)) GROUP BY window_start, window_end;
+SELECT id, temp, LAG(temp) OVER (PARTITION BY id ORDER BY $rowtime) AS before FROM sensors;
+SHOW CREATE TABLE `sensors`;
+DESCRIBE EXTENDED `sensors`;
+DROP TABLE IF EXISTS nothing;

@@ -1,0 +1,6 @@
+CREATE TABLE fake_stocks (stock_name STRING, stock_value DOUBLE, log_time AS PROCTIME(), ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 'stocks', 'properties.bootstrap.servers' = 'broker:9092', 'properties.group.id' = 'g', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');
+INSERT INTO fake_stocks VALUES ('Deja Brew', 10.5, TIMESTAMP '2024-01-01 00:00:01'), ('Jurassic Pork', 20.0, TIMESTAMP '2024-01-01 00:00:02'), ('Deja Brew', 9.5, TIMESTAMP '2024-01-01 00:00:03'), ('Deja Brew', 9.5, TIMESTAMP '2024-01-01 00:00:04'), ('Jurassic Pork', 22.0, TIMESTAMP '2024-01-01 00:00:05');
+WITH current_and_previous AS (SELECT stock_name, ts, stock_value, LAG(stock_value, 1) OVER (PARTITION BY stock_name ORDER BY ts) AS previous_value FROM fake_stocks)
+SELECT *, CASE WHEN stock_value > previous_value THEN '▲' WHEN stock_value < previous_value THEN '▼' ELSE '=' END AS trend FROM current_and_previous;
+SELECT stock_name, AVG(stock_value) OVER w AS a, MAX(stock_value) OVER w AS m, COUNT(*) OVER w AS c FROM fake_stocks WINDOW w AS (PARTITION BY stock_name ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW);
+SELECT stock_name, SUM(stock_value) OVER (PARTITION BY stock_name ORDER BY ts RANGE BETWEEN INTERVAL '2' SECOND PRECEDING AND CURRENT ROW) AS s FROM fake_stocks;

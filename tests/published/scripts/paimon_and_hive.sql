@@ -1,0 +1,13 @@
+CREATE CATALOG my_catalog WITH ('type' = 'paimon', 'warehouse' = 's3://bucket/warehouse', 's3.endpoint' = 'http://minio:9000');
+USE CATALOG my_catalog;
+CREATE DATABASE IF NOT EXISTS shop;
+USE shop;
+CREATE TABLE IF NOT EXISTS word_count (word STRING PRIMARY KEY NOT ENFORCED, cnt BIGINT) WITH ('bucket' = '4', 'changelog-producer' = 'lookup', 'merge-engine' = 'deduplicate');
+CREATE TEMPORARY TABLE word_table (word STRING) WITH ('connector' = 'datagen', 'fields.word.length' = '1', 'rows-per-second' = '10');
+SET 'execution.checkpointing.interval' = '10 s';
+INSERT INTO word_count SELECT word, COUNT(*) FROM word_table GROUP BY word;
+SET 'sql-client.execution.result-mode' = 'tableau';
+RESET 'execution.checkpointing.interval';
+SET 'execution.runtime-mode' = 'batch';
+SELECT * FROM word_count;
+SELECT COUNT(*) AS n FROM word_count WHERE cnt > 3;

@@ -1,0 +1,5 @@
+CREATE TABLE logs (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ('connector' = 'kafka', 'topic' = 'logs', 'properties.bootstrap.servers' = 'broker:9092', 'properties.group.id' = 'g', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');
+INSERT INTO logs VALUES ('a', TIMESTAMP '2024-01-01 00:00:01'), ('b', TIMESTAMP '2024-01-01 00:00:02'), ('a', TIMESTAMP '2024-01-01 00:00:03'), ('a', TIMESTAMP '2024-01-01 00:00:20'), ('b', TIMESTAMP '2024-01-01 00:00:40');
+SELECT window_start, window_end, u, COUNT(*) AS n FROM TABLE(SESSION(TABLE logs PARTITION BY u, DESCRIPTOR(ts), INTERVAL '5' SECONDS)) GROUP BY window_start, window_end, u;
+SELECT u, SESSION_START(ts, INTERVAL '5' SECOND) AS s, SESSION_ROWTIME(ts, INTERVAL '5' SECOND) AS r, COUNT(*) AS n FROM logs GROUP BY u, SESSION(ts, INTERVAL '5' SECOND);
+SELECT window_start, COUNT(DISTINCT u) AS d FROM TABLE(CUMULATE(TABLE logs, DESCRIPTOR(ts), INTERVAL '10' SECONDS, INTERVAL '1' MINUTES)) GROUP BY window_start, window_end;

@@ -1,0 +1,12 @@
+CREATE VIEW t1(s) AS VALUES ('c'), ('a'), ('b'), ('b'), ('c');
+CREATE VIEW t2(s) AS VALUES ('d'), ('e'), ('a'), ('b'), ('b');
+SELECT s FROM t1 UNION SELECT s FROM t2;
+SELECT s FROM t1 UNION ALL SELECT s FROM t2;
+SELECT s FROM t1 INTERSECT SELECT s FROM t2;
+SELECT s FROM t1 INTERSECT ALL SELECT s FROM t2;
+SELECT s FROM t1 EXCEPT SELECT s FROM t2;
+SELECT s FROM t1 EXCEPT ALL SELECT s FROM t2;
+SELECT DISTINCT s FROM t1;
+SELECT s FROM t1 WHERE s IN (SELECT s FROM t2);
+SELECT supplier_id, rating, COUNT(*) AS total FROM (VALUES ('supplier1', 'product1', 4), ('supplier1', 'product2', 3), ('supplier2', 'product3', 3)) AS Products(supplier_id, product_id, rating) GROUP BY ROLLUP (supplier_id, rating);
+SELECT supplier_id, COUNT(*) AS total FROM (VALUES ('supplier1', 4), ('supplier2', 3)) AS p(supplier_id, rating) GROUP BY CUBE (supplier_id, rating) HAVING COUNT(*) > 0;

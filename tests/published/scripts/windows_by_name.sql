@@ -1,0 +1,5 @@
+CREATE TABLE bids (bidtime TIMESTAMP(3), price DECIMAL(10, 2), item STRING, WATERMARK FOR bidtime AS bidtime - INTERVAL '1' SECOND) WITH ('connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'broker:9092', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');
+INSERT INTO bids VALUES (TIMESTAMP '2020-04-15 08:05:00', 4.00, 'C'), (TIMESTAMP '2020-04-15 08:07:00', 2.00, 'A'), (TIMESTAMP '2020-04-15 08:09:00', 5.00, 'D'), (TIMESTAMP '2020-04-15 08:11:00', 3.00, 'B'), (TIMESTAMP '2020-04-15 08:13:00', 1.00, 'E'), (TIMESTAMP '2020-04-15 08:17:00', 6.00, 'F');
+SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES);
+SELECT window_start, window_end, SUM(price) AS p FROM HOP(DATA => TABLE bids, TIMECOL => DESCRIPTOR(bidtime), SLIDE => INTERVAL '5' MINUTES, SIZE => INTERVAL '10' MINUTES) GROUP BY window_start, window_end;
+SELECT window_start, window_end, window_time, SUM(price) p FROM TUMBLE(TABLE bids, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES, INTERVAL '1' MINUTES) GROUP BY window_start, window_end, window_time;
