@@ -75,7 +75,7 @@ class Noted:
     took: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     wrong: list[str] = field(default_factory=list)
     told: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    phase: str = "good"
+    phase: str = "first"
     is_over: bool = False
 
     @contextmanager
@@ -132,7 +132,7 @@ def work(page: Page, name: str, noted: Noted) -> None:
 def fourth(page: Page, noted: Noted, folder: Path) -> None:
     """Drop a file and repeat a run until it is over: the good ones, then the worst."""
     while not noted.is_over:
-        file, run = (GOOD_FILE, 1) if noted.phase == "good" else (WORST_FILE, 3)
+        file, run = (WORST_FILE, 3) if noted.phase == "worst" else (GOOD_FILE, 1)
         look(page, "/")
         page.locator("input[type=file]").first.set_input_files(folder / file)
         page.wait_for_timeout(1000)
@@ -219,10 +219,11 @@ def _work(app: App, noted: Noted, folder: Path, seconds: float) -> None:
     threads = [threading.Thread(target=_person, args=(app, name, act, noted)) for name, act in actions.items()]
     for thread in threads:
         thread.start()
-    time.sleep(seconds)
     # The first run starts the engine, which may take long.
     while len(noted.took) < len(ACTIONS) and any(thread.is_alive() for thread in threads[1:]):
         time.sleep(1)
+    noted.phase = "good"
+    time.sleep(seconds)
     before = {server.jvm for server in servers()}
     noted.phase = "worst"
     time.sleep(seconds)
