@@ -9,8 +9,9 @@ from __future__ import annotations
 import shutil
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -126,6 +127,7 @@ class TtlTrials:
     cancel: Cancel = field(default_factory=Cancel)
     progress: Progress = field(default_factory=Progress)
     _free: _Ran | None = None
+    _events: int | None = None
 
     @property
     def span_ms(self) -> int:
@@ -141,21 +143,34 @@ class TtlTrials:
         """The run with this TTL, compared with that without expiry. Raises StudioError."""
         free = self._unforgetting()
         if ttl_ms > self.span_ms:
-            return self._trial(ttl_ms, free, free)
+            return replace(self._trial(ttl_ms, free), events=self._events_of(free))
         options = with_ttl(self.pipeline, ttl_ms).options
         if not expires(options):
             options = {name: value for name, value in options.items() if name != CLOCK.name}
         ran = self._run(with_ttl(self.pipeline, 0).model_copy(update={"options": options}), f"ttl-{ttl_ms}")
+        try:
+            with self._comparing():
+                return self._trial(ttl_ms, ran, free)
+        finally:
+            shutil.rmtree(ran.files.folder, ignore_errors=True)
+
+    @contextmanager
+    def _comparing(self) -> Iterator[None]:
         self.progress.phase = "comparing the results"
         try:
             with cancellable(self.spark, f"compare-{uuid4().hex}", self.cancel):
-                return self._trial(ttl_ms, ran, free)
+                yield
         except Exception as error:
             if self.cancel.is_set():
                 raise self.cancel.error() from error
             raise
-        finally:
-            shutil.rmtree(ran.files.folder, ignore_errors=True)
+
+    def _events_of(self, free: _Ran) -> int:
+        """The events with results, counted once for all TTLs that change none."""
+        if self._events is None:
+            with self._comparing():
+                self._events = free.by_event(self.spark).count()
+        return self._events
 
     def _unforgetting(self) -> _Ran:
         if self._free is None:
