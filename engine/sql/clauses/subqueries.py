@@ -72,14 +72,14 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
         if _is_one_row(query):
             inner = from_clause(query, names, read)
             if not _is_correlated(query, scope, inner):
-                return _all_or_none(scope, kind, exists=not has_no_rows(read(query, names)))
+                return _all_or_none(scope, kind, exists=not has_no_rows(read(query, names), names))
             _check_names(query, scope, inner)
             return _all_or_none(scope, kind, exists=not _has_limit_zero(query))
         ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
         if ties is not None:
             return _exists_grouped(scope, query, ties, kind, names, read)
         if ties is None and (_is_grouped(query) or not _is_tied(query, names, read)):
-            return Join(scope.relation, _any_row(read(query, names), query), kind, (), test)
+            return Join(scope.relation, _any_row(read(query, names), query, names), kind, (), test)
     right, correlated, visible = _inner(query, names, read, of_in=isinstance(test, exp.In))
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
@@ -174,9 +174,9 @@ def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind,
     return Join(scope.relation, right, kind, tuple(conditions), query)
 
 
-def _any_row(relation: Relation, at: Expr) -> Relation:
+def _any_row(relation: Relation, at: Expr, names: Names) -> Relation:
     """One row if the relation has any, as in Flink: MIN of a constant."""
-    if has_no_rows(relation):
+    if has_no_rows(relation, names):
         return Empty(relation)
     constant = Select(relation, (("i", exp.Boolean(this=True)),))
     least = exp.Anonymous(this="MIN", expressions=[ref("i", at)])

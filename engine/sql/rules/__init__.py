@@ -57,9 +57,9 @@ def moved(relation: Relation, names: Names | None = None) -> Relation:
     return move(relation)
 
 
-def has_no_rows(relation: Relation) -> bool:
+def has_no_rows(relation: Relation, names: Names) -> bool:
     """Whether a query can have no rows."""
-    return is_empty(moved(relation))
+    return is_empty(moved(relation, names), names.rewritten)
 
 
 def _warn(names: Names, condition: Expr) -> None:

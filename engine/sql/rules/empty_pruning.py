@@ -59,9 +59,9 @@ def pruned(relation: Relation, warn: Warn, seen: Seen) -> Relation:
     return found
 
 
-def is_empty(relation: Relation) -> bool:
-    """Whether a relation can have no rows."""
-    return isinstance(pruned(relation, lambda _: None, {}), Empty)
+def is_empty(relation: Relation, seen: Seen) -> bool:
+    """Whether a relation can have no rows. seen: as in `pruned`."""
+    return isinstance(pruned(relation, lambda _: None, dict(seen)), Empty)
 
 
 def _with_rows(relation: Relation, warn: Warn) -> Relation:

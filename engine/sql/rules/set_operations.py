@@ -41,7 +41,7 @@ def combined(operation: SetOperation) -> Relation:
     if kind is SetKind.UNION:
         return _union(left, right, at, is_distinct=operation.is_distinct)
     if not operation.is_distinct:
-        if any(map(is_empty, (left, right))):
+        if any(is_empty(side, {}) for side in (left, right)):
             return Empty(left) if kind is SetKind.INTERSECT else left
         whole = _intersect_all if kind is SetKind.INTERSECT else _except_all
         return whole(left, _called_as(left, right), at)
