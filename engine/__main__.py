@@ -6,6 +6,8 @@
     python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine record RUN [--store FILE]
     python -m engine export RUN FILE [--edge NODE] [--as-of EVENT] [--format NAME] [--store FILE]
+    python -m engine keep RUN FOLDER [--smallest N] [--table] [--store FILE] ...
+    python -m engine test FOLDER... [--engine ENGINE] [--junit FILE] [--update] ...
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
     python -m engine servers [--stop] [--all]
@@ -15,7 +17,8 @@ relative to it. `run` prints the changelog of the sink, or of one node, on stand
 a script, or as a PySpark program; `servers` lists the Spark servers that wait for the next run. A live run reads its
 sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
 `record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
-of a run, or the table after an event (`engine.command_line.export`).
+of a run, or the table after an event (`engine.command_line.export`); `keep` makes a test of a run, and `test` runs
+tests (`engine.command_line.kept`).
 The exit status is 2 for a user error, with one sentence on standard error, also if it is in a statement of a script,
 and the others ran; 1 for a failed run, and 130 (for SIGTERM
 143) for an interrupted run. Warnings about ignored parts of a script go to standard error.
@@ -29,10 +32,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if __name__ == "__main__":
     # While modules are loaded, Ctrl-C ends the process silently.
@@ -42,20 +43,22 @@ from engine.command_line.arguments import count, time_ms
 from engine.command_line.edges import chosen_edge
 from engine.command_line.export import add_export, export
 from engine.command_line.interrupts import Interrupted, cancelling, ending
+from engine.command_line.kept import add_keep, keep_run, run_tests
 from engine.command_line.live import resume_live, start_live
 from engine.contract.cancel import Cancel
-from engine.contract.operator import OUT, Analyzer
+from engine.contract.operator import OUT
 from engine.contract.recorder import Recorder
 from engine.errors import (
     EngineUnavailable,
-    PipelineError,
     RunCancelled,
     RunFailed,
     StudioError,
     shortened,
 )
+from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
+from engine.pipeline_files import Job, job_in
 from engine.planner import Plan, plan
 from engine.python_functions import consent
 from engine.reading.files.storage import Storage, looking_at
@@ -72,8 +75,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from storage.store import Store
-
-_LARGEST: Final = 64 << 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recording.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
     recording.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
     add_export(commands)
+    add_keep(commands)
     for command in (running, resuming):
         command.add_argument(
             "--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's"
@@ -148,8 +150,10 @@ def _done(args: argparse.Namespace) -> int:
         os.environ[consent.ENVIRONMENT] = consent.ALL
     if args.command == "servers":
         return _servers(args)
-    if args.command in ("resume", "record", "export"):
-        return {"resume": _resume, "record": _record, "export": _export}[args.command](args)
+    if args.command in ("resume", "record", "export", "keep", "test"):
+        return {"resume": _resume, "record": _record, "export": _export, "keep": _keep, "test": _test}[args.command](
+            args
+        )
     with looking_at(_storage_of(args.engine)):
         return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
 
@@ -160,9 +164,9 @@ def _explain(args: argparse.Namespace) -> int:
 
     with _asking():
         job = _job(args)
-        text = to_text(explanation(plan(job.pipeline, job.analyzer, job.folder)))
+        text = to_text(explanation(plan(job.pipeline, TypeRules(), job.folder)))
     sys.stdout.write(text)
-    return job.status
+    return _status(job)
 
 
 def _sql(args: argparse.Namespace) -> int:
@@ -171,14 +175,14 @@ def _sql(args: argparse.Namespace) -> int:
     with _asking():
         job = _job(args)
         if not args.program:
-            written = sql_of(job.pipeline, job.analyzer, job.folder)
+            written = sql_of(job.pipeline, TypeRules(), job.folder)
     if args.program:
         sys.stdout.write(program_of(job.pipeline))
         return 0
     sys.stdout.write(written.text)
     for warning in written.warnings:
         _complain(warning, 0)
-    return job.status
+    return _status(job)
 
 
 def _storage_of(engine: str) -> Storage | None:
@@ -207,13 +211,13 @@ def _run(args: argparse.Namespace) -> int:
     with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
             job = _job(args)
-        if job.status and job.sink is None and args.edge is None:
-            return job.status
+        if _status(job) and job.sink is None and args.edge is None:
+            return _status(job)
         if args.live:
             edge_of = _edge_of(args, job.sink)
-            return start_live(args, job.pipeline, job.identity, job.analyzer, job.folder, edge_of, store)
+            return start_live(args, job.pipeline, job.identity, TypeRules(), job.folder, edge_of, store)
         with _asking():
-            planned = plan(job.pipeline, job.analyzer, job.folder)
+            planned = plan(job.pipeline, TypeRules(), job.folder)
             edge = _edge_of(args, job.sink)(planned)
         kept = None
         if store is not None:
@@ -222,7 +226,7 @@ def _run(args: argparse.Namespace) -> int:
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
-            return _print(args, planned, job.folder, edge, kept) or job.status
+            return _print(args, planned, job.folder, edge, kept) or _status(job)
         except KeyboardInterrupt:
             if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
                 kept.fail(RunCancelled().sentence, cancelled=True)
@@ -238,6 +242,15 @@ def _resume(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     with _opened(_place(args)) as store:
         return _complain(export(args, store), 0)
+
+
+def _keep(args: argparse.Namespace) -> int:
+    with _opened(_place(args)) as store:
+        return _complain(keep_run(args, store), 0)
+
+
+def _test(args: argparse.Namespace) -> int:
+    return run_tests(args)
 
 
 def _place(args: argparse.Namespace) -> Path:
@@ -321,39 +334,16 @@ def _opened(path: Path | None) -> Iterator[Store | None]:
         raise StudioError(str(error)) from error
 
 
-@dataclass(frozen=True)
-class _Job:
-    """A loaded pipeline file. sink: for a script, the sink of its last statement.
-
-    identity: of the pipeline, by which the studio finds its runs: that of an export, else one of the file's path.
-    status: of a command that does what it can: 2 if a statement of the script could not be read.
-    """
-
-    pipeline: Pipeline
-    analyzer: Analyzer
-    folder: Path
-    identity: str
-    sink: str | None = None
-    status: int = 0
-
-
-def _job(args: argparse.Namespace) -> _Job:
-    from engine.expressions.analyzer import TypeRules
-    from engine.script import script_of
-
-    path: Path = args.pipeline
-    text = _text_of(path)
-    analyzer = TypeRules()
-    folder = path.resolve().parent
-    of_file = f"file-{sha256(str(path.resolve()).encode(errors='surrogateescape')).hexdigest()[:16]}"
-    if path.suffix.lower() != ".sql":
-        read = Pipeline.from_json(text)
-        return _Job(read.model_copy(update={"identity": ""}), analyzer, folder, read.identity or of_file)
-    script = script_of(text, analyzer, folder, path.stem)
-    for sentence in (*script.warnings, *(failure.sentence for failure in script.failures)):
+def _job(args: argparse.Namespace) -> Job:
+    job = job_in(args.pipeline)
+    for sentence in job.warnings:
         _complain(sentence, 0)
-    job = script.jobs[-1] if script.jobs else None
-    return _Job(script.pipeline, analyzer, folder, of_file, job, status=2 if script.failures else 0)
+    return job
+
+
+def _status(job: Job) -> int:
+    """Of a command that does what it can: 2 if a statement of the script could not be read."""
+    return 0 if job.is_whole else 2
 
 
 def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:
@@ -362,23 +352,6 @@ def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tupl
         return chosen_edge(args.edge, outputs, [node.id for node in planned.sinks] if job is None else [job])
 
     return edge
-
-
-def _text_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) <= _LARGEST:
-            return data.decode("utf-8")
-        reason = f"it is larger than {_LARGEST >> 20} MB, which no pipeline is"
-    except UnicodeDecodeError:
-        reason = "it is not UTF-8 text"
-    except OSError as error:
-        reason = error.strerror or "it is no file"
-    except ValueError:
-        reason = "this is no file name"
-    message = f"{shortened(str(path))} cannot be read: {reason}."
-    raise PipelineError(message)
 
 
 def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:

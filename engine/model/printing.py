@@ -58,7 +58,7 @@ def json_line(names: Sequence[str], record: Printed) -> str:
         "step": hexadecimal(record.step),
         "kind": SYMBOLS[record.kind],
         "row": {
-            name: value if type(value) in _PLAIN else _json(value)
+            name: value if type(value) in _PLAIN else json_value(value)
             for name, value in zip(names, record.row, strict=True)
         },
     }
@@ -113,7 +113,8 @@ def _shortening(type_: pa.DataType) -> Callable[[Any], Any] | None:
     return None
 
 
-def _json(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """A value as JSON has it: times in ISO 8601, decimals as texts, bytes in hexadecimal."""
     match value:
         case datetime():
             return _time(value)
@@ -126,9 +127,9 @@ def _json(value: Any) -> Any:
         case float() if value != value or value in (float("inf"), float("-inf")):
             return str(value)
         case list() | tuple():
-            return [_json(item) for item in value]
+            return [json_value(item) for item in value]
         case dict():
-            return {str(key): _json(item) for key, item in value.items()}
+            return {str(key): json_value(item) for key, item in value.items()}
         case _:
             return value
 
@@ -136,7 +137,7 @@ def _json(value: Any) -> Any:
 def _text(value: Any) -> str:
     if value is None:
         return "NULL"
-    plain = _json(value)
+    plain = json_value(value)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, default=str)
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 

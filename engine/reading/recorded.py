@@ -2,6 +2,7 @@
 
     run_12_to_4321/orders.parquet             records: NUMBER, KIND as a text, WATERMARK, the columns; in order
     run_12_to_4321/orders.rejected.parquet    rows that could not be read, if any
+    orders.jsonl                              both as text (`engine.reading.recorded_text`)
 
 The metadata of each file of records describes it (About). A row without a kind is an explicit watermark, stored as the
 source's watermark after it.
@@ -10,7 +11,7 @@ source's watermark after it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from engine.reading.apart.limits import limited_memory
 from engine.reading.files.input_files import InputFile, local_file
 from engine.reading.files.parquet_scan import ADVICE, ParquetPart, batches_of, parts_of
 from engine.reading.files.storage import open_file
+from engine.reading.recorded_text import TEXT, TextPart, as_text, batch_of, description_in
 from engine.reading.typed.typed_rows import RowTypes, records_of
 
 METADATA: Final = "changelog_studio"
@@ -78,8 +80,11 @@ class About:
 
 def about(path: Path) -> About:
     """The description of a recording. Raises OSError, SourceError, and ValueError for any other file."""
-    file = local_file(path, path.name)
-    text = answer_of(Foreign(file.name, "", ADVICE), _metadata_in, file)
+    if path.suffix == TEXT:
+        text: str | None = description_in(path)
+    else:
+        file = local_file(path, path.name)
+        text = answer_of(Foreign(file.name, "", ADVICE), _metadata_in, file)
     if text is None:
         message = f"{path.name} is no recording"
         raise ValueError(message)
@@ -100,12 +105,18 @@ def _metadata_in(file: InputFile) -> str | None:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a file is a recording."""
+    """Whether a Parquet file is a recording."""
     try:
         about(path)
     except (OSError, ValueError, SourceError):
         return False
     return True
+
+
+def write_text(recording: Path, target: Path, only: Collection[int] | None = None) -> None:
+    """Write a recording as text. only: the numbers of the events to write; None: all. Raises OSError, ValueError."""
+    rejected = recording.with_name(recording.name.removesuffix(".parquet") + REJECTED)
+    as_text(about(recording).to_json(), recording, rejected, target, only)
 
 
 def write_head(rows: int, file: InputFile, target: Path) -> Iterator[None]:
@@ -124,8 +135,13 @@ class RejectedPart(NamedTuple):
     name: str
 
 
-def parts_in(records: InputFile, rejected: InputFile | None, node: str) -> tuple[ParquetPart | RejectedPart, ...]:
+Part = ParquetPart | RejectedPart | TextPart
+
+
+def parts_in(records: InputFile, rejected: InputFile | None, node: str) -> tuple[Part, ...]:
     """The parts of a recording. Rejected rows have no position among the records, and come last."""
+    if records.path.endswith(TEXT):
+        return (TextPart(records.path, records.name),)
     last = () if rejected is None else (RejectedPart(rejected.path, rejected.name),)
     groups = answer_of(Foreign(records.name, node, ADVICE), parts_of, (records,))
     # A source without parts would have no output at all.
@@ -139,8 +155,13 @@ class RecordingReader:
     rows: RowTypes
     called: str
 
-    def __call__(self, part: ParquetPart | RejectedPart) -> Iterator[ReadPart]:
+    def __call__(self, part: Part) -> Iterator[ReadPart]:
         """Its records; a row that does not fit another event time is rejected."""
+        if isinstance(part, TextPart):
+            batch, rejected = batch_of(part, self.rows.columns)
+            read = self._read(batch)
+            yield read._replace(rejected=[*read.rejected, *rejected])
+            return
         if isinstance(part, RejectedPart):
             yield from self._rejected(part)
             return

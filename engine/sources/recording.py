@@ -1,6 +1,6 @@
 """A recording: the output of a source of another run, record by record.
 
-Input: the file that `storage` writes for a run (`engine.reading.recorded`), named after it.
+Input: the file that `storage` writes for a run (`engine.reading.recorded`), named after it, or its text in a test.
 Output: exactly the recorded records with their kinds, in their order; rejected rows are rejected again. With
 the order of arrival "recorded", recordings of one run arrive as in that run. If another event time is chosen, a record
 with NULL in it is rejected.
@@ -27,6 +27,7 @@ from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.parquet_scan import ADVICE
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in, write_head
+from engine.reading.recorded_text import TEXT, write_first
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -75,7 +76,8 @@ class Recording(Source):
         reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
         parts = parts_in(records, self._rejected(records), node)
         numbered = Numbered(known.end, known.idle, known.clock)
-        return Scan(parts, reader, has_marks=known.has_marks, numbered=numbered, is_foreign=True)
+        is_foreign = not records.path.endswith(TEXT)
+        return Scan(parts, reader, has_marks=known.has_marks, numbered=numbered, is_foreign=is_foreign)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Its files."""
@@ -85,8 +87,12 @@ class Recording(Source):
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Recording:
         """The source over a copy of the first records."""
-        target = into / f"{node}.parquet"
         file = self._file(node, folder)
+        if file.path.endswith(TEXT):
+            text = into / f"{node}{TEXT}"
+            write_first(rows, Path(file.path), text)
+            return self.model_copy(update={"path": str(text)})
+        target = into / f"{node}.parquet"
         list(answers_of(Foreign(file.name, node, ADVICE), write_head, rows, file, target, seconds=LOOK_S))
         return self.model_copy(update={"path": str(target)})
 
@@ -97,7 +103,7 @@ class Recording(Source):
 
     def _file(self, node: str, folder: Path) -> InputFile:
         try:
-            (file,) = find_files(self.path, folder, node, (".parquet",), partial(may_be_read, is_recording=True))
+            (file,) = find_files(self.path, folder, node, (".parquet", TEXT), partial(may_be_read, is_recording=True))
         except SourceMissing as error:
             run = _FOLDER.search(self.path)
             what = f"the recording of run {run[1]} is not there" if run else "there is no such recording"

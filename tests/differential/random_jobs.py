@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from engine.kept.shrinking import smaller
 from engine.model.pipeline import Pipeline
 
 COLUMNS = (("k", "string"), ("v", "bigint"), ("w", "bigint"), ("rt", "timestamp"))
@@ -75,10 +76,7 @@ class Job:
         yield from (job for job in self._smaller() if not job.kinds or is_changelog(job.rows))
 
     def _smaller(self) -> Iterator[Job]:
-        half = len(self.rows) // 2
-        if half > 1:
-            yield replace(self, rows=self.rows[:half])
-            yield replace(self, rows=self.rows[half:])
+        yield from (replace(self, rows=tuple(rows)) for rows in smaller(self.rows, 2) if rows)
         for at in range(len(self.operators) if len(self.operators) > 1 else 0):
             yield replace(self, operators=self.operators[:at] + self.operators[at + 1 :])
         for at, (name, given) in enumerate(self.operators):
@@ -87,8 +85,7 @@ class Job:
                 yield replace(self, operators=(*self.operators[:at], (name, fewer), *self.operators[at + 1 :]))
         if self.options and not any(given.get("first_row") == "at_once" for _, given in self.operators):
             yield replace(self, options={})
-        for at in range(len(self.rows)):
-            yield replace(self, rows=self.rows[:at] + self.rows[at + 1 :])
+        yield from (replace(self, rows=tuple(rows)) for rows in smaller(self.rows, len(self.rows)))
 
 
 def random_job(random: Random) -> Job:

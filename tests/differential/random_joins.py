@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from engine.kept.shrinking import smaller
 from engine.model.pipeline import Pipeline
 from engine.sql.algebra import renamed
 from tests.differential.random_jobs import COLUMNS, Arrived, Operation, changes, is_changelog, random_calls, random_row
@@ -98,9 +99,7 @@ class JoinJob:
         """Smaller jobs, for shrinking."""
         if self.above:
             yield replace(self, above=())
-        half = len(self.arrivals) // 2
-        found = [self.arrivals[:half], self.arrivals[half:]]
-        found += [self.arrivals[:at] + self.arrivals[at + 1 :] for at in range(len(self.arrivals))]
+        found = [tuple(fewer) for pieces in (2, len(self.arrivals)) for fewer in smaller(self.arrivals, pieces)]
         found += [self.arrivals[:at] + self.arrivals[at + 2 :] for at in range(len(self.arrivals) - 1)]
         for arrivals in found:
             sides = {"l": self.left, "r": self.right}

@@ -9,6 +9,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from engine.kept.shrinking import smaller
 from tests.conformance.case import Case
 from tests.differential.random_jobs import MINI_BATCH, Arrived, is_changelog
 from tests.differential.random_joins import PACE
@@ -79,9 +80,7 @@ class QueryJob:
         """Smaller jobs, for shrinking."""
         for at in range(1, len(self.views)):
             yield replace(self, views=self.views[:at], steps=self.steps[:at])
-        half = len(self.arrivals) // 2
-        found = [self.arrivals[:half], self.arrivals[half:]] if half > 1 else []
-        found += [self.arrivals[:at] + self.arrivals[at + 1 :] for at in range(len(self.arrivals))]
+        found = [tuple(fewer) for pieces in (2, len(self.arrivals)) for fewer in smaller(self.arrivals, pieces)]
         found += [self.arrivals[:at] + self.arrivals[at + 2 :] for at in range(len(self.arrivals) - 1)]
         for arrivals in found:
             if arrivals and all(_is_valid(source, arrivals) for source in self.sources):

@@ -60,7 +60,7 @@ def _coerce(value: Any, type_: Type) -> Any:
         case types.Timestamp():
             return _instant(value) if type_.is_zoned else _instant(value).replace(tzinfo=None)
         case types.BINARY:
-            return value.encode()
+            return value if isinstance(value, bytes) else value.encode()
         case types.Decimal():
             return _decimal(value, type_)
     if not isinstance(value, list | dict):

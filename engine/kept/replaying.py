@@ -1,0 +1,119 @@
+"""A pipeline on kept records: in this process, or on an engine as a run of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.contract.frames import SEQ, STEP
+from engine.contract.operator import OUT
+from engine.contract.source import Source
+from engine.errors import PipelineError, RunFailed, StudioError, unknown_name
+from engine.expressions.analyzer import TypeRules
+from engine.kept.answers import Output
+from engine.local import Events, LocalRun, Spark
+from engine.local.sources import read
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema
+from engine.planner import Plan, plan
+from engine.recordings import on_recordings
+from engine.registry import configured
+from engine.running import Finished, finished
+from engine.runtime.edges.records import together
+from engine.spark.failures import failure_sentence
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """Where a test runs: on an engine, as every run does."""
+
+    spark: SparkSession
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """Where a test runs: in this process. spark: only used for expressions that Arrow cannot evaluate."""
+
+    spark: Spark
+
+
+Place = InProcess | OnEngine
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """An output of a plan. row_key: of its table."""
+
+    node: str
+    port: str
+    schema: Schema
+    row_key: tuple[str, ...] | None
+
+
+def outputs(
+    pipeline: Pipeline, recordings: Mapping[str, Path], edges: Sequence[str], folder: Path, place: Place
+) -> dict[str, Output]:
+    """The outputs of a pipeline on these recordings, by edge. folder: the base of paths. Raises StudioError."""
+    on_kept = on_records(pipeline, recordings, folder)
+    try:
+        if isinstance(place, OnEngine):
+            with finished(on_kept, place.spark, folder) as job:
+                return {
+                    edge: Output.of(_records_of(job, at), at.schema, at.row_key)
+                    for edge, at in _edges(edges, job.plan).items()
+                }
+        planned = plan(on_kept, TypeRules(), folder)
+        return outputs_of(planned, read(planned, place.spark, folder), edges, place.spark)
+    except StudioError:
+        raise
+    except Exception as error:
+        raise RunFailed(failure_sentence(error)) from error
+
+
+def outputs_of(planned: Plan, events: Mapping[str, Events], edges: Sequence[str], spark: Spark) -> dict[str, Output]:
+    """The outputs of a plan over these events of its sources, in this process. Raises StudioError."""
+    run = LocalRun(planned, events, spark)
+    return {
+        edge: Output.of(run.records(at.node, at.port), at.schema, at.row_key)
+        for edge, at in _edges(edges, planned).items()
+    }
+
+
+def on_records(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path) -> Pipeline:
+    """The pipeline over the recordings. Raises PipelineError if its sources are others."""
+    known = [node.id for node in pipeline.nodes if isinstance(configured(node), Source)]
+    for missing in [name for name in recordings if name not in known]:
+        message = f"the test has records of a source that the pipeline lacks: {unknown_name('source', missing, known)}."
+        raise PipelineError(message)
+    for added in [name for name in known if name not in recordings]:
+        message = "the test has no records of this source. Keep a new test of a run that has it."
+        raise PipelineError(message, added)
+    try:
+        return on_recordings(pipeline, recordings, folder)
+    except (OSError, ValueError) as error:
+        message = f"the records of a source cannot be read: {error}."
+        raise PipelineError(message) from error
+
+
+def _edges(wanted: Sequence[str], planned: Plan) -> dict[str, _Edge]:
+    """The outputs by name. Raises PipelineError."""
+    known = {node.id: _Edge(node.id, OUT, node.schema, node.row_key) for node in planned.nodes}
+    for node in planned.nodes:
+        known |= {
+            f"{node.id}.{port}": _Edge(node.id, port, derived.schema, None) for port, derived in node.second.items()
+        }
+    for edge in wanted:
+        if edge not in known:
+            message = f"the test expects an output that the pipeline lacks: {unknown_name('output', edge, known)}."
+            raise PipelineError(message)
+    return {edge: known[edge] for edge in wanted}
+
+
+def _records_of(job: Finished, at: _Edge) -> pa.Table:
+    return together(job.spark, at.schema, job.output.records(at.node, at.port)).orderBy(SEQ, STEP).toArrow()
