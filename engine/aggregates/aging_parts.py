@@ -2,7 +2,8 @@
 
 Reading refreshes nothing. Of a map each write of a key refreshes that key; of a list a value is as old as the record
 that added it, and a retraction writes all that are left. The accumulator around them is one entry (`Expiring`).
-Source: Flink PerKeyStateDataViewStore, StateListView, MaxWithRetractAggFunction, ArrayAggFunction, CollectAggFunction.
+Source: Flink PerKeyStateDataViewStore, StateListView, MaxWithRetractAggFunction, ArrayAggFunction, CollectAggFunction,
+FirstValueWithRetractAggFunction, PercentileAggFunction.
 """
 
 from __future__ import annotations
@@ -86,15 +87,20 @@ def aging_counts(key_of: KeyOf | None, words: SlotWords, ttl: Ttl) -> Slots:
 
 def _count(acc: Acc, slot: int, key: Any, times: int, ttl: Ttl) -> int:
     """Count copies of a value in the map at a slot, whose ages are in the next one. Returns the count."""
-    counts, ages = acc[slot], Ages(ttl.ms, acc[slot + 1])
-    count: int = counts.get(key, 0) + times
-    if count:
-        counts[key] = count
+    count: int = acc[slot].get(key, 0) + times
+    _write(acc, slot, key, count, ttl)
+    return count
+
+
+def _write(acc: Acc, slot: int, key: Any, value: Any, ttl: Ttl) -> None:
+    """Write an entry of the map at a slot, whose ages are in the next one; nothing is no entry."""
+    ages = Ages(ttl.ms, acc[slot + 1])
+    if value:
+        acc[slot][key] = value
         ages.wrote(key, ttl.now_ms)
     else:
-        del counts[key]
+        acc[slot].pop(key, None)
         ages.forget(key)
-    return count
 
 
 def _forget_counted(slot: int, ttl: Ttl) -> Forget:
@@ -103,6 +109,68 @@ def _forget_counted(slot: int, ttl: Ttl) -> Forget:
             del acc[slot][key]
 
     return forget
+
+
+def aging_shares(*, with_frequency: bool, ttl: Ttl) -> Slots:
+    """The count of each value of PERCENTILE, as a DOUBLE; with a frequency, a value is a pair of both."""
+
+    def part(slot: int) -> AccumulatorPart:
+        def add(acc: Acc, value: Any, sign: int) -> None:
+            value, times = value if with_frequency else (value, 1)
+            _count(acc, slot, ordered(float(value)), sign * times, ttl)
+
+        return AccumulatorPart(partial(add, sign=1), partial(add, sign=-1), never_merged)
+
+    words = (SlotWords("values and how often", read=partial(in_order, is_float=True)),)
+    name = "aging weighted values" if with_frequency else "aging counted values"
+    return Slots(name, (dict, dict), part, words, forget=partial(_forget_counted, ttl=ttl))
+
+
+def aging_arrivals(clock: list[Any], key_of: KeyOf | None, *, last: bool, words: SlotWords, ttl: Ttl) -> Slots:
+    """The first or last value as a key and its position, the positions of each value, then the value at each.
+
+    As in Flink, the value stays when its entry goes, until it is retracted; a retraction whose value has gone from
+    either map changes nothing.
+    """
+
+    def part(slot: int) -> AccumulatorPart:
+        when, places, values = slot + 1, slot + 2, slot + 4
+
+        def accumulate(acc: Acc, value: Any) -> None:
+            key, now = value if key_of is None else key_of(value), clock[0]
+            _write(acc, places, key, (*acc[places].get(key, ()), now), ttl)
+            if acc[when] is None or (acc[when] <= now if last else acc[when] > now):
+                acc[slot], acc[when] = key, now
+            _write(acc, values, now, (key,), ttl)
+
+        def retract(acc: Acc, value: Any) -> None:
+            key = value if key_of is None else key_of(value)
+            if key not in acc[places]:
+                return
+            oldest, *others = acc[places][key]
+            _write(acc, places, key, tuple(others), ttl)
+            if oldest not in acc[values]:
+                return
+            _write(acc, values, oldest, (), ttl)
+            if key != acc[slot]:
+                return
+            left = [at for at in acc[values] if (at <= acc[when] if last else at >= acc[when])]
+            acc[when] = (max(left) if last else min(left)) if left else None
+            acc[slot] = acc[values][acc[when]][0] if left else None
+
+        return AccumulatorPart(accumulate, retract, never_merged)
+
+    def forget(slot: int) -> Forget:
+        both = _forget_counted(slot + 2, ttl), _forget_counted(slot + 4, ttl)
+
+        def of_both(acc: Acc) -> None:
+            for each in both:
+                each(acc)
+
+        return of_both
+
+    name = f"aging {'last' if last else 'first'} arrival"
+    return Slots(name, (None, None, dict, dict, dict, dict), part, (words,), forget=forget)
 
 
 def aging_end(*, largest: bool, is_float: bool, ttl: Ttl) -> Slots:

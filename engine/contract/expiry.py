@@ -106,7 +106,7 @@ class Ages:
 class Expiring(Kernel):
     """A kernel whose whole state is one entry: once it has expired, the key is new. State: (that of the kernel, ages).
 
-    A kernel that leaves its state unwritten at a record says so by `writes`.
+    A kernel that leaves its state unwritten at a record says so by `writes`, and one that may not lose it by `stays`.
     """
 
     def __init__(self, kernel: Callable[[], Kernel], ttl_ms: int) -> None:
@@ -143,6 +143,9 @@ class Expiring(Kernel):
         now_ms, written_ms = out.now_ms, self._written_ms
         if written_ms == MIN_WATERMARK:
             self._written_ms = now_ms
+        elif written_ms is not None and self._kernel.stays:
+            lifetimes = max(0, now_ms - written_ms) // self._ttl_ms
+            self._written_ms = written_ms + lifetimes * self._ttl_ms
         elif written_ms is not None and written_ms + self._ttl_ms <= now_ms:
             if self._kernel.finish() is not None:
                 went_ms = written_ms + self._ttl_ms
@@ -159,7 +162,9 @@ class Expiring(Kernel):
     def expires_ms(self) -> int:
         """When the state expires."""
         written_ms = self._written_ms
-        return MAX_WATERMARK if written_ms is None or written_ms == MIN_WATERMARK else written_ms + self._ttl_ms
+        if written_ms is None or written_ms == MIN_WATERMARK or self._kernel.stays:
+            return MAX_WATERMARK
+        return written_ms + self._ttl_ms
 
     def entries(self) -> Entries:
         """The entries of the kernel, which go together if not before."""

@@ -32,6 +32,8 @@ class Kernel(ABC):
 
     writes: bool = True
     """Whether the last call has written the state, which refreshes a state that expires (`engine.contract.expiry`)."""
+    stays: bool = False
+    """Whether a state that is due to expire has to stay: it then lives for as long again."""
 
     @abstractmethod
     def start(self, key: Key, state: Any | None) -> None:

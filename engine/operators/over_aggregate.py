@@ -24,14 +24,14 @@ from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.flink_sql import call_sql
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import FrameOf, OverKernel
-from engine.aggregates.over_arrival import arrival_over
+from engine.aggregates.over_expiring import expiring_over
 from engine.aggregates.over_values import OverValuesKernel
 from engine.aggregates.parameters import Aggregate, described
 from engine.aggregates.planned_calls import plan_calls
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.expiry import RECORD_BY_RECORD, Expiry
+from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.frames import PLACED
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
@@ -199,6 +199,8 @@ class OverAggregate(RoutesLate):
             if time_at == len(values):
                 values = (*values, time.milliseconds)
         arguments, calls = plan_calls(self.aggregates, schema, context.schema, places_before=len(values))
+        inputs = (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),)
+        (ttl_ms,) = self.state_ttls_ms(context.options)
         if self.order_column is not None:
             is_float = schema.column(self.order_column).type in FLOATS
             order = SortColumn(schema.index(self.order_column), is_float=is_float)
@@ -210,19 +212,17 @@ class OverAggregate(RoutesLate):
                 peers=self.frame is Frame.RANGE,
                 update_before=context.generate_update_before,
             )
-            return Keyed((KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),), by_value)
-        (ttl_ms,) = self.state_ttls_ms(context.options)
-        if ttl_ms and not self._by_time:
-            by_arrival = arrival_over(calls, len(schema), self.preceding_rows, ttl_ms)
-            given = KeyedInput(tuple(map(quote, self.partition_by)), values + arguments)
-            return Keyed((given,), by_arrival, columnar=RECORD_BY_RECORD)
+            return Keyed(inputs, expiring(by_value, ttl_ms))
+        peers = self._by_time and self.frame is Frame.RANGE
+        frame = FrameOf(self.preceding_rows, self.preceding_ms, peers, judges_by_emitted=self._is_bounded)
+        obeys = ttl_ms > 0 and self.preceding_ms is None
         return Keyed(
-            (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),),
-            None,
+            inputs,
+            expiring_over(calls, len(schema), time_at, frame, ttl_ms) if obeys else None,
             uses_time=self._by_time,
             by_event_time=self._by_time,
-            columnar=self._columnar(calls, len(schema), time_at),
-            holds=("accumulators", "rows in the frame", "waiting rows"),
+            columnar=RECORD_BY_RECORD if obeys else self._columnar(calls, len(schema), time_at, frame),
+            holds=("rows",) if obeys else ("accumulators", "rows in the frame", "waiting rows"),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -248,10 +248,8 @@ class OverAggregate(RoutesLate):
         return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
-        """By arrival a TTL frees it; by event time the watermark frees the rows of a bounded frame."""
-        if not self._by_time and self.order_column is None:
-            return Expiry.BY_TTL
-        return Expiry.BY_WATERMARK if self._by_time and self._is_bounded else Expiry.NEVER
+        """A TTL, but for a frame of time, which the watermark frees."""
+        return Expiry.BY_TTL if self.preceding_ms is None else Expiry.BY_WATERMARK
 
     def late_rule(self) -> LateRule | None:
         """By event time: a row at or before the watermark; in a bounded frame only if later rows have been emitted.
@@ -308,9 +306,7 @@ class OverAggregate(RoutesLate):
     def _is_bounded(self) -> bool:
         return self.preceding_rows is not None or self.preceding_ms is not None
 
-    def _columnar(self, calls: Sequence[AggregateCall], width: int, time_at: int | None) -> Columnar:
-        peers = self._by_time and self.frame is Frame.RANGE
-        frame = FrameOf(self.preceding_rows, self.preceding_ms, peers, judges_by_emitted=self._is_bounded)
+    def _columnar(self, calls: Sequence[AggregateCall], width: int, time_at: int | None, frame: FrameOf) -> Columnar:
         refused = without_columns(calls, retracting=False)
         why = "columnar: many frames at once" if refused is None else f"its frames columnar, in them {refused}"
         return Columnar(partial(OverKernel, calls, width, time_at, frame), why)

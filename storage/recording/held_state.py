@@ -57,20 +57,18 @@ def _points(held: Held, names: Sequence[str]) -> list[tuple[object, ...]]:
 
 def let_go(cursor: Cursor, run: RunTables, cut: int) -> None:
     """Fold the counts up to an event into one per kind, and keep the largest keys only."""
-    within = f"FROM {run.held} WHERE seq <= {cut}"
-    folded = f"SELECT node, kind, {cut}, sum(entries)::BIGINT, sum(expired)::BIGINT, 0, 0 {within} GROUP BY node, kind"
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {folded}")
-    cursor.execute(f"DELETE {within}")
-    cursor.execute(f"INSERT INTO {run.held} FROM kept")
-    later = f"SELECT node, kind, time_ms, sum(entries)::BIGINT AS entries FROM {run.held_later} GROUP BY ALL"
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS SELECT * FROM ({later}) WHERE entries <> 0")
-    cursor.execute(f"DELETE FROM {run.held_later}")
-    cursor.execute(f"INSERT INTO {run.held_later} FROM kept")
-    last = "SELECT node, key, max_by(entries, seq) AS entries, max(seq) AS seq"
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE kept AS SELECT * FROM ({last} FROM {run.held_keys} GROUP BY node, key) "
-        f"QUALIFY row_number() OVER (PARTITION BY node ORDER BY entries DESC, key) <= {_KEYS}"
-    )
-    cursor.execute(f"DELETE FROM {run.held_keys}")
-    cursor.execute(f"INSERT INTO {run.held_keys} FROM kept")
+    points = f"SELECT node, kind, {cut}, sum(entries)::BIGINT, sum(expired)::BIGINT, 0, 0"
+    _fold(cursor, run.held, f"{points} FROM {{table}} WHERE seq <= {cut} GROUP BY node, kind", f"seq <= {cut}")
+    later = "SELECT node, kind, time_ms, sum(entries)::BIGINT AS left_over FROM {table} GROUP BY ALL"
+    _fold(cursor, run.held_later, f"FROM ({later}) WHERE left_over <> 0")
+    last = "SELECT node, key, max_by(entries, seq) AS entries, max(seq) AS seq FROM {table} GROUP BY node, key"
+    largest = f"row_number() OVER (PARTITION BY node ORDER BY entries DESC, key) <= {_KEYS}"
+    _fold(cursor, run.held_keys, f"FROM ({last}) QUALIFY {largest}")
+
+
+def _fold(cursor: Cursor, table: str, folded: str, where: str = "true") -> None:
+    """Replace the rows of a table that meet a condition. folded: the query of what stays of them, over {table}."""
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {folded.format(table=table)}")
+    cursor.execute(f"DELETE FROM {table} WHERE {where}")
+    cursor.execute(f"INSERT INTO {table} FROM kept")
     cursor.execute("DROP TABLE kept")

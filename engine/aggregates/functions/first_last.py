@@ -5,7 +5,7 @@ Source: Flink FirstValueAggFunction, LastValueAggFunction, FirstValueWithRetract
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from engine.aggregates.accumulator_parts import (
     held,
     never_retracted,
 )
+from engine.aggregates.aging_parts import aging_arrivals
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
 from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.sorted_blocks import insert, remove
@@ -71,6 +72,10 @@ def _arrivals(slot: int, clock: list[Any], key_of: KeyOf | None) -> AccumulatorP
     return AccumulatorPart(accumulate, retract, merge)
 
 
+def _still_held(values: Mapping[Any, tuple[Any]], has_floats: bool) -> list[Any]:
+    return [distinct_value(key) if has_floats else key for _, (key,) in sorted(values.items())]
+
+
 def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]], has_floats: bool) -> list[Any]:
     return [distinct_value(key) if has_floats else key for block in blocks for _, key in block]
 
@@ -92,6 +97,10 @@ class _ByArrival(AggregateFunction):
         return hashable_needed(type_) if retracting else None
 
     def keeps(self, values: Values) -> Slots:
+        if values.retracting and values.ttl.ms:
+            held_now = partial(_still_held, has_floats=values.has_floats)
+            aging = SlotWords("values by arrival", 4, is_value=True, read=held_now)
+            return aging_arrivals(values.clock, values.key_of, last=self.last, words=aging, ttl=values.ttl)
         if values.retracting:
             read = partial(_in_order, has_floats=values.has_floats)
             words = (SlotWords("values by arrival", 1, is_value=True, read=read),)
@@ -103,6 +112,10 @@ class _ByArrival(AggregateFunction):
 
     def reader(self, values: Values, slot: int) -> Reader:
         if not values.retracting:
+            return Reader(held(slot))
+        if values.ttl.ms and values.has_floats:
+            return Reader(lambda acc: None if acc[slot + 1] is None else distinct_value(acc[slot]))
+        if values.ttl.ms:
             return Reader(held(slot))
         at, blocks = -1 if self.last else 0, slot + 1
         if values.has_floats:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, ordered, unordered
+from engine.aggregates.accumulator_parts import Acc, AccumulatorPart, Slots, in_order, ordered, unordered
+from engine.aggregates.aging_parts import aging_shares
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import AggregateFunction, Reader, Values
 from engine.aggregates.state import SlotWords
@@ -43,10 +44,6 @@ def _counting(slot: int, *, with_frequency: bool) -> AccumulatorPart:
             add(acc, key, times)
 
     return AccumulatorPart(accumulate, retract, merge)
-
-
-def _in_order(counts: _Counts) -> Mapping[float, int]:
-    return {unordered(key): counts[key] for key in sorted(counts)}
 
 
 def percentiles(counts: _Counts, shares: Sequence[float]) -> list[float] | None:
@@ -87,7 +84,9 @@ class Percentile(AggregateFunction):
 
     def keeps(self, values: Values) -> Slots:
         with_frequency = isinstance(values.type, Row)
-        words = (SlotWords("values and how often", read=_in_order),)
+        if values.ttl.ms:
+            return aging_shares(with_frequency=with_frequency, ttl=values.ttl)
+        words = (SlotWords("values and how often", read=partial(in_order, is_float=True)),)
         name = "weighted values" if with_frequency else "counted values"
         return Slots(name, (dict,), partial(_counting, with_frequency=with_frequency), words)
 

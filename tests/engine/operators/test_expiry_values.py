@@ -188,11 +188,109 @@ test_values = check_cases(
             """,
             retracting=False,
         ),
+        of(
+            "the first value stays when its entries go, and its retraction does not count any more",
+            "FIRST_VALUE",
+            BIGINT,
+            """
+            seq  kind  k  v  clock
+            1    +I    a  1  0
+            2    +I    a  2  5
+            3    -D    a  1  9
+            4    +I    a  3  12
+            5    -D    a  2  16
+            6    -D    a  3  17
+            """,
+            """
+            seq  kind  k  f
+            1    +I    a  1
+            2    -U    a  1
+            2    +U    a  1
+            3    -U    a  1
+            3    +U    a  2
+            4    -U    a  2
+            4    +U    a  2
+            5    -U    a  2
+            5    +U    a  2
+            6    -D    a  2
+            """,
+        ),
+        of(
+            "the last value goes back to a value that is left",
+            "LAST_VALUE",
+            DOUBLE,
+            """
+            seq  kind  k  v    clock
+            1    +I    a  1.0  0
+            2    +I    a  2.0  6
+            3    +I    a  3.0  9
+            4    -D    a  3.0  12
+            5    -D    a  2.0  13
+            6    +I    a  4.0  14
+            """,
+            """
+            seq  kind  k  l
+            1    +I    a  1.0
+            2    -U    a  1.0
+            2    +U    a  2.0
+            3    -U    a  2.0
+            3    +U    a  3.0
+            4    -U    a  3.0
+            4    +U    a  2.0
+            5    -U    a  2.0
+            5    +U    a  NULL
+            6    -U    a  NULL
+            6    +U    a  4.0
+            """,
+        ),
+        of(
+            "a copy refreshes the places of its value, but not the value at the first of them",
+            "LAST_VALUE",
+            BIGINT,
+            """
+            seq  kind  k  v  clock
+            1    +I    a  1  0
+            2    +I    a  1  8
+            3    -D    a  1  12
+            4    -D    a  1  13
+            """,
+            """
+            seq  kind  k  l
+            1    +I    a  1
+            2    -U    a  1
+            2    +U    a  1
+            3    -U    a  1
+            3    +U    a  1
+            4    -D    a  1
+            """,
+        ),
+        of(
+            "a percentile is over the values that are left, with or without retraction",
+            "PERCENTILE",
+            BIGINT,
+            """
+            seq  kind  k  v  clock
+            1    +I    a  1  0
+            2    +I    a  3  6
+            3    +I    a  5  12
+            """,
+            """
+            seq  kind  k  p
+            1    +I    a  1.0
+            2    -U    a  1.0
+            2    +U    a  2.0
+            3    -U    a  3.0
+            3    +U    a  4.0
+            """,
+            retracting=False,
+        ),
     ]
 )
 
 
-@pytest.mark.parametrize("function", ["MIN", "MAX", "ARRAY_AGG", "LISTAGG", "COLLECT"])
+@pytest.mark.parametrize(
+    "function", ["MIN", "MAX", "ARRAY_AGG", "LISTAGG", "COLLECT", "FIRST_VALUE", "LAST_VALUE", "PERCENTILE"]
+)
 @given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 3)), max_size=25))
 def test_an_endless_ttl_is_none(function: str, steps: list[tuple[bool, int, int]]) -> None:
     type_ = STRING if function == "LISTAGG" else BIGINT

@@ -31,7 +31,20 @@ MINI_BATCH = {
     "table.exec.mini-batch.size": "4",
 }
 COLUMNS = [{"name": name, "type": "bigint"} for name in ("k", "v", "at")]
-_OVER_BOTH = ("latest", "first", "arrived", "seen", "distinct", "best", "over", "over_all")
+_OVER_BOTH = (
+    "latest",
+    "first",
+    "arrived",
+    "seen",
+    "distinct",
+    "best",
+    "over",
+    "over_all",
+    "timed",
+    "timed_all",
+    "ordered",
+)
+_ENDS = ("FIRST_VALUE", "LAST_VALUE", "PERCENTILE")
 
 
 def pipeline(
@@ -68,15 +81,20 @@ def pipeline(
         "seen": ("deduplicate", {"keys": ["v"], "order": "arrival", "keep": "first"}),
         "sums": ("aggregate", by_v),
         "by_sum": ("sink", {"mode": "upsert", "keys": ["s"]}),
+        "ends": ("aggregate", {"aggregates": [{"function": name, "argument": "v", "name": name} for name in _ENDS]}),
         "distinct": ("aggregate", {"group_by": ["v"], "aggregates": [{**distinct, "name": "keys"}]}),
         "best": ("topn", {"partition_by": ["k"], "order_by": [{"column": "at"}], "rank_end": 2}),
         "ranked": ("topn", {"order_by": [{"column": "s"}], "rank_end": 3, "with_rank": True}),
         "over": ("over_aggregate", {"order": "arrival", "partition_by": ["k"], "frame": "rows", **over}),
+        "timed": ("over_aggregate", {"partition_by": ["k"], "frame": "rows", **over}),
+        "timed_all": ("over_aggregate", {"partition_by": ["k"], **over, "preceding_rows": None}),
+        "ordered": ("over_aggregate", {"order_column": "v", "partition_by": ["k"], **over, "preceding_rows": None}),
         "over_all": ("over_aggregate", {"order": "arrival", "partition_by": ["k"], **over, "preceding_rows": None}),
         "pairs": ("join", {"kind": "full", **by_k, "right_state_ttl_ms": right_ttl_ms}),
         "unpaired": ("join", {"kind": "anti", **by_k}),
     }
     edges = [("a", "both"), ("b", "both"), ("latest", "sums"), ("sums", "by_sum"), ("sums", "ranked")]
+    edges += [("sums", "ends")]
     edges += [("both", name) for name in nodes if name in _OVER_BOTH]
     ports = [(source, join, port) for join in ("pairs", "unpaired") for source, port in (("a", "left"), ("b", "right"))]
     return Pipeline.from_dict(
