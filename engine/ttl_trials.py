@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from engine.contract.batch_rows import shown
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from engine.contract.cancel import Cancel
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.recorder import EpochOutput, Progress
@@ -24,18 +26,18 @@ from engine.expressions.analyzer import TypeRules
 from engine.model.changelog import SYMBOLS
 from engine.model.options import CLOCK, expires
 from engine.model.pipeline import Pipeline
+from engine.model.printing import printable
 from engine.model.state_ttl import with_ttl
 from engine.model.timeline import MIN_WATERMARK
-from engine.model.types import Type, quote
 from engine.planner import Plan, plan
 from engine.running import Collected
-from engine.runtime import run
-from engine.runtime.edges.records import together
+from engine.runtime import Intake, run
+from engine.runtime.edges.event_hashes import compared, hashed
 from engine.spark.cancelling import cancellable
 from engine.spark.run_files import LocalFiles
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 SHARE: Final = 0.999
 """A TTL is long enough if the results of this share of the events are those without expiry."""
@@ -128,6 +130,7 @@ class TtlTrials:
     progress: Progress = field(default_factory=Progress)
     _free: _Ran | None = None
     _events: int | None = None
+    _intake: Intake | None = None
 
     @property
     def span_ms(self) -> int:
@@ -144,15 +147,19 @@ class TtlTrials:
         free = self._unforgetting()
         if ttl_ms > self.span_ms:
             return replace(self._trial(ttl_ms, free), events=self._events_of(free))
-        options = with_ttl(self.pipeline, ttl_ms).options
-        if not expires(options):
-            options = {name: value for name, value in options.items() if name != CLOCK.name}
-        ran = self._run(with_ttl(self.pipeline, 0).model_copy(update={"options": options}), f"ttl-{ttl_ms}")
+        ran = self._run(self._expiring(ttl_ms), f"ttl-{ttl_ms}")
         try:
             with self._comparing():
                 return self._trial(ttl_ms, ran, free)
         finally:
             shutil.rmtree(ran.files.folder, ignore_errors=True)
+
+    def _expiring(self, ttl_ms: int) -> Pipeline:
+        """The pipeline with this TTL, and with a clock."""
+        options = with_ttl(self.pipeline, ttl_ms).options
+        if not expires(options):
+            options = {name: value for name, value in options.items() if name != CLOCK.name}
+        return with_ttl(self.pipeline, 0).model_copy(update={"options": options})
 
     @contextmanager
     def _comparing(self) -> Iterator[None]:
@@ -169,7 +176,8 @@ class TtlTrials:
         """The events with results, counted once for all TTLs that change none."""
         if self._events is None:
             with self._comparing():
-                self._events = free.by_event(self.spark).count()
+                hashes = free.hashes(self.spark)
+                self._events = compared(self.spark, free.files.workspace, hashes, hashes, self.last_seq).events
         return self._events
 
     def _unforgetting(self) -> _Ran:
@@ -182,6 +190,8 @@ class TtlTrials:
     def _run(self, pipeline: Pipeline, name: str) -> _Ran:
         self.progress = Progress()
         planned = plan(pipeline, TypeRules(), self.folder)
+        if self._intake is None:
+            self._intake = Intake(plan(self._expiring(_DAY), TypeRules(), self.folder))
         files = LocalFiles(self.work / name)
         output = _Measured(files)
         run(
@@ -192,6 +202,7 @@ class TtlTrials:
             files=files,
             progress=self.progress,
             cancel=self.cancel,
+            intake=self._intake,
         )
         return _Ran(planned, output, files)
 
@@ -199,9 +210,11 @@ class TtlTrials:
         entries, size, expired = ran.output.most(self.time_at)
         if free is None:
             return TtlTrial(ttl_ms, entries, size, expired)
-        events, changed, first = _compared(ran.by_event(self.spark), free.by_event(self.spark))
-        came, otherwise = (() if first is None else each.results(self.spark, first) for each in (ran, free))
-        return TtlTrial(ttl_ms, entries, size, expired, events, changed, first, came, otherwise)
+        hashes, of_free = ran.hashes(self.spark), free.hashes(self.spark)
+        found = compared(self.spark, ran.files.workspace, hashes, of_free, self.last_seq)
+        came, otherwise = (() if found.first is None else each.results(found.first) for each in (ran, free))
+        counts = found.events, found.changed, found.first
+        return TtlTrial(ttl_ms, entries, size, expired, *counts, came, otherwise)
 
 
 class _Measured(Collected):
@@ -242,53 +255,34 @@ def most_held(outputs: Sequence[EpochOutput], time_at: Callable[[int], int]) -> 
     return sum(most.values()), round(size), expired
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Ran:
     plan: Plan
     output: _Measured
     files: LocalFiles
+    _hashes: tuple[str, ...] | None = None
 
-    def by_event(self, spark: SparkSession) -> DataFrame:
-        """What each event made the sinks receive, whatever the order: the number of records, and a sum of hashes."""
-        from pyspark.sql import functions as f
+    def hashes(self, spark: SparkSession) -> tuple[str, ...]:
+        """The files of `engine.runtime.edges.event_hashes`."""
+        if self._hashes is None:
+            edges = [self.output.records(node.id) for node in self.plan.sinks]
+            self._hashes = hashed(spark, self.files.workspace, edges)
+        return self._hashes
 
-        whole: DataFrame | None = None
-        for place, node in enumerate(self.plan.sinks):
-            values = ", ".join([f"{place}", KIND, *(_hashed(column.name, column.type) for column in node.schema)])
-            records = together(spark, node.schema, self.output.records(node.id))
-            # Of 44 bits: their sum over an event's records stays below 2^63.
-            hashes = records.select(SEQ, f.expr(f"shiftright(xxhash64({values}), 20)").alias("hash"))
-            whole = hashes if whole is None else whole.unionAll(hashes)
-        assert whole is not None, "a pipeline has an end"
-        return whole.groupBy(SEQ).agg(f.sum("hash").alias("hash"), f.count("*").alias("records"))
-
-    def results(self, spark: SparkSession, seq: int) -> tuple[Result, ...]:
+    def results(self, seq: int) -> tuple[Result, ...]:
         """The first records that sinks received for an event."""
-        from pyspark.sql import functions as f
-
         found = []
         for node in self.plan.sinks:
-            own = together(spark, node.schema, self.output.records(node.id)).where(f.col(SEQ) == seq)
-            values = [f.expr(shown(column.name, column.type)) for column in node.schema]
-            for row in own.orderBy(STEP).limit(_SHOWN).select(KIND, *values).collect():
-                found.append(Result(node.id, SYMBOLS[row[0]], node.schema.names, tuple(row[1:])))
+            names = node.schema.names
+            batches = [
+                batch.filter(pc.equal(batch.column(SEQ), seq))
+                for epoch in self.output.records(node.id)
+                for file in epoch.files
+                for batch in epoch.batches(self.files.workspace, file, [SEQ, STEP, KIND, *names])
+            ]
+            rows = pa.Table.from_batches(batches).sort_by(STEP).slice(0, _SHOWN) if batches else None
+            if rows is not None and rows.num_rows:
+                values = zip(*(printable(rows.column(name)) for name in names), strict=True)
+                kinds = rows.column(KIND).to_pylist()
+                found += [Result(node.id, SYMBOLS[kind], names, row) for kind, row in zip(kinds, values, strict=True)]
         return tuple(found)
-
-
-def _compared(ran: DataFrame, free: DataFrame) -> tuple[int, int, int | None]:
-    """The events with results, how many of them have other results, and the first of those."""
-    from pyspark.sql import functions as f
-
-    other = free.select(SEQ, *(f.col(name).alias(f"free_{name}") for name in ("hash", "records")))
-    same = f.expr("hash <=> free_hash AND records <=> free_records")
-    row = (
-        ran.join(other, SEQ, "full")
-        .agg(f.count("*"), f.count(f.when(~same, 1)), f.min(f.when(~same, f.col(SEQ))))
-        .collect()[0]
-    )
-    return int(row[0]), int(row[1]), None if row[2] is None else int(row[2])
-
-
-def _hashed(name: str, type_: Type) -> str:
-    """A value that Spark can hash: it hashes no maps, wherever they are."""
-    return f"CAST({quote(name)} AS STRING)" if type_.is_nested else quote(name)

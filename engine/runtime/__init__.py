@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -46,7 +46,7 @@ from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError, Took
 from engine.model.changelog import APPEND
 from engine.planner import Plan
 from engine.python_functions.consent import require_consent
-from engine.runtime.arrivals.ingest import EpochEvents, ingest
+from engine.runtime.arrivals.ingest import EpochEvents, Ingested, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
@@ -62,6 +62,17 @@ from engine.spark.session import loss_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass
+class Intake:
+    """The events of a bounded run, for other runs of the same sources: read and numbered by the first of them, whose
+    files stay as long. plan: for which they are numbered.
+    """
+
+    plan: Plan
+    ingested: Ingested | None = None
+
 
 WAITING: Final = "waiting for records"
 """The phase of a live run that computes nothing."""
@@ -79,6 +90,7 @@ def run(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
     live: Live | None = None,
+    intake: Intake | None = None,
     when_lost: Callable[[StudioError], StudioError | None] = lambda lost: lost,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
@@ -86,8 +98,9 @@ def run(
     folder: the base of relative file names. files: of the run, which the caller removes. epochs: by default chosen by
     the size of the input. partitions: of the keyed steps, by default one per core, or a single one for few records.
     The output does not depend on epochs and partitions. live: set for a live run, which takes what its sources receive;
-    the workspace is then a new folder inside the run's own one. when_lost: the error with which a run ends whose engine
-    ended; None if its caller runs it again, on another one, and the recorder is told of no end.
+    the workspace is then a new folder inside the run's own one. intake: shared with other runs of the same sources.
+    when_lost: the error with which a run ends whose engine ended; None if its caller runs it again, on another one, and
+    the recorder is told of no end.
     Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
@@ -100,7 +113,8 @@ def run(
             if live is not None:
                 is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
             else:
-                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel)
+                intake = intake or Intake(plan)
+                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake)
                 is_over = True
         if is_over:
             recorder.finish()
@@ -136,9 +150,27 @@ def _run(
     partitions: int | None,
     progress: Progress,
     cancel: Cancel,
+    intake: Intake,
 ) -> None:
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
+    if intake.ingested is None:
+        intake.ingested = _taken_in(intake.plan, spark, folder, watched, epochs, progress)
+    ingested = intake.ingested
+    _check_cancelled(cancel)
+    progress.epochs = ingested.epochs
+    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched)
+    for events in ingested:
+        output = _run_epoch(runner, events, recorder, progress, cancel)
+        _check_cancelled(cancel)
+        progress.phase = "keeping the changelogs"
+        recorder.commit(brought(watched.files, output))
+
+
+def _taken_in(
+    plan: Plan, spark: SparkSession, folder: Path, watched: Watched, epochs: int | None, progress: Progress
+) -> Ingested:
+    """Read the sources to their end, and number their events."""
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
@@ -152,14 +184,7 @@ def _run(
     for node in plan.sources:
         # One job reads all sources: each source gets the time of the whole job.
         progress.nodes[node.id].seconds += time.monotonic() - started
-    _check_cancelled(cancel)
-    progress.epochs = ingested.epochs
-    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched)
-    for events in ingested:
-        output = _run_epoch(runner, events, recorder, progress, cancel)
-        _check_cancelled(cancel)
-        progress.phase = "keeping the changelogs"
-        recorder.commit(brought(watched.files, output))
+    return ingested
 
 
 def _heard(progress: Progress, report: Report) -> None:

@@ -1,10 +1,12 @@
 """Shows that state with a TTL is bounded: entries, bytes and CPU seconds of each epoch of a live run whose keys rotate.
 
     python -m tests.bench.bench_state [EVENTS] [--ttl-s 60] [--engine local[2]]
+    python -m tests.bench.bench_state [EVENTS] --what-if
 
 Events come as 5,000 a second, and an epoch has those of one second. Each of 2,000 keys is seen for 10 seconds and
 never again. A group aggregate and a deduplication keep it. Tasks run in this process, so its CPU seconds are all there
-are. The same run without a TTL stands beside it; its kernels are columnar. Not part of the test run.
+are. The same run without a TTL stands beside it. `--what-if`: the seconds in which five TTLs are tried on a bounded run
+of so many events. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from engine.script import script_of
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from engine.spark.workspace import Workspace
+from engine.ttl_trials import TtlTrials
 from tests.golden.trace import plan_of
 
 if TYPE_CHECKING:
@@ -111,14 +114,37 @@ def watched(events: int, ttl_s: int, spark: SparkSession) -> Watching:
     return recorder
 
 
+def what_if(events: int, spark: SparkSession) -> None:
+    """Try five TTLs on a run of so many events, and print the seconds of each. A key comes back after two seconds."""
+    named = {"ttl": STATE_TTL.name, "clock": CLOCK.name, "ttl_s": 60}
+    script = script_of(_SCRIPT.format(**named, keys=_KEYS, lives=events, per_ms=1, events=events), TypeRules(), Path())
+    assert not script.failures, script.failures
+    with tempfile.TemporaryDirectory(prefix="what-if-") as name:
+        folder = Path(name)
+        trials = TtlTrials(script.pipeline, spark, folder, folder / "work", lambda seq: seq, events)
+        began = time.monotonic()
+        trials.free()
+        sys.stdout.write(f"without a TTL {time.monotonic() - began:6.1f} s\n")
+        for ttl_ms in (500, 1_500, 2_500, 60_000, 600_000):
+            started = time.monotonic()
+            trial = trials.tried(ttl_ms)
+            line = f"{ttl_ms / 1000:>11.1f} s {time.monotonic() - started:6.1f} s {trial.share:8.2%} other results\n"
+            sys.stdout.write(line)
+        sys.stdout.write(f"together      {time.monotonic() - began:6.1f} s\n")
+
+
 def main() -> int:
     """Run both, and print their figures a tenth of the run at a time."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_state")
     parser.add_argument("events", nargs="?", type=int, default=600_000)
     parser.add_argument("--ttl-s", type=int, default=10)
     parser.add_argument("--engine", default="local[2]")
+    parser.add_argument("--what-if", action="store_true")
     args = parser.parse_args()
     spark = get_spark(args.engine)
+    if args.what_if:
+        what_if(args.events, spark)
+        return 0
     sys.stdout.write("               with a TTL                       without\n")
     sys.stdout.write("events         entries        MB  CPU s/epoch   entries        MB  CPU s/epoch\n")
     sides = [watched(args.events, ttl_s, spark) for ttl_s in (args.ttl_s, 0)]
