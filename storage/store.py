@@ -32,6 +32,7 @@ Event time
     timeline           event time over arrival order, decimated for the chart
     arrivals           the source events of a range; sources and operators in figures
     late               late records and rejected rows
+    lead_maps          how far records were ahead of the watermark or behind it, over the run
     late_files         one late record: what pushed the watermark past it, and how many are like it
     late_exports       the late records as a file, with their own columns
     telling_values     which records are late: the values that are frequent among them
@@ -80,6 +81,7 @@ from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
 from storage.event_time.late_exports import LateExports
 from storage.event_time.late_files import LateFiles
+from storage.event_time.lead_map import LeadMaps
 from storage.event_time.telling_values import TellingValues
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
@@ -169,7 +171,8 @@ class Store:
         self.timeline = Timelines(database, self.runs)
         self.arrivals = Arrivals(database, self.runs, self.cache)
         self.late = LateRecords(database, self.runs)
-        self.late_files = LateFiles(database, self.runs, self.late, self.arrivals)
+        self.lead_maps = LeadMaps(database, self.runs)
+        self.late_files = LateFiles(database, self.runs, self.late, self.arrivals, self.changelog)
         self.late_exports = LateExports(database, self.runs)
         self.telling_values = TellingValues(database, self.runs, self.cache)
         self.what_if = WhatIf(database, self.runs, self.cache)

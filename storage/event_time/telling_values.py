@@ -7,7 +7,7 @@ chance ((values - 1) / (2 n ln 2), the correction of Miller and Madow): few late
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import log, log2
 from typing import Final
@@ -21,6 +21,7 @@ from storage.database.run_tables import RunTables
 from storage.database.sql import identifier, literal
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Edge
 
 HOUR: Final = "hour of the event time"
@@ -59,12 +60,13 @@ class TellingColumns:
 class LateGroups:
     """The late records of a source by their values, the most telling columns first.
 
-    late, records: of the source, in all.
+    late, records: of the source, in all. sources: the same of every source, if the run has several.
     """
 
     late: int
     records: int
     groups: tuple[TellingColumns, ...]
+    sources: tuple[TellingValue, ...] = ()
 
 
 _GROUPS = TypeAdapter(LateGroups)
@@ -85,7 +87,9 @@ class TellingValues(OfAllRuns):
             run_id,
             f"late groups of {source}{', dropped' if dropped else ''}",
             run.progress,
-            lambda: _GROUPS.dump_python(self._find(edge, dropped=dropped), mode="json"),
+            lambda: _GROUPS.dump_python(
+                replace(self._find(edge, dropped=dropped), sources=self._sources(run, dropped=dropped)), mode="json"
+            ),
         )
         return _GROUPS.validate_python(stored)
 
@@ -110,6 +114,15 @@ class TellingValues(OfAllRuns):
             if pair is not None and pair.bits > max(alone[name] for name in pair.columns) + _TELLS
         ]
         return LateGroups(total, edge.total, tuple(sorted([*ranked, *better], key=_by_bits)))
+
+    def _sources(self, run: StoredRun, *, dropped: bool) -> tuple[TellingValue, ...]:
+        if len(run.sources) == 1:
+            return ()
+        found = (
+            (edge, self._database.count(f"FROM ({_late_of(run.tables, edge.node, dropped=dropped)})", {}))
+            for edge in run.sources
+        )
+        return tuple(TellingValue((edge.node,), late, edge.total) for edge, late in found)
 
     def _compare(self, edge: Edge, late: str, total: int, columns: dict[str, str]) -> TellingColumns | None:
         """None if the columns have too many values to form groups."""

@@ -221,6 +221,28 @@ def test_a_late_record_leads_to_what_its_event_did(open_page: OpenPage) -> None:
     expect(rows(page, "What event 6 did")).to_have_count(1)
 
 
+def test_a_late_records_file_is_opened_from_the_chart_and_wherever_its_event_is_shown(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=2")
+    file = page.get_by_text("Event 4 of clicks pushed the watermark past it")
+    points = page.locator(".js-plotly-plot .scatterlayer .point")
+    expect(page.locator(".js-plotly-plot .legendtext").nth(1)).to_have_text("dropped")
+    # After the three windows that fired and the four records in time.
+    box = points.nth(7).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] - 20, box["y"] - 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 30, box["y"] + 30, steps=6)
+    page.mouse.up()
+    expect(page.get_by_text("Event 5 of clicks, a late record")).to_be_visible()
+    expect(file).to_be_visible()
+    for elsewhere in ("time-travel?run=2&event=6", "changelog?run=2&event=6"):
+        page = open_page(elsewhere)
+        page.get_by_role("button", name="Event 6 was late: open its file").click()
+        expect(page.get_by_text("Event 6 of clicks, a late record")).to_be_visible()
+    page = open_page("time-travel?run=2&event=6")
+    expect(page.get_by_role("button", name="per_window: 1 dropped, show records")).to_be_visible()
+
+
 def test_other_ttls_are_tried_on_the_records_of_a_run(open_page: OpenPage) -> None:
     page = open_page("state?run=8")
     page.get_by_role("radio", name="What if", exact=True).click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from math import log, log2
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from storage import Store
 from storage.event_time.telling_values import HOUR
+from storage.model import EventRange
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
@@ -82,7 +84,7 @@ def test_of_several_sources_the_last_one_to_reach_it_pushed(
 
 
 def test_a_window_that_fired_before_says_when(store: Store, tmp_path: Path) -> None:
-    clicks = [["a", 1_000], ["a", 9_000], ["a", 30_000], ["a", 2_000]]
+    clicks = [["a", 1_000], ["a", 9_000], ["b", 3_000], ["a", 30_000], ["a", 2_000]]
     pipeline = pipeline_of(
         "clicks -> per_window -> out",
         clicks=rows("key string, ts bigint", rows=clicks, event_time="ts", watermark_delay_ms=0),
@@ -93,10 +95,17 @@ def test_a_window_that_fired_before_says_when(store: Store, tmp_path: Path) -> N
         out=("sink", {"mode": "changelog"}),
     )
     run_id = run_locally(store, tmp_path, pipeline)
-    (file,) = store.late_files.of_event(run_id, 4)
-    assert file.fired_seq == 3
+    (file,) = store.late_files.of_event(run_id, 5)
+    assert file.fired_seq == 4
+    # A row of the other key is the window's too, but not this record's.
+    assert [(each.edge.name, each.record.values[0], each.record.values[-1]) for each in file.emitted] == [
+        ("per_window", "a", 2)
+    ]
+    assert [each.edge.name for each in file.followed] == ["out"]
+    assert store.late_files.last(run_id, 9) == 5
+    assert store.late_files.last(run_id, 4) is None
     assert file.push is not None
-    assert file.push.seq == 3
+    assert file.push.seq == 4
 
 
 def vans(store: Store, folder: Path) -> int:
@@ -136,6 +145,60 @@ def test_the_columns_that_tell_most_come_first_and_two_together_if_they_tell_mor
     by_name = {group.columns: group.bits for group in found.groups}
     assert by_name["name",] < 0
     assert (HOUR,) in by_name
+
+
+def test_the_sources_share_the_late_records(store: Store, tmp_path: Path) -> None:
+    run_id = seeded_store.two_sources(store, tmp_path)
+    found = store.telling_values.groups(run_id, "orders")
+    assert {each.values[0]: each.records for each in found.sources} == {"orders": 20, "payments": 20}
+    assert sum(each.late for each in found.sources) == store.late.totals(run_id).late
+
+
+@pytest.mark.parametrize("node", [None, "both"])
+@pytest.mark.parametrize("events", [EventRange(), EventRange(9, 33)])
+def test_the_map_of_leads_counts_each_record_by_its_lead_over_the_watermark_before_it(
+    store: Store, tmp_path: Path, node: str | None, events: EventRange
+) -> None:
+    run_id = seeded_store.two_sources(store, tmp_path)
+    marks: dict[str, int] = {}
+    leads: Counter[tuple[int, int]] = Counter()
+    first, last = events.within(1, 40)
+    for each in store.arrivals.page(run_id, limit=100).records:
+        top = min(marks.values()) if len(marks) == 2 else None
+        if each.event_time_ms is not None and top is not None and first <= each.seq <= last and top < MAX:
+            leads[each.seq, each.event_time_ms - top] += 1
+        marks[each.source] = each.watermark_ms or 0
+    shown = store.lead_maps.of(run_id, events, node=node)
+    assert (shown.one_in, shown.is_combined, shown.width) == (1, True, 1)
+    drawn: Counter[tuple[int, int]] = Counter()
+    for cell in shown.cells:
+        low, high = shown.rows[cell.row]
+        own = [at for at in leads if at[0] == shown.events(cell.column)[0]]
+        assert [(low or 0) <= lead < (high or MAX) for _, lead in own] == [True] * len(own)
+        drawn.update(dict.fromkeys(own, cell.records))
+    assert drawn == leads
+    late = store.late.page(run_id, EventRange(first, last), limit=100).records
+    assert sum(cell.dropped + cell.used for cell in shown.cells) == len({each.seq for each in late})
+
+
+def test_large_ranges_of_a_map_are_sampled_by_blocks_and_late_records_are_not(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.event_time.lead_map._COUNTED", 300)
+    sent = [["a", n * 1000 - (50_000 if n == 400 else 0)] for n in range(600)]
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=rows("key string, ts bigint", rows=sent, event_time="ts", watermark_delay_ms=0),
+        per_window=("window_aggregate", {"kind": "tumble", "size_ms": 10_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    shown = store.lead_maps.of(run_locally(store, tmp_path, pipeline))
+    # Of the blocks 0 to 255, 256 to 511 and 512 to 600, the first and the last.
+    assert shown.one_in == 2
+    assert sum(cell.records for cell in shown.cells) == 2 * (254 + 89)
+    (late,) = [cell for cell in shown.cells if cell.dropped]
+    assert shown.rows[late.row] == (-60_000, -30_000)
+    assert shown.events(late.column)[0] <= 401 <= shown.events(late.column)[1]
 
 
 def test_the_groups_of_a_run_without_late_records_are_empty(store: Store, tmp_path: Path) -> None:

@@ -187,6 +187,27 @@ def test_the_lead_is_below_zero_where_a_record_was_late(seeded: dict[str, int], 
     assert "dropped" in traces
 
 
+def test_a_large_range_is_a_map_of_leads_with_the_late_records_marked(
+    store: Store, tmp_path: Path, open_view: OpenView
+) -> None:
+    sent = [["a", n * 1000 - (50_000 if n == 4000 else 0)] for n in range(4200)]
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=rows("key string, ts bigint", rows=sent, event_time="ts", watermark_delay_ms=0),
+        per_window=("window_aggregate", {"kind": "tumble", "size_ms": 10_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    app = open_view("event_time", run=run_locally(store, tmp_path, pipeline))
+    dropped = traces_of(app)["dropped"]
+    assert dropped["text"] == ["<b>events 4,000 to 4,042</b><br>30 s to 1 min behind<br>1 record<br>1 dropped"]
+    assert dropped["customdata"] == [[4000, 4042]]
+    parts = next(each for each in app.segmented_control if each.label == "Show")
+    assert "Lead over the watermark" not in parts.options
+    next(each for each in app.segmented_control if each.label == "Chart").set_value("Event time").run()
+    assert "dropped" in traces_of(app)
+    assert "watermark" in traces_of(app)
+
+
 def test_ordinary_jumps_within_the_delay_are_no_alarm(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     times = [*range(0, 11_000, 1000), 11_900, 8000]
     pipeline = pipeline_of(

@@ -50,6 +50,36 @@ def test_the_file_says_what_it_missed_what_pushed_the_watermark_and_what_would_h
     ]
 
 
+def test_the_file_lists_what_the_missed_window_emitted_and_what_that_caused(
+    store: Store, tmp_path: Path, open_view: OpenView
+) -> None:
+    pipeline = pipeline_of(
+        "clicks -> per_window -> totals -> out",
+        clicks=rows(
+            "key string, ts bigint",
+            rows=[["a", 1_000], ["b", 2_000], ["a", 30_000], ["a", 3_000]],
+            event_time="ts",
+            watermark_delay_ms=0,
+        ),
+        per_window=(
+            "window_aggregate",
+            {"kind": "tumble", "size_ms": 10_000, "group_by": ["key"], "aggregates": [seeded_store.COUNT]},
+        ),
+        totals=(
+            "aggregate",
+            {"group_by": ["key"], "aggregates": [{"function": "SUM", "argument": "cnt", "name": "n"}]},
+        ),
+        out=("sink", {"mode": "changelog"}),
+    )
+    app = open_view("event_time", run=run_locally(store, tmp_path, pipeline), event=4)
+    assert [row[:2] for row in rows_of(app, "late-file-0-window")] == [
+        ["per_window", "+I"],
+        ["totals", "+I"],
+        ["out", "+I"],
+    ]
+    assert any("totals, out have the result without it" in each.value for each in app.markdown)
+
+
 def test_without_a_late_event_it_says_how_to_open_a_file(seeded: dict[str, int], open_view: OpenView) -> None:
     for event in (None, 1):
         app = open_view("event_time", run=seeded["windows"], event=event)

@@ -150,6 +150,12 @@ def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_v
     app.button(key="event-next-late-record").click().run()
     assert app.query_params["event"] == "5"
     assert "**late**: an operator dropped it" in said(app)
+    nodes: dict[str, dict[str, object]] = canvas(app)["nodes"]  # type: ignore[assignment]
+    died = nodes["per_window"]
+    assert (died["isLit"], died["hint"]) == (True, "the watermark was 5.001 s past it")
+    assert died["run"] == {"state": "late", "in": None, "out": None, "dropped": 1, "used": 0, "rejected": 0}
+    assert "run" not in nodes["out"]
+    assert app.button(key="late-link").label == "Event 5 was late: open its file"
     app.button(key="event-next-retraction").click().run()
     assert app.query_params["event"] == "5"
     assert "None after event 5." in said(app)

@@ -14,6 +14,7 @@ from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
 from ui.components.changelog.record_list import folded_table, is_folded, next_order, raw_table, sort_order
 from ui.components.changelog.table_as_of import table_as_of
+from ui.components.event_time.late_link import late_link
 from ui.components.grid import grid
 from ui.components.runs.open_run import show_edge
 from ui.components.shell.pager import pager
@@ -112,6 +113,7 @@ def _show(run: Run, edge: Edge) -> None:
     with right:
         table_as_of(edge, event, height=_HEIGHT, wanted=wanted)
     if event:
+        late_link(run, event)
         _cascade(run, event)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import streamlit as st
+from plotly.graph_objects import Figure
 
 from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, LateTotals, Timeline
@@ -14,9 +15,11 @@ from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import late_file
 from ui.components.event_time.late_groups import late_groups
+from ui.components.event_time.late_link import LATE, is_late, open_late_file, part_key
 from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
+from ui.components.event_time.lead_map_chart import lead_map_chart
 from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
@@ -37,8 +40,9 @@ _DESCRIBED: Final = 1000
 _AROUND: Final = 50
 # A record that alone made this share of the late records late is worth a warning.
 _ALARMING: Final = 0.2
-_LATE, _RECORDS, _GROUPS = "Late records", "Records of the range", "Which ones?"
+_RECORDS, _GROUPS = "Records of the range", "Which ones?"
 _FIGURES, _LEAD = "Sources and operators", "Lead over the watermark"
+_MAP, _TIMES = "Lead over the watermark", "Event time"
 
 
 def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, str]:
@@ -100,32 +104,25 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     timeline = workspace.store().timeline.timeline(
         run.run_id, events, node=node, sources=names or [edge.node for edge in sources]
     )
-    late = workspace.store().late.page(run.run_id, events, node=node, limit=_DESCRIBED)
+    shown = _TIMES
+    if not timeline.is_exact:
+        shown = st.segmented_control(
+            "Chart", [_MAP, _TIMES], default=_MAP, required=True, key=f"chart-{run.run_id}", width="content"
+        )
+    if shown == _MAP:
+        _map(run, timeline, node)
+    else:
+        _times(run, sources, timeline, node)
+    return timeline
+
+
+def _times(run: Run, sources: list[Edge], timeline: Timeline, node: str | None) -> None:
+    late = workspace.store().late.page(run.run_id, timeline.events, node=node, limit=_DESCRIBED)
     described = _describer(run, [edge for edge in sources if edge.node in timeline.sources], timeline)
     chart = event_time_chart(
         timeline, describe=lambda seq: described.get(seq, ""), missed=_missed(late.records), event=state.event
     )
-    key = f"event-time-{run.run_id}"
-
-    def brushed() -> None:
-        boxes = st.session_state[key].selection.get("box") or []
-        if boxes and (xs := boxes[0].get("x")):
-            low, high = sorted(float(x) for x in xs)
-            start, end = max(first, round(low + 0.5 - 1e-9)), min(last, int(high))
-            if start < end:
-                st.session_state[f"range-{run.run_id}"] = (start, end)
-                st.session_state[f"part-{run.run_id}"] = _RECORDS
-
-    st.plotly_chart(
-        chart,
-        key=key,
-        theme="streamlit",
-        width="stretch",
-        on_select=brushed,
-        selection_mode="box",
-        config=chart_config("event-time", modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
-        alt="Event time over arrival order",
-    )
+    _selectable(run, chart, "event-time", "Event time over arrival order")
     notes = []
     if not timeline.is_exact:
         notes.append(
@@ -137,7 +134,57 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
         notes.append(f"{fired:,} windows fired in this range, too many to draw.")
     if notes:
         st.caption(" ".join([*notes, "Drag over a part of the chart to see all of its events."]))
-    return timeline
+
+
+def _map(run: Run, timeline: Timeline, node: str | None) -> None:
+    """Draw the lead over the watermark: where the records' own times would form a diagonal without detail."""
+    shown = workspace.store().lead_maps.of(run.run_id, timeline.events, node=node)
+    _selectable(run, lead_map_chart(shown), "lead-map", "Lead over the watermark by arrival order")
+    notes = ["Event time minus the watermark at arrival. Click a cell to see its events."]
+    if not shown.is_combined:
+        notes.append("Sources were idle, so the watermark is that of each record's own source.")
+    if shown.one_in > 1:
+        notes.append(f"Counted in one of {shown.one_in} blocks of events; late records are all there.")
+    st.caption(" ".join(notes))
+
+
+def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
+    """Draw a chart over arrival order. A drag, or a click on a cell, shows these events alone; a drag over a single
+    event goes to it, and opens the file of its record if it was late. (Streamlit sends no clicks where a drag selects.)
+    """
+    key = f"{name}-{run.run_id}"
+    first, last = workspace.store().timeline.extent(run.run_id)
+
+    @guarded
+    def selected() -> None:
+        selection = st.session_state[key].selection
+        boxes, points = selection.get("box") or [], selection.get("points") or []
+        if boxes and (xs := boxes[0].get("x")):
+            low, high = sorted(float(x) for x in xs)
+            _only(run, max(first, round(low + 0.5 - 1e-9)), min(last, int(high)))
+        elif points and isinstance(picked := points[0].get("customdata"), list):
+            _only(run, max(first, int(picked[0])), min(last, int(picked[1])))
+
+    st.plotly_chart(
+        chart,
+        key=key,
+        theme="streamlit",
+        width="stretch",
+        on_select=selected,
+        selection_mode=("box", "points"),
+        config=chart_config(name, modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
+        alt=alt,
+    )
+
+
+def _only(run: Run, start: int, end: int) -> None:
+    if start < end:
+        st.session_state[f"range-{run.run_id}"] = (start, end)
+        st.session_state[part_key(run.run_id)] = _RECORDS
+    elif start == end and is_late(run, start):
+        open_late_file(run.run_id, start)
+    elif start == end:
+        move_to(start)
 
 
 def _findings(run: Run, timeline: Timeline, totals: LateTotals) -> None:
@@ -169,7 +216,7 @@ def _around(run_id: int, seq: int) -> None:
     """Show the events around one, and move the page to it."""
     first, last = workspace.store().timeline.extent(run_id)
     st.session_state[f"range-{run_id}"] = (max(first, seq - _AROUND), min(last, seq + _AROUND))
-    st.session_state[f"part-{run_id}"] = _RECORDS
+    st.session_state[part_key(run_id)] = _RECORDS
     move_to(seq)
 
 
@@ -222,9 +269,13 @@ def _lead(timeline: Timeline) -> None:
 
 def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw one part at a time: parts that are not shown are not queried."""
-    key = f"part-{run.run_id}"
-    st.session_state.setdefault(key, _LATE)
-    shown = [_LATE, *([_GROUPS] if totals.late else []), _RECORDS, _FIGURES, _LEAD]
+    key = part_key(run.run_id)
+    st.session_state.setdefault(key, LATE)
+    # Of many records, the chart above shows it.
+    lead = [_LEAD] if timeline.is_exact else []
+    shown = [LATE, *([_GROUPS] if totals.late else []), _RECORDS, _FIGURES, *lead]
+    if st.session_state[key] not in shown:
+        st.session_state[key] = LATE
     part = st.segmented_control("Show", shown, key=key, required=True, width="content")
     match part:
         case "Records of the range":

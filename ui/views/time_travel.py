@@ -10,6 +10,7 @@ from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, EventRange, Run
 from ui.components.changelog.record_list import in_one_line
 from ui.components.changelog.table_as_of import table_as_of
+from ui.components.event_time.late_link import late_link
 from ui.components.runs.open_run import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
 from ui.components.time_travel.lanes import lanes
@@ -20,6 +21,7 @@ from ui.shell import words, workspace
 from ui.shell.state import state
 
 _CASCADE: Final = 200
+_LATE: Final = 20
 _TABLE_PX: Final = 330
 # The player stays visible while the user scrolls through the parts that it moves.
 _STICKY: Final = """
@@ -72,7 +74,10 @@ def _show(run: Run, edge: Edge) -> None:
     cascade = store.changelog.cascade(run.run_id, event, limit=_CASCADE) if event else ()
     around = store.navigation.around(run.run_id, event)
     st.markdown(_summary(run, event, cascade, around))
-    time_canvas(run, pipeline_of(run), event, cascade, node=chosen_node(run, cascade), edge=edge.name, on_pick=_pick)
+    late_link(run, event)
+    late = store.late.page(run.run_id, EventRange.of(event), limit=_LATE).records if event else ()
+    shown = chosen_node(run, cascade)
+    time_canvas(run, pipeline_of(run), event, cascade, late, node=shown, edge=edge.name, on_pick=_pick)
     lanes(around, event, key=f"lanes-{run.run_id}", on_event=move_to)
     left, right = st.columns([1, 1.25], gap="medium")
     with left:

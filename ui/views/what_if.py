@@ -16,6 +16,7 @@ from ui.access.people import person
 from ui.builder.drafting import open_draft
 from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
+from ui.components.event_time.late_link import is_late, open_late_file
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
@@ -178,10 +179,18 @@ def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, 
         Table(columns, rows, frozenset({"event", "kept by a delay of"})),
         key=f"what-if-grid-{run.run_id}",
         height=340,
-        on_pick=lambda seq: move_to(int(seq)),
+        on_pick=lambda seq: _picked(run, int(seq)),
         label="Records that would be dropped or kept",
     )
     pager(key, offset, _PAGE, total, what="records")
+
+
+def _picked(run: Run, event: int) -> None:
+    """Open the record's file if it was late in the run; a record that only these settings would drop has none."""
+    if is_late(run, event):
+        open_late_file(run.run_id, event)
+    else:
+        move_to(event)
 
 
 def _record(each: WhatIfRecord, has_window: bool) -> Row:

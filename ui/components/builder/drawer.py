@@ -9,7 +9,6 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
-from storage.model import EventRange
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
 from ui.builder.fixes import Fix, fixes
@@ -185,11 +184,7 @@ def _late(shown: Overlay | None) -> None:
     if totals.rejected:
         rejected_summary(run, totals)
         rejected_rows(run)
-    event = state.event
-    label = "Look at event time"
-    if event is not None and workspace.store().late.page(run.run_id, EventRange(event, event), limit=1).total:
-        label = f"Open the file of event {event:,}"
-    if st.button(label, icon=":material/timeline:", type="tertiary", key="bench-event-time"):
+    if st.button("Look at event time", icon=":material/timeline:", type="tertiary", key="bench-event-time"):
         go("event_time")
 
 

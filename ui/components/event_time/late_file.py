@@ -11,6 +11,7 @@ from engine.errors import NotReplayable, StudioError
 from storage.event_time.late_files import LateFile
 from storage.event_time.model import LateRecord
 from storage.model import Run
+from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
@@ -23,6 +24,7 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _NODES_NAMED: Final = 4
+_RECORDS_SHOWN: Final = 12
 
 
 def late_file(run: Run, event: int | None) -> None:
@@ -49,6 +51,11 @@ def _operator(run: Run, file: LateFile, at: int) -> None:
     late = file.late
     st.markdown(f"**{words.escaped(late.node)}**: {outcome_of(late)}.")
     st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(file)))
+    if file.emitted:
+        grid(_window(file), key=f"late-file-{at}-window", label="What the window emitted, and what that caused")
+        more = len(file.emitted) + len(file.followed) - 2 * _RECORDS_SHOWN
+        if more > 0:
+            st.caption("Not all of its records are listed.")
     _outcome(run, file, at)
     with st.container(horizontal=True):
         places = (
@@ -61,6 +68,25 @@ def _operator(run: Run, file: LateFile, at: int) -> None:
             ):
                 state.update(event=seq)
                 go("time_travel")
+
+
+def _window(file: LateFile) -> Table:
+    """What the missed window emitted at its last firing, then what followed further down."""
+    shown = (*file.emitted[:_RECORDS_SHOWN], *file.followed[:_RECORDS_SHOWN])
+    return Table(
+        ("on", "kind", "record"),
+        [
+            Row(
+                (
+                    Cell(entry.edge.name, is_strong=entry.edge.node == file.late.node),
+                    Cell(kinds=(entry.record.kind,)),
+                    Cell(in_one_line(entry.edge, entry.record)),
+                )
+            )
+            for entry in shown
+        ],
+        narrow=frozenset({"kind"}),
+    )
 
 
 def _sentences(file: LateFile) -> Iterator[str]:
@@ -89,7 +115,8 @@ def _sentences(file: LateFile) -> Iterator[str]:
     if file.below and late.dropped:
         named = ", ".join(words.escaped(name) for name in file.below[:_NODES_NAMED])
         more = f" and {len(file.below) - _NODES_NAMED} more" if len(file.below) > _NODES_NAMED else ""
-        yield f"**Further down**, {named}{more} never heard of it."
+        result = "has the result without it" if len(file.below) == 1 else "have the result without it"
+        yield f"**Further down**, {named}{more} {result if file.emitted else 'never heard of it'}."
 
 
 def _mark(late: LateRecord) -> str:

@@ -35,6 +35,7 @@ def late_groups(run: Run, *, dropped: int) -> None:
         found = workspace.store().telling_values.groups(run.run_id, source, dropped=which == _DROPPED_ONLY)
     if not found.late:
         st.info(f"No record of {source} was {which}.", icon=":material/check_circle:")
+        _sources(found, which)
         return
     telling = [group for group in found.groups if group.bits >= _TELLS]
     if not telling:
@@ -46,7 +47,21 @@ def late_groups(run: Run, *, dropped: int) -> None:
     else:
         st.markdown(headline(found, telling[0], which, source))
         draw_figure(_chart(found, telling[0], which), "late-groups")
+    _sources(found, which)
     grid(_table(found, which), key=f"groups-grid-{run.run_id}", label="Which records are late", height=320)
+
+
+def _sources(found: LateGroups, which: str) -> None:
+    """Draw the share of each source in the late records of the run against its share in all records."""
+    late, records = (sum(getattr(each, name) for each in found.sources) for name in ("late", "records"))
+    if not late:
+        return
+    shares = [(each.late / late, each.records / records, str(each.values[0])) for each in found.sources]
+    said = [
+        f"{of_late:.0%} came from {words.escaped(name)}, which sent {of_all:.0%} of all records"
+        for of_late, of_all, name in sorted(shares, key=lambda each: each[1] - each[0])
+    ]
+    st.caption(f"Of the {which} records of all sources, {'; '.join(said)}.")
 
 
 def headline(found: LateGroups, group: TellingColumns, which: str, source: str) -> str:

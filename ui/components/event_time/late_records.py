@@ -7,22 +7,26 @@ import streamlit as st
 from storage.event_time.model import LateTotals
 from storage.model import EventRange, Run
 from ui.components.event_time.late_downloads import late_download, rejected_download
+from ui.components.event_time.late_link import open_late_file
 from ui.components.event_time.late_sentences import late_sentence, lines_sentence
 from ui.components.event_time.late_table import late_table, rejected_table
 from ui.components.runs.so_far import all_clear, so_far
 from ui.components.shell.sorted_page import PAGE, offset_of, order_of, sorted_page
-from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
 from ui.shell.state import state
 
 
 def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
-    """Draw the late records of a run up to an event. A click on one moves the page to its event."""
+    """Draw the late records of a run up to an event. A click on one opens its file."""
     key = f"late-{run.run_id}"
     order, offset = order_of(key), offset_of(key)
     page = workspace.store().late.page(run.run_id, EventRange(to_seq=last_seq), order=order, offset=offset, limit=PAGE)
     table = late_table(page.records, state.event, order)
-    with sorted_page("Late records", key, table, page.total, "lines", height, on_pick=lambda seq: move_to(int(seq))):
+
+    def pick(seq: str) -> None:
+        open_late_file(run.run_id, int(seq))
+
+    with sorted_page("Late records", key, table, page.total, "lines", height, on_pick=pick):
         late_download(run.run_id, page.total)
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from storage.library.conditions import DROPPED_SHARE, KINDS, LAG, LATE_SHARE, STANDS, STATE, Warned
 from storage.model import Run
+from ui.components.event_time.late_link import open_last_late_file
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -60,7 +61,13 @@ def warnings_of(run: Run) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             show = st.warning if each.over_at is None else st.info
             show(_sentence(each), icon=":material/notifications:")
-            if each.seq and st.button(f"Event {each.seq:,}", key=f"warned-{run.run_id}-{place}"):
+            if not each.seq:
+                continue
+            key = f"warned-{run.run_id}-{place}"
+            if each.kind in (DROPPED_SHARE, LATE_SHARE):
+                # The event is the one at which the share was counted: the last late record before it is one of them.
+                st.button("A late record", key=key, on_click=open_last_late_file, args=(run.run_id, each.seq))
+            elif st.button(f"Event {each.seq:,}", key=key):
                 state.update(run=run.run_id, event=each.seq)
                 go("state" if each.kind == STATE else "event_time")
 

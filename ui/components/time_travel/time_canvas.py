@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
+from storage.event_time.model import LateRecord
 from storage.model import CascadeRecord, Run
 from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
@@ -31,12 +32,16 @@ def time_canvas(
     pipeline: Pipeline,
     event: int,
     cascade: Sequence[CascadeRecord],
+    late: Sequence[LateRecord],
     *,
     node: str | None,
     edge: str,
     on_pick: Callable[[str | None, str | None], None],
 ) -> None:
-    """Draw the pipeline. node, edge: the selected ones; on_pick gets the node or the edge that the user clicks."""
+    """Draw the pipeline. late: for which operators the event's record was late.
+
+    node, edge: the selected ones; on_pick gets the node or the edge that the user clicks.
+    """
     carried: dict[str, list[CascadeRecord]] = {}
     for entry in cascade:
         carried.setdefault(entry.edge.name, []).append(entry)
@@ -50,7 +55,7 @@ def time_canvas(
         "colors": colors(),
         "catalog": catalog(),
         "document": document(pipeline),
-        "nodes": _nodes(run, pipeline, carried),
+        "nodes": _nodes(run, pipeline, carried, late),
         "edges": _edges(pipeline, carried),
         "selected": node,
         "shown": edge,
@@ -64,8 +69,12 @@ def time_canvas(
     component()(key=key, data=data, height=height, on_picked_change=guarded(picked))
 
 
-def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
-    """By node its strategy and state, and whether the event touched it: whether it received or emitted a record."""
+def _nodes(
+    run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]], late: Sequence[LateRecord]
+) -> dict[str, Shape]:
+    """By node its strategy and state, whether the event touched it (it received or emitted a record), and what of it
+    was late there.
+    """
     touched = {entry.edge.node for entries in carried.values() for entry in entries}
     touched |= {edge.target for edge in pipeline.edges if _source(edge.source, edge.source_port) in carried}
     facts: dict[str, Shape] = {}
@@ -80,7 +89,23 @@ def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeR
             if plan.role != "source":
                 shape |= {"strategy": plan.strategy, "state": plan.state}
         facts[node.id] = shape
+    for name, records in _by_node(late).items():
+        dropped = sum(each.dropped for each in records)
+        by = max(each.lateness_ms or 0 for each in records)
+        facts.setdefault(name, {}).update(
+            isLit=True,
+            hint=f"the watermark was {words.duration(by)} past it" if 0 < by < words.END_MS else records[0].reason,
+            run={"state": "late", "in": None, "out": None, "dropped": dropped, "used": len(records) - dropped}
+            | {"rejected": 0},
+        )
     return facts
+
+
+def _by_node(late: Sequence[LateRecord]) -> dict[str, list[LateRecord]]:
+    found: dict[str, list[LateRecord]] = {}
+    for each in late:
+        found.setdefault(each.node, []).append(each)
+    return found
 
 
 def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:

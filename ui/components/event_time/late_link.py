@@ -1,0 +1,54 @@
+"""The way to the file of a late record, from wherever one is shown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.model import EventRange, Run
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.navigation import lead_to
+from ui.shell.state import state
+
+LATE: Final = "Late records"
+"""The part of the page Event time that has the files."""
+
+
+def part_key(run_id: int) -> str:
+    """The key of the choice of that part."""
+    return f"part-{run_id}"
+
+
+@guarded
+def open_late_file(run_id: int, event: int) -> None:
+    """For callbacks: go to the file of an event's late record."""
+    st.session_state[part_key(run_id)] = LATE
+    state.hold(run=run_id, event=event)
+    lead_to("event_time")
+    state.write_url()
+
+
+@guarded
+def open_last_late_file(run_id: int, event: int) -> None:
+    """For callbacks: go to the file of the last record up to an event that was late."""
+    open_late_file(run_id, workspace.store().late_files.last(run_id, event) or event)
+
+
+def is_late(run: Run, event: int) -> bool:
+    """Whether the event's record was late for an operator."""
+    return bool(workspace.store().late.page(run.run_id, EventRange.of(event), limit=1).total)
+
+
+def late_link(run: Run, event: int | None) -> None:
+    """Draw a button that opens the file of the event's record, if it was late."""
+    if event and is_late(run, event):
+        st.button(
+            f"Event {event:,} was late: open its file",
+            icon=":material/history_toggle_off:",
+            key="late-link",
+            type="tertiary",
+            on_click=open_late_file,
+            args=(run.run_id, event),
+        )
