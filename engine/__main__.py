@@ -1,7 +1,7 @@
 """The studio without the app.
 
     python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
-                                  [--check] [--allow-python]
+                                  [--check [spark|flink]] [--allow-python]
     python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
     python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine record RUN [--store FILE]
@@ -10,6 +10,7 @@
     python -m engine test FOLDER... [--engine ENGINE] [--junit FILE] [--update] ...
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
+    python -m engine flink [install|remove]
     python -m engine servers [--stop] [--all]
 
 PIPELINE is a document (.json) or a script of Flink SQL (.sql), whose last SELECT or INSERT is the job. Its paths are
@@ -18,7 +19,7 @@ a script, or as a PySpark program; `servers` lists the Spark servers that wait f
 sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
 `record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
 of a run, or the table after an event (`engine.command_line.export`); `keep` makes a test of a run, and `test` runs
-tests (`engine.command_line.kept`).
+tests (`engine.command_line.kept`). `--check flink` asks Flink (`engine.command_line.flink`).
 The exit status is 2 for a user error, with one sentence on standard error, also if it is in a statement of a script,
 and the others ran; 1 for a failed run, and 130 (for SIGTERM
 143) for an interrupted run. Warnings about ignored parts of a script go to standard error.
@@ -42,6 +43,7 @@ if __name__ == "__main__":
 from engine.command_line.arguments import count, time_ms
 from engine.command_line.edges import chosen_edge
 from engine.command_line.export import add_export, export
+from engine.command_line.flink import CHECKS, add_flink, check_with_flink, flink, with_named_check
 from engine.command_line.interrupts import Interrupted, cancelling, ending
 from engine.command_line.kept import add_keep, keep_run, run_tests
 from engine.command_line.live import resume_live, start_live
@@ -56,6 +58,7 @@ from engine.errors import (
     shortened,
 )
 from engine.expressions.analyzer import TypeRules
+from engine.flink.environment import home_beside
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.pipeline_files import Job, job_in
@@ -83,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
     running.add_argument("--epochs", type=count, help="split the run into this many epochs; default: by input size")
-    running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
+    check = "compare the result with Spark's own batch answer (the default), or with Flink's changelog"
+    running.add_argument("--check", choices=CHECKS, help=check)
     running.add_argument("--live", action="store_true", help="keep reading the sources until Ctrl-C")
     resuming = commands.add_parser("resume", help="continue a live run that was stopped or killed")
     resuming.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
@@ -95,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recording.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
     add_export(commands)
     add_keep(commands)
+    add_flink(commands)
     for command in (running, resuming):
         command.add_argument(
             "--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's"
@@ -119,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing = commands.add_parser("servers", help="list the Spark servers of this checkout, or end them")
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     listing.add_argument("--all", action="store_true", help="those of all checkouts of this user")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args(with_named_check(sys.argv[1:] if arguments is None else arguments))
     try:
         with ending():
             return _done(args)
@@ -150,6 +155,8 @@ def _done(args: argparse.Namespace) -> int:
         os.environ[consent.ENVIRONMENT] = consent.ALL
     if args.command == "servers":
         return _servers(args)
+    if args.command == "flink":
+        return flink(args, home_beside(_place(args)))
     if args.command in ("resume", "record", "export", "keep", "test"):
         return {"resume": _resume, "record": _record, "export": _export, "keep": _keep, "test": _test}[args.command](
             args
@@ -226,7 +233,11 @@ def _run(args: argparse.Namespace) -> int:
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
-            return _print(args, planned, job.folder, edge, kept) or _status(job)
+            status = _print(args, planned, job.folder, edge, kept)
+            if args.check == CHECKS[1]:
+                home = home_beside(_place(args))
+                status = status or check_with_flink(job.pipeline, job.folder, args.engine, home, _said)
+            return status or _status(job)
         except KeyboardInterrupt:
             if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
                 kept.fail(RunCancelled().sentence, cancelled=True)
@@ -286,7 +297,7 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
         sys.stdout.flush()
         for sentence in output.problems(spark).sentences():
             _complain(sentence, 0)
-        return _check(planned, spark, output) if args.check else 0
+        return _check(planned, spark, output) if args.check == CHECKS[0] else 0
 
 
 def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
@@ -358,6 +369,10 @@ def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
     node, port = edge
     node_plan = planned.node(node)
     return node_plan.schema if port == OUT else node_plan.second[port].schema
+
+
+def _said(line: str) -> None:
+    _complain(line, 0)
 
 
 def _complain(sentence: str, status: int) -> int:

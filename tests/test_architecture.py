@@ -143,7 +143,8 @@ ORDER = (
     "reading",
     *("ranking", "deduplication", "joins", "mini_batch", "aggregates", "windows", "patterns", "operators", "sources"),
     *("registry", "examples", "planner", "spark", "sql", "script", "runtime", "batch_check", "local", "replay"),
-    *("live_runs", "recordings", "running", "ttl_trials", "pipeline_files", "kept", "command_line", "__main__"),
+    *("live_runs", "recordings", "running", "ttl_trials", "pipeline_files", "kept", "flink", "command_line"),
+    "__main__",
 )
 
 

@@ -2,6 +2,7 @@
 
 live                the commands `run --live` and `resume`
 export              the command `export`
+flink               the command `flink`, and `run --check flink`
 kept                the commands `keep` and `test`
 printing_recorder   the changelog of a live run, while it runs
 edges               the edge that a command shows or writes

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from decimal import Decimal
-from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.expressions.analyzer import TypeRules
+from engine.flink.values import plain
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.pipeline import Pipeline
@@ -24,8 +22,6 @@ from tests.golden.trace import TraceRecorder, printed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -79,32 +75,3 @@ def _as_written(job: Planned, records: Iterable[Printed]) -> list[Record]:
         )
         for record in records
     ]
-
-
-def plain(value: Any) -> Any:
-    """A value in the form of the case files: times in epoch ms, decimals as text, maps as sorted pairs."""
-    match value:
-        case datetime():
-            aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-            return round((aware - _EPOCH).total_seconds() * 1000)
-        case date():
-            return value.isoformat()
-        case Decimal():
-            return format(value, "f")
-        case bytes():
-            return value.hex()
-        case float() if not isfinite(value):
-            return {inf: "Infinity", -inf: "-Infinity"}.get(value, "NaN")
-        case list() if value and all(isinstance(item, tuple) for item in value):
-            return _pairs(value)
-        case dict():
-            return [plain(field) for field in value.values()]
-        case list():
-            return [plain(item) for item in value]
-        case _:
-            return value
-
-
-def _pairs(pairs: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
-    found = [[plain(key), plain(value)] for key, value in pairs]
-    return sorted(found, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))

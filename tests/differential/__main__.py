@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING
 
 from engine.errors import StudioError
 from engine.expressions.analyzer import TypeRules
+from engine.flink.comparison import Outcome
+from engine.flink.environment import ENVIRONMENT
+from engine.flink.process import FlinkProcess
 from engine.spark.session import get_spark
-from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome
+from tests.differential.fuzzing import Fuzzing, Ours
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
 from tests.differential.random_queries import QueryJob, random_match, random_query
@@ -31,7 +34,7 @@ from tests.differential.recording import Recording
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
+FLINK = os.environ.get(ENVIRONMENT, "")
 MAKERS = {
     "query": random_query,
     "match": random_match,
@@ -55,7 +58,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("CHANGELOG_STUDIO_FLINK names no interpreter with apache-flink.\n")
         return 2
     analyzer = TypeRules()
-    fuzzing = Fuzzing(Flink(FLINK), analyzer, _spark)
+    fuzzing = Fuzzing(FlinkProcess(FLINK), analyzer, _spark)
     counts, recording = Counts(), Recording(given.most)
     random, until = Random(given.seed), time.monotonic() + given.seconds
     makers = cycle(MAKERS[name] for name in given.makers)

@@ -6,50 +6,32 @@ multiset of records, or by the resulting tables.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from engine.contract.operator import Operator
 from engine.errors import StudioError
+from engine.flink.asking import SLOWLY
+from engine.flink.comparison import Outcome, table
+from engine.flink.process import FlinkProcess
+from engine.flink.values import Records, records_of
 from engine.local import LocalRun
 from engine.local.sources import read
-from engine.model.changelog import SYMBOLS
 from engine.model.types import quote
-from engine.planner import Plan, plan
-from tests.conformance.running import plain
+from engine.planner import NodePlan, Plan, plan
 from tests.differential.arrived import AnyJob, plan_of, run_locally
 from tests.differential.random_jobs import COLUMNS
 from tests.differential.random_queries import QueryJob
-from tests.golden.trace import printed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from engine.contract.operator import Analyzer
 
-Records = list[tuple[Any, ...]]
 RandomJob = AnyJob | QueryJob
-SLOW = 4
-"""Rows per second for the second run of a job, in case its rows overtook each other in the first."""
-
-
-class Outcome(Enum):
-    """The outcome of a job."""
-
-    EQUAL = "equal, record for record"
-    OTHER_ORDER = "equal, but for an order that Flink does not promise"
-    SAME_TABLE = "another order upstream: the same table"
-    REFUSED = "refused by Flink"
-    DIFFERENT = "different"
 
 
 @dataclass(frozen=True)
@@ -62,53 +44,14 @@ class Ours:
 
     @property
     def for_flink(self) -> dict[str, Any]:
-        """The job in the form that `flink_jobs` reads."""
+        """The job in the form that `engine.flink.inside` reads."""
         return self.job.for_flink if isinstance(self.job, QueryJob) else _views_of(self.job, self.planned)
-
-
-class Flink:
-    """A process that runs jobs, with C1 and the serial collector only: rows are few, and the machine is shared."""
-
-    def __init__(self, python: str) -> None:
-        script = Path(__file__).parent / "flink_jobs.py"
-        self.process = subprocess.Popen(
-            [python, str(script)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "JVM_ARGS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx2g"},
-        )
-
-    def answers(self, jobs: Sequence[dict[str, Any]]) -> list[Records | str]:
-        """The changelog of each job, or Flink's error if it rejects the job."""
-        if not jobs:
-            return []
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(list(jobs)) + "\n")
-        self.process.stdin.flush()
-        # Java's own output may begin with a bracket, too.
-        while not (line := self.process.stdout.readline()).startswith('[{"'):
-            assert line, "Flink has gone away"
-        return [
-            answer["error"] if "error" in answer else [tuple(row) for row in answer["changelog"]]
-            for answer in json.loads(line)
-        ]
-
-    def close(self) -> None:
-        """End the process."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.process.wait()
 
 
 class Fuzzing:
     """Both engines. spark: for expressions that the local executor cannot compute."""
 
-    def __init__(self, flink: Flink, analyzer: Analyzer, spark: Callable[[], SparkSession]) -> None:
+    def __init__(self, flink: FlinkProcess, analyzer: Analyzer, spark: Callable[[], SparkSession]) -> None:
         self.flink = flink
         self._analyzer = analyzer
         self._spark = spark
@@ -117,18 +60,18 @@ class Fuzzing:
         """Plan and run the job here. Raises StudioError if it is rejected."""
         if not isinstance(job, QueryJob):
             planned = plan_of(job)
-            return Ours(job, planned, records_of(run_locally(planned, job.arrivals).records(planned.nodes[-1].id)))
+            return Ours(job, planned, _records(run_locally(planned, job.arrivals), planned.nodes[-1]))
         pipeline = job.case.pipeline(self._analyzer)
         planned = plan(pipeline, self._analyzer, Path())
         run = LocalRun(planned, read(planned, self._spark, Path()), self._spark)
-        return Ours(job, planned, records_of(run.records(pipeline.nodes[-1].id)))
+        return Ours(job, planned, _records(run, planned.node(pipeline.nodes[-1].id)))
 
     def judged(self, jobs: Sequence[Ours]) -> list[tuple[Outcome, str]]:
         """The outcome of each job, with the difference as a text."""
         found = [_judged(ours, theirs) for ours, theirs in zip(jobs, self._answers(jobs), strict=True)]
         # One row may have overtaken another: run the job again, slowly.
         again = [at for at, ours in enumerate(jobs) if found[at][0] is Outcome.DIFFERENT and ours.job.rows_per_second]
-        slowly = [replace(jobs[at], job=replace(jobs[at].job, rows_per_second=SLOW)) for at in again]
+        slowly = [replace(jobs[at], job=replace(jobs[at].job, rows_per_second=SLOWLY)) for at in again]
         for at, ours, theirs in zip(again, slowly, self._answers(slowly), strict=True):
             found[at] = _judged(ours, theirs)
         return found
@@ -155,9 +98,8 @@ class Fuzzing:
         return self.flink.answers([ours.for_flink for ours in jobs])
 
 
-def records_of(changelog: pa.Table) -> Records:
-    """A changelog in the form of `flink_jobs`: times in epoch ms, decimals as text."""
-    return [(SYMBOLS[record.kind], *map(plain, record.row)) for record in printed(changelog)]
+def _records(run: LocalRun, node: NodePlan) -> Records:
+    return records_of(run.records(node.id), node.schema.names)
 
 
 def _judged(ours: Ours, theirs: Records | str) -> tuple[Outcome, str]:
@@ -169,7 +111,7 @@ def _judged(ours: Ours, theirs: Records | str) -> tuple[Outcome, str]:
     loose = ours.job.is_loose if isinstance(ours.job, QueryJob) else _is_any_loose(ours.job)
     if loose and Counter(map(str, ours.records)) == Counter(map(str, theirs)):
         return Outcome.OTHER_ORDER, ""
-    if loose and _table(ours.records) == _table(theirs):
+    if loose and table(ours.records) == table(theirs):
         same = isinstance(ours.job, QueryJob) or _same_as_far_as_said(ours, theirs)
         if same:
             return Outcome.SAME_TABLE, ""
@@ -219,13 +161,6 @@ def _by(records: Records, places: Sequence[int]) -> dict[tuple[Any, ...], Record
     for record in records:
         found.setdefault(tuple(record[place] for place in places), []).append(record)
     return found
-
-
-def _table(records: Records) -> Counter[str]:
-    rows: Counter[str] = Counter()
-    for kind, *row in records:
-        rows[str(row)] += 1 if kind in ("+I", "+U") else -1
-    return Counter({row: count for row, count in rows.items() if count})
 
 
 def _views_of(job: AnyJob, planned: Plan) -> dict[str, Any]:

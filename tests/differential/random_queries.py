@@ -66,7 +66,7 @@ class QueryJob:
 
     @property
     def for_flink(self) -> dict[str, Any]:
-        """The same in the form that `flink_jobs` reads."""
+        """The same in the form that `engine.flink.inside` reads."""
         return {
             "tables": [source.for_flink() for source in self.sources],
             "arrivals": self.arrivals,

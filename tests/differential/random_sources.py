@@ -38,7 +38,7 @@ class RandomSource:
         }
 
     def for_flink(self) -> dict[str, Any]:
-        """The table without its rows, in the form that `flink_jobs` reads."""
+        """The table without its rows, in the form that `engine.flink.inside` reads."""
         return {
             "name": self.name,
             "columns": self.columns,

@@ -10,11 +10,12 @@ from typing import Any
 
 from engine.errors import StudioError
 from engine.expressions.analyzer import TypeRules
+from engine.flink.values import Records, records_of
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.planner import plan
 from tests.conformance.case import Case
-from tests.differential.fuzzing import Ours, Records, records_of
+from tests.differential.fuzzing import Ours
 from tests.differential.random_queries import QueryJob
 
 _ENOUGH = 12  # queries of a step or operator, after which one more adds nothing
@@ -58,6 +59,7 @@ def replayed(job: Mapping[str, Any]) -> Records | None:
         pipeline = Case("query", job, {}).pipeline(analyzer)
         planned = plan(pipeline, analyzer, Path())
         run = LocalRun(planned, read(planned, spark, Path()), spark)
-        return records_of(run.records(pipeline.nodes[-1].id))
+        last = planned.node(pipeline.nodes[-1].id)
+        return records_of(run.records(last.id), last.schema.names)
     except (NotImplementedError, StudioError):
         return None

@@ -16,7 +16,10 @@ import pytest
 
 from engine.errors import StudioError
 from engine.expressions.analyzer import TypeRules
-from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome, RandomJob
+from engine.flink.comparison import Outcome
+from engine.flink.environment import ENVIRONMENT
+from engine.flink.process import FlinkProcess
+from tests.differential.fuzzing import Fuzzing, Ours, RandomJob
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
 from tests.differential.random_queries import random_match, random_query
@@ -25,16 +28,16 @@ from tests.differential.random_windows import random_windows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
+FLINK = os.environ.get(ENVIRONMENT, "")
 PIPELINES = int(os.environ.get("FUZZ_PIPELINES", "40"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 
 
 @pytest.fixture(scope="module")
-def flink() -> Iterator[Flink]:
+def flink() -> Iterator[FlinkProcess]:
     if not FLINK:
         pytest.skip("not run: CHANGELOG_STUDIO_FLINK names no interpreter with apache-flink")
-    found = Flink(FLINK)
+    found = FlinkProcess(FLINK)
     yield found
     found.close()
 
@@ -42,7 +45,7 @@ def flink() -> Iterator[Flink]:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [random_job, random_join, random_windows, random_query, random_match])
 def test_random_pipelines_give_the_changelogs_of_flink(
-    make: Callable[[Random], RandomJob], flink: Flink, request: pytest.FixtureRequest
+    make: Callable[[Random], RandomJob], flink: FlinkProcess, request: pytest.FixtureRequest
 ) -> None:
     spark: SparkSession = request.getfixturevalue("spark")
     fuzzing = Fuzzing(flink, TypeRules(), lambda: spark)

@@ -1,16 +1,18 @@
 """Runs jobs on Flink: one batch per line of stdin, with one line of answers each. Runs in Flink's interpreter.
 
-    [{"tables": [{"name": "t", "columns": [["k", "STRING"], ["rt", "TIMESTAMP_LTZ(3)"]], "time": "rt", "delay_ms": 0,
-                  "processing_time": null, "mode": "insert", "key": []}],
+    [{"tables": [{"name": "t", "columns": [["k", "STRING"], ["rt", "TIMESTAMP_LTZ(3)"]], "computed": [["p", "..."]],
+                  "time": "rt", "delay_ms": 0, "processing_time": null, "mode": "insert", "key": [], "marks": false}],
       "arrivals": [["t", "+I", "a", 1000]], "rows_per_second": null,
-      "views": [["n", "SELECT ... FROM t"]], "sql": "SELECT * FROM n", "options": {}}, ...]
+      "views": [["n", "SELECT ... FROM t"]], "sql": "SELECT * FROM n", "sink_key": null, "options": {}}, ...]
 
 The queries of a batch share no table, so they run side by side as one Flink job: the start of a job costs more than a
 few rows. Parallelism 1, a watermark after every record. `time` is the column with the event time; mode is insert, all
 or upsert. Times are epoch ms in both directions. All tables of a query are views of one stream. Its rows arrive one by
 one with `rows_per_second`, which keeps their order for operators with two inputs; null: all at once.
 Rows of no table come first then: those that arrive while an operator starts lose their order between its inputs.
-The answers: [{"changelog": [["+I", ...], ...]} or {"error": "..."}, ...].
+With `marks`, each row of a table is followed by the watermark after it in ms, and a row of the kind null moves only the
+watermark. `sink_key`: the changelog is that which an upsert sink with this key receives.
+The answers: [{"changelog": [["+I", ...], ...], "columns": [...], "plan": "..."} or {"error": "..."}, ...].
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyflink.common import Configuration, Types
 from pyflink.datastream import DataStream, StreamExecutionEnvironment
 from pyflink.java_gateway import get_gateway
-from pyflink.table import Schema, StreamTableEnvironment
+from pyflink.table import ExplainDetail, Schema, StreamTableEnvironment
 from pyflink.table.changelog_mode import ChangelogMode
 
 _KINDS = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELETE"}
@@ -38,6 +41,9 @@ _DEFAULTS = {
     "table.optimizer.agg-phase-strategy": "AUTO",
 }
 _STARTING_SECONDS = 2
+# Of tables with marks: the watermark after a row, and whether the row is only that.
+_MARK = "studio mark"
+_ONLY = "studio only a mark"
 
 Answer = dict[str, Any]
 
@@ -46,7 +52,7 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
     """The answer to each job. If a job fails at run time, all jobs of its batch run again one by one."""
     environment = _environment()
     planned = [_planned(environment, job) for job in jobs]
-    going = [results for results in planned if not isinstance(results, str)]
+    going = [each.results for each in planned if not isinstance(each, str)]
     try:
         if going:
             environment._j_stream_execution_environment.executeAsync()
@@ -55,7 +61,12 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
         if len(jobs) == 1:
             return [{"error": str(error)}]
         return [answers([job])[0] for job in jobs]
-    return [{"error": each} if isinstance(each, str) else {"changelog": next(changelogs)} for each in planned]
+    return [
+        {"error": each}
+        if isinstance(each, str)
+        else {"changelog": next(changelogs), "columns": each.columns, "plan": each.plan}
+        for each in planned
+    ]
 
 
 def _environment() -> StreamExecutionEnvironment:
@@ -70,8 +81,16 @@ def _environment() -> StreamExecutionEnvironment:
     return environment
 
 
-def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> Any:
-    """The iterator over a job's records, to be read once the environment runs; the error if Flink rejects the job."""
+class _Planned(NamedTuple):
+    """A job. results: the iterator over its records, to be read once the environment runs."""
+
+    results: Any
+    columns: list[str]
+    plan: str
+
+
+def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> _Planned | str:
+    """A job that is ready to run; the error if Flink rejects it."""
     try:
         tables = StreamTableEnvironment.create(environment)
         tables.get_config().set("table.local-time-zone", "UTC")
@@ -81,9 +100,23 @@ def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> An
         for name, sql in job.get("views", []):
             tables.create_temporary_view(f"`{name}`", tables.sql_query(sql))
         query = _with_one_time(tables, tables.sql_query(job["sql"]))
-        return tables.to_changelog_stream(query)._j_data_stream.collectAsync()
+        plan = tables.sql_query(job["sql"]).explain(ExplainDetail.CHANGELOG_MODE) if job.get("plan") else ""
+        if job.get("sink_key") is None:
+            stream = tables.to_changelog_stream(query)
+        else:
+            stream = tables.to_changelog_stream(query, _keyed(query, job["sink_key"]), _mode("upsert"))
+        return _Planned(stream._j_data_stream.collectAsync(), list(query.get_schema().get_field_names()), plan)
     except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
         return str(error)
+
+
+def _keyed(query: Any, key: list[str]) -> Schema:
+    """The schema of an upsert sink for a query."""
+    schema = Schema.new_builder()
+    for column in query._j_table.getResolvedSchema().getColumns():
+        type_ = str(column.getDataType().toString()).replace(" *ROWTIME*", "").removesuffix(" NOT NULL")
+        schema.column(column.getName(), f"{type_} NOT NULL" if column.getName() in key else type_)
+    return schema.primary_key(*key).build()
 
 
 def _with_one_time(tables: StreamTableEnvironment, query: Any) -> Any:
@@ -118,7 +151,7 @@ def _records(results: Any) -> list[list[Any]]:
 def _create_tables(
     environment: StreamExecutionEnvironment, tables: StreamTableEnvironment, job: dict[str, Any]
 ) -> None:
-    wide = ["from_table", *(f"{table['name']}_{name}" for table in job["tables"] for name, _ in table["columns"])]
+    wide = ["from_table", *(f"{table['name']}_{name}" for table in job["tables"] for name, _ in _given(table))]
     everything = Schema.new_builder()
     for name in wide:
         everything.column(name, "STRING")
@@ -132,6 +165,7 @@ def _create_tables(
 
 def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: list[str]) -> DataStream:
     """All rows as texts, in order of arrival: the table's name, then the columns of all tables; others' are NULL."""
+    types = {f"{table['name']}_{name}": type_ for table in job["tables"] for name, type_ in _given(table)}
     jvm = get_gateway().jvm
     kinds = {symbol: getattr(jvm.org.apache.flink.types.RowKind, kind) for symbol, kind in _KINDS.items()}
     rows = jvm.java.util.ArrayList()
@@ -139,14 +173,16 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
     for _ in range(math.ceil(_STARTING_SECONDS * (per_second or 0))):
         rows.add(jvm.org.apache.flink.types.Row(kinds["+I"], len(wide)))
     for table, kind, *values in job["arrivals"]:
-        columns = next(one["columns"] for one in job["tables"] if one["name"] == table)
+        columns = next(_given(one) for one in job["tables"] if one["name"] == table)
+        if _has_marks(columns):
+            values.append("false" if kind else "true")
         own = {f"{table}_{name}": value for (name, _), value in zip(columns, values, strict=True)}
-        row = jvm.org.apache.flink.types.Row(kinds[kind], len(wide))
+        row = jvm.org.apache.flink.types.Row(kinds[kind or "+I"], len(wide))
         row.setField(0, table)
         for at, name in enumerate(wide[1:], start=1):
             value = own.get(name)
             if value is not None:
-                row.setField(at, str(value))
+                row.setField(at, _text(value, types[name]))
         rows.add(row)
     type_ = Types.ROW_NAMED(wide, [Types.STRING()] * len(wide)).get_java_type_info()
     java = environment._j_stream_execution_environment
@@ -162,30 +198,60 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
     return DataStream(java.fromSource(source, strategy, "everything", type_))
 
 
+def _given(table: dict[str, Any]) -> list[list[str]]:
+    """The columns of a table's rows; with marks, also the watermark, and whether the row is nothing else."""
+    columns: list[list[str]] = table["columns"]
+    if not table.get("marks"):
+        return columns
+    (type_,) = [type_ for name, type_ in columns if name == table["time"]] or ["TIMESTAMP_LTZ(3)"]
+    return [*columns, [_MARK, type_], [_ONLY, "BOOLEAN"]]
+
+
+def _has_marks(columns: list[list[str]]) -> bool:
+    return columns[-1][0] == _ONLY
+
+
 def _create(tables: StreamTableEnvironment, table: dict[str, Any]) -> None:
     """A view of one table's rows, with its own watermark and key."""
     name, time, key = table["name"], table.get("time"), table.get("key") or []
-    items = ", ".join(f"{_typed(f'`{name}_{column}`', type_)} AS `{column}`" for column, type_ in table["columns"])
+    given, computed = _given(table), table.get("computed", [])
+    items = ", ".join(f"{_typed(f'`{name}_{column}`', type_)} AS `{column}`" for column, type_ in given)
     rows = tables.sql_query(f"SELECT {items} FROM everything WHERE from_table = '{name}'")
     schema = Schema.new_builder()
-    for column, type_ in table["columns"]:
+    for column, type_ in given:
         schema.column(column, f"{type_} NOT NULL" if column in key else type_)
+    for column, expression in computed:
+        schema.column_by_expression(column, expression)
     if table.get("processing_time"):
         schema.column_by_expression(table["processing_time"], "PROCTIME()")
-    if time:
+    if time and _has_marks(given):
+        schema.watermark(time, f"`{_MARK}`")
+    elif time:
         schema.watermark(time, f"`{time}` - INTERVAL '{table['delay_ms'] / 1000:.3f}' SECOND(3)")
     if key:
         schema.primary_key(*key)
     found = tables.from_changelog_stream(tables.to_changelog_stream(rows), schema.build(), _mode(table["mode"]))
-    tables.create_temporary_view(name, found)
+    if not _has_marks(given):
+        tables.create_temporary_view(f"`{name}`", found)
+        return
+    tables.create_temporary_view(f"`{name} and watermarks`", found)
+    own = ", ".join(f"`{column}`" for column, _ in [*table["columns"], *computed])
+    own += f", `{table['processing_time']}`" * bool(table.get("processing_time"))
+    rows = tables.sql_query(f"SELECT {own} FROM `{name} and watermarks` WHERE NOT `{_ONLY}`")
+    tables.create_temporary_view(f"`{name}`", rows)
+
+
+def _text(value: Any, type_: str) -> str:
+    """A value as a text: a TIMESTAMP by its digits, which no time zone changes."""
+    if type_.startswith("TIMESTAMP(") and isinstance(value, int):
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=value)
+        return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
+    return str(value)
 
 
 def _typed(text: str, type_: str) -> str:
-    """The SQL that converts a text to its type; times are epoch ms."""
-    if not type_.startswith("TIMESTAMP"):
-        return f"CAST({text} AS {type_})"
-    instant = f"TO_TIMESTAMP_LTZ(CAST({text} AS BIGINT), 3)"
-    return instant if "LTZ" in type_ else f"CAST({instant} AS TIMESTAMP(3))"
+    """The SQL that converts a text to its type; an instant is in epoch ms."""
+    return f"TO_TIMESTAMP_LTZ(CAST({text} AS BIGINT), 3)" if type_ == "TIMESTAMP_LTZ(3)" else f"CAST({text} AS {type_})"
 
 
 def _mode(name: str) -> ChangelogMode:
@@ -208,7 +274,8 @@ def _plain(value: Any) -> Any:
             return value.hex()
         case Mapping():
             # By entry: a lookup by key would convert an int to an Integer, not to a Long.
-            pairs = [[_plain(entry.getKey()), _plain(entry.getValue())] for entry in value.entrySet()]
+            java: Any = value
+            pairs = [[_plain(entry.getKey()), _plain(entry.getValue())] for entry in java.entrySet()]
             return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
         case Sequence():
             return [_plain(each) for each in value]

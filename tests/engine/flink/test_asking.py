@@ -1,0 +1,198 @@
+"""Flink is asked about the gallery and queries of Nexmark: recorded answers, and a real Flink where there is one.
+
+    CHANGELOG_STUDIO_FLINK=<python with apache-flink>  pytest tests/engine/flink [--update-golden]
+
+A recorded answer is of exactly one question. With a Flink it is asked again; --update-golden records what it says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+
+import pytest
+
+from engine.errors import EngineUnavailable
+from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
+from engine.flink.asking import Asked, Asking
+from engine.flink.comparison import Compared, Outcome, compared
+from engine.flink.environment import ENVIRONMENT, home_beside, python_in, require_python
+from engine.flink.known import FLINK_MD, KNOWN, line_of
+from engine.flink.process import FlinkProcess, Session
+from engine.model.pipeline import Pipeline
+from engine.model.state_ttl import with_ttl
+from tests.conformance.case import Case
+
+RECORDED: Final = Path(__file__).parent / "recorded"
+CASES: Final = Path(__file__).parents[2] / "conformance" / "cases"
+NEXMARK: Final = ("q2", "q3", "q4", "q5", "q7", "q8", "q18", "q20")
+EQUAL, OTHER_ORDER, SAME = Outcome.EQUAL, Outcome.OTHER_ORDER, Outcome.SAME_TABLE
+"""By pipeline: what Flink says of each sink, or why it cannot be asked."""
+SAID: Final[dict[str, dict[str, Outcome | str]]] = {
+    "01-word-frequency": {"frequencies": EQUAL},
+    "02-window-late-record": {"results": EQUAL},
+    "03-window-lost-records": {"results": EQUAL},
+    "04-window-nothing-lost": {"results": EQUAL},
+    "05-window-join": {"pairs": EQUAL},
+    "06-window-join-lost": {"pairs": EQUAL},
+    "07-deduplication": {
+        "last_by_time_rows": EQUAL,
+        "first_by_time_at_once_rows": "in Flink only in mini-batch",
+        "first_by_time_rows": EQUAL,
+        "first_to_arrive_rows": EQUAL,
+        "last_to_arrive_rows": EQUAL,
+        "last_profile_rows": "no deduplication of a changelog",
+    },
+    "08-top-3": {"best_sellers": EQUAL},
+    "09-temporal-join": {"result": "cannot be set among changes"},
+    "10-word-frequency-ttl": {"frequencies": "by the machine's clock"},
+    "11-join-ttl": {"shipped": "by the machine's clock"},
+}
+
+
+def no_spark() -> Any:
+    raise AssertionError
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    found = Session()
+    yield found
+    found.cancel()
+
+
+def asked(name: str, pipeline: Pipeline, sink: str, session: Session, update: bool) -> Asked:
+    """What Flink says: recorded, or asked if there is a Flink."""
+    file = RECORDED / f"{name}.{sink}.json"
+    python = os.environ.get(ENVIRONMENT)
+
+    def ask(job: dict[str, Any]) -> dict[str, Any]:
+        question = sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        if python:
+            answer = session.ask(python, job)
+            if update:
+                file.write_text(json.dumps({"question": question, "answer": answer}, indent=1) + "\n", encoding="utf-8")
+                return answer
+            assert answer == known.get("answer")
+        assert known.get("question") == question, "the question is another one than Flink was asked"
+        found: dict[str, Any] = known["answer"]
+        return found
+
+    return Asking(pipeline, None, Path(), no_spark).asked(sink, ask)
+
+
+@pytest.mark.parametrize(("name", "sink"), [(name, sink) for name, sinks in SAID.items() for sink in sinks])
+def test_the_gallery_says_what_flink_says(
+    name: str, sink: str, session: Session, request: pytest.FixtureRequest
+) -> None:
+    found = asked(name, examples()[name], sink, session, request.config.getoption("--update-golden"))
+    said = SAID[name][sink]
+    if isinstance(said, Outcome):
+        assert found.compared == Compared(said), found.sentence
+        assert "changelogMode" in found.plans[1]
+        assert sink in found.plans[0]
+    else:
+        assert found.compared is None
+        assert said in found.sentence
+
+
+@pytest.mark.parametrize("query", NEXMARK)
+def test_nexmark_says_what_flink_says(query: str, session: Session, request: pytest.FixtureRequest) -> None:
+    name = f"nexmark_{query}"
+    pipeline = Case.read(CASES / f"{name}.json").pipeline(TypeRules())
+    update = bool(request.config.getoption("--update-golden"))
+    found = asked(name, pipeline, pipeline.nodes[-1].id, session, update)
+    assert found.is_equal, found.sentence
+
+
+def test_every_sink_of_the_gallery_is_here() -> None:
+    for name, pipeline in examples().items():
+        assert list(SAID[name]) == Asking(pipeline, None, Path(), no_spark).sinks
+
+
+def test_a_difference_has_both_sides_its_event_and_the_line_that_tells_it() -> None:
+    """Flink's Top N is given a changelog without the -U, as its Top 1 has it (FLINK-39966)."""
+    pipeline = examples()["08-top-3"]
+    asking = Asking(pipeline, None, Path(), no_spark)
+    (sink,) = asking.sinks
+    ours = asking.asked(sink, lambda job: {"changelog": []}).ours
+    found = asking.asked(sink, lambda job: {"changelog": [record for record in ours if record[0] != "-U"]})
+    assert found.compared is not None
+    assert not found.is_equal
+    at = found.compared.at
+    assert at is not None
+    assert found.compared.ours == ours[at]
+    assert found.compared.ours[0] == "-U"
+    assert found.compared.theirs == next(record for record in ours[at:] if record[0] != "-U")
+    assert found.event is not None
+    assert found.known.startswith("Top 1 ordered by a value ascending")
+    refused = asking.asked(sink, lambda job: {"error": "a\norg.x.ValidationException: no such column\n\tat x"})
+    assert refused.sentence == f"{sink}: Flink refuses it: no such column"
+
+
+def test_lines_that_are_named_stand_in_flink_md() -> None:
+    lines = FLINK_MD.read_text(encoding="utf-8").splitlines()
+    assert all(any(line.startswith(each.begins) for line in lines) for each in KNOWN)
+    assert line_of("## Timers that are due at once") == "Timers that are due at once"
+
+
+def test_only_an_order_that_flink_leaves_open_is_overlooked() -> None:
+    ours, theirs = [("+I", "a", 1), ("+I", "b", 1)], [("+I", "b", 1), ("+I", "a", 1)]
+    assert compared(ours, ours, is_open=False).outcome is EQUAL
+    assert compared(ours, theirs, is_open=True).outcome is OTHER_ORDER
+    assert compared(ours, theirs, is_open=False) == Compared(SAME, 0, ours[0], theirs[0])
+    assert compared(ours, theirs[:1], is_open=True) == Compared(Outcome.DIFFERENT, 0, ours[0], theirs[0])
+    upserts = [*ours, ("+U", "a", 2)]
+    assert compared(upserts, [("+I", "b", 1), ("+I", "a", 2)], is_open=False, key=[0]).outcome is SAME
+
+
+def test_what_cannot_be_asked_is_said_before() -> None:
+    asking = Asking(with_ttl(examples()["01-word-frequency"], 1000), None, Path(), no_spark)
+    found = asking.question(asking.sinks[0])
+    assert isinstance(found, str)
+    assert "by the machine's clock" in found
+
+
+def test_without_a_flink_it_is_said_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    home = home_beside(tmp_path / "studio.duckdb")
+    assert home == tmp_path / "studio.flink" / "2.3.0"
+    assert python_in(home) is None
+    with pytest.raises(EngineUnavailable, match="python -m engine flink install"):
+        require_python(home)
+    monkeypatch.setenv(ENVIRONMENT, "/opt/flink/bin/python")
+    assert require_python(home) == "/opt/flink/bin/python"
+    with pytest.raises(EngineUnavailable, match="cannot be started"):
+        FlinkProcess(str(tmp_path / "none"))
+
+
+def test_a_process_that_ends_is_an_error_and_the_next_question_starts_another(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\nread line\necho noise\necho "[{\\"changelog\\": [[\\"+I\\", 1]]}]"\n', encoding="utf-8")
+    fake.chmod(0o755)
+    session = Session()
+    assert session.ask(str(fake), {"sql": "x"}) == {"changelog": [["+I", 1]]}
+    with pytest.raises(EngineUnavailable, match="Flink has ended"):
+        session.ask(str(fake), {"sql": "x"})
+    assert not session.is_running
+    assert session.ask(str(fake), {"sql": "x"}) == {"changelog": [["+I", 1]]}
+
+
+def test_a_process_without_a_question_is_ended(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\nread line\necho "[{\\"changelog\\": []}]"\nread line\n', encoding="utf-8")
+    fake.chmod(0o755)
+    session = Session(idle_s=0.05)
+    session.ask(str(fake), {})
+    for _ in range(200):
+        if not session.is_running:
+            break
+        Event().wait(0.02)
+    assert not session.is_running
