@@ -10,6 +10,11 @@ def state_folder(store: Path, run_id: int) -> Path:
     return store.absolute().parent / f"{store.stem}.live" / f"run_{run_id}"
 
 
+def tests_folder(store: Path) -> Path:
+    """The folder with the tests that runs were kept as."""
+    return store.absolute().parent / f"{store.stem}.tests"
+
+
 def recordings_folder(store: Path) -> Path:
     """The folder with the recordings of all runs."""
     return store.absolute().parent / f"{store.stem}.recordings"

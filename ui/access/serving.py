@@ -36,7 +36,7 @@ from engine.reading.files import named_folders
 from engine.reading.files.received import FOLDER as RECEIVED
 from engine.reading.servers import named_servers
 from engine.spark.memory import HEAP_ENVIRONMENT, heap, heap_bytes
-from storage.library.run_folders import recordings_folder
+from storage.library.run_folders import recordings_folder, tests_folder
 from ui.access.front_door import LOOPBACK, is_loopback
 from ui.shell.uploads import FOLDER as UPLOADS
 
@@ -149,8 +149,8 @@ def folders_of(environ: Mapping[str, str], store: Path) -> str:
 
     Its own hold uploads, posted rows, and recordings of runs, which everybody may see.
     """
-    recordings = f"{named_folders.RECORDINGS}{recordings_folder(store)}"
-    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), recordings]
+    kept = [f"{named_folders.RECORDINGS}{folder(store)}" for folder in (recordings_folder, tests_folder)]
+    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), *kept]
     return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
 
 

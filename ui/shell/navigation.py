@@ -49,6 +49,7 @@ VIEWS: Final = (
     View("what_if", "What if", ":material/tune:", INSPECT),
     View("compare", "Compare", ":material/compare_arrows:", INSPECT),
     View("sql", "Query store", ":material/database:", "Query store"),
+    View("tests", "Tests", ":material/fact_check:", "Runs"),
     View("engines", "Engines", ":material/dns:", "Runs"),
 )
 PLACES: Final = tuple(dict.fromkeys(view.place for view in VIEWS))

@@ -17,6 +17,7 @@
     events     the events whose records are listed    ?events=100-250
     sort       the column that sorts the records      ?sort=-cnt
     order      the order of the table beside them     ?order=newest
+    test       the kept test that is shown            ?test=late-order
     sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
     present    whether the page is presented          ?present=on
@@ -37,7 +38,7 @@ from ui.shell.kept import kept
 
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
-    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "sql", "story", "present"),
+    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "test", "sql", "story", "present"),
 )
 Value = TypeVar("Value", bound=str | int)
 KEY: Final = "what-is-open"
@@ -176,6 +177,8 @@ class SessionState:
     order = _Value(str)
     """The order of the table beside them: `key`, `newest`, or a column as in `sort`."""
 
+    test = _Value(str)
+    """The folder of the kept test that is shown."""
     sql = _Value(str)
     """The query on the page Query store."""
     story = _Value(str)

@@ -14,6 +14,7 @@ from ui.components.builder.newer_version import newer_version
 from ui.components.builder.panel import panel
 from ui.components.builder.stand_ins import empty_tables
 from ui.components.gallery.start_here import start_here
+from ui.components.kept.beside_canvas import tests_beside
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
 from ui.shell.frame import WORKBENCH
@@ -48,6 +49,8 @@ def build(drafting: Drafting) -> None:
                     st.markdown(f":red[:material/error: {as_sentence(problem)}]")
             if shown is not None:
                 run_failure(shown)
+            if not blocking(verdict):
+                tests_beside(drafting)
         with st.container(key="bench-canvas"):
             canvas(drafting, verdict, shown)
         panel(drafting, verdict)

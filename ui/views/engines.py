@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.components.engines.engine_form import add_button, engine_form, is_adding
 from ui.components.engines.engine_list import engine_list
+from ui.components.engines.flink_part import flink_part
 from ui.components.engines.usage_table import usage_table
 from ui.engines.known import known
 
@@ -22,4 +23,5 @@ if not any(each.is_own for each in listed):
 if is_adding():
     engine_form(None, [each.engine.name for each in listed])
 engine_list(listed)
+flink_part()
 usage_table()

@@ -7,9 +7,11 @@ import streamlit as st
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.builder.drafting import open_of_run
+from ui.components.kept.keep_form import keep_as_test
 from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
+from ui.components.runs.ask_flink import ask_flink
 from ui.components.runs.batch_check import batch_check
 from ui.components.runs.open_run import no_runs, open_or_newest_run
 from ui.components.runs.operator_table import operator_table
@@ -115,6 +117,7 @@ def _ended(run: Run) -> None:
     counters = store.runs.counters(run.run_id)
     operator_table(operator_lines(run, runs().job(run.run_id)), key="operators")
     batch_check(run)
+    ask_flink(run)
     _ways_on(run, has_records=any(counter.records_out for counter in counters))
 
 
@@ -130,6 +133,7 @@ def _ways_on(run: Run, *, has_records: bool) -> None:
             state.run = run.run_id
             go("compare")
         try_change(run, has_records=has_records)
+        keep_as_test(run, has_records=has_records)
         if st.button("Open on the canvas", icon=":material/account_tree:"):
             open_of_run(run)
             go("build")
@@ -146,5 +150,9 @@ else:
         _going_on(chosen.run_id, in_heading, listed())
     else:
         _ended(chosen)
-    st.subheader("All runs", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader("All runs", anchor=False, width="content")
+        st.space("stretch")
+        if st.button("Tests", icon=":material/fact_check:", key="to-tests", help="The runs that were kept as tests."):
+            go("tests")
     run_list(chosen.run_id)

@@ -1,0 +1,55 @@
+"""A kept test as a zip file, to be sent or taken to another studio."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+from engine.errors import PipelineError
+from engine.kept.kept_test import EXPECTED, SOURCES, SQL, KeptTest
+from engine.kept.manifest import FILE, PIPELINE
+
+_NAME: Final = re.compile(rf"(?:{FILE}|{PIPELINE}|{SQL}|(?:{SOURCES}|{EXPECTED})/[^/\\]+\.jsonl)")
+_LARGEST: Final = 64 << 20
+
+
+def packed(test: KeptTest) -> bytes:
+    """The zip of a test."""
+    written = io.BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+        for file in sorted(test.folder.rglob("*")):
+            name = file.relative_to(test.folder).as_posix()
+            if _NAME.fullmatch(name):
+                archive.write(file, name)
+    return written.getvalue()
+
+
+def unpacked(data: bytes, folder: Path) -> KeptTest:
+    """Write the test of a zip as a new folder. Raises PipelineError: it is none, or too large."""
+    made = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            files = [each for each in archive.infolist() if _NAME.fullmatch(each.filename)]
+            if sum(each.file_size for each in files) > _LARGEST:
+                message = f"the test in this file is larger than {_LARGEST >> 20} MB."
+                raise PipelineError(message)
+            for each in files:
+                target = made / each.filename
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(each))
+        test = KeptTest.in_folder(made)
+        if test.manifest.pipeline != PIPELINE:
+            message = "the test in this file has its pipeline elsewhere. Import one that has its own."
+            raise PipelineError(message)
+        made.rename(folder)
+    except (BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        message = "this file is no zip of a kept test."
+        raise PipelineError(message) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return KeptTest.in_folder(folder)
