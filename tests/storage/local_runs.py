@@ -34,7 +34,9 @@ def run_locally(store: Store, folder: Path, pipeline: Pipeline, saved: SavedPipe
 
 def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch, saved: SavedPipeline | None = None) -> int:
     """Keep a run of one epoch as finished; its number. saved: the version that it is of."""
-    of_version = {} if saved is None else {"pipeline_id": saved.pipeline_id, "pipeline_version": saved.version}
+    of_version: dict[str, Any] = {}
+    if saved is not None:
+        of_version = {"pipeline_id": saved.pipeline_id, "pipeline_version": saved.version, "identity": saved.identity}
     run = store.runs.create(pipeline.name, pipeline.to_json(), engine="local[2]", **of_version)
     recorder = store.record(run.run_id)
     recorder.begin(run_plan)
