@@ -12,6 +12,7 @@ one with `rows_per_second`, which keeps their order for operators with two input
 Rows of no table come first then: those that arrive while an operator starts lose their order between its inputs.
 With `marks`, each row of a table is followed by the watermark after it in ms, and a row of the kind null moves only the
 watermark. `sink_key`: the changelog is that which an upsert sink with this key receives.
+A job {"statements": [...]} is a script, run by itself; it answers {"printed": [...]}, the lines of its SELECTs.
 The answers: [{"changelog": [["+I", ...], ...], "columns": [...], "plan": "..."} or {"error": "..."}, ...].
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -31,6 +33,7 @@ from pyflink.java_gateway import get_gateway
 from pyflink.table import ExplainDetail, Schema, StreamTableEnvironment
 from pyflink.table.changelog_mode import ChangelogMode
 
+_SYMBOLS = ("+I", "-U", "+U", "-D")
 _KINDS = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELETE"}
 # Options outlive a job within one JVM, so every job sets all options.
 _DEFAULTS = {
@@ -50,6 +53,8 @@ Answer = dict[str, Any]
 
 def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
     """The answer to each job. If a job fails at run time, all jobs of its batch run again one by one."""
+    if any("statements" in job for job in jobs):
+        return [_printed(job["statements"]) for job in jobs]
     environment = _environment()
     planned = [_planned(environment, job) for job in jobs]
     going = [each.results for each in planned if not isinstance(each, str)]
@@ -67,6 +72,32 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
         else {"changelog": next(changelogs), "columns": each.columns, "plan": each.plan}
         for each in planned
     ]
+
+
+def _printed(statements: list[str]) -> Answer:
+    """The changelogs of a script's SELECTs, each after a line with its columns; a blank line between two."""
+    printed: list[str] = []
+    try:
+        tables = StreamTableEnvironment.create(_environment())
+        tables.get_config().set("table.local-time-zone", "UTC")
+        for name, value in _DEFAULTS.items():
+            tables.get_config().set(name, value)
+        for statement in statements:
+            option = re.fullmatch(r"SET '([^']*)' = '([^']*)'", statement)
+            if option is not None:
+                tables.get_config().set(option[1], option[2])
+                continue
+            result = tables.execute_sql(statement)
+            if statement.startswith(("INSERT", "EXECUTE")):
+                result.wait()
+            elif statement.startswith(("SELECT", "WITH")):
+                names = result.get_table_schema().get_field_names()
+                with result.collect() as rows:
+                    printed += [""] * bool(printed) + ["|".join(names)]
+                    printed += [f"{_SYMBOLS[row.get_row_kind().value]}|{'|'.join(map(str, row))}" for row in rows]
+    except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
+        return {"error": str(error)}
+    return {"printed": printed}
 
 
 def _environment() -> StreamExecutionEnvironment:

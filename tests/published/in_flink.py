@@ -1,6 +1,6 @@
-"""Runs published scripts in Flink and records what their SELECTs give. Runs in Flink's own interpreter.
+"""Runs published scripts in Flink and records what their SELECTs give.
 
-    python tests/published/in_flink.py tests/published/scripts/*.sql
+    CHANGELOG_STUDIO_FLINK=<python with apache-flink>  python -m tests.published.in_flink tests/published/scripts/*.sql
 
 Topics and folders become JSON files of a temporary folder, which is all that this Flink can reach. Each answer is
 written beside the scripts, as `answers/NAME.txt`: one changelog record per line, after a line with the columns, and a
@@ -9,15 +9,15 @@ blank line between two SELECTs; or why Flink refuses the script.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyflink.common import Configuration
-from pyflink.datastream import StreamExecutionEnvironment
-from pyflink.table import StreamTableEnvironment
+from engine.flink.environment import ENVIRONMENT
+from engine.flink.process import FlinkProcess
 
 _ELSEWHERE = re.compile(
     r"'connector'\s*=\s*'(?:kafka|filesystem)'(?:[^()']|'[^']*')*?(?=\s*\)(?:\s*;|\s*$))", re.MULTILINE
@@ -39,50 +39,30 @@ def statements(text: str) -> Iterator[str]:
         current = ""
 
 
-def answer(text: str) -> list[str]:
-    """The changelogs of the SELECTs, each after a blank line but the first."""
-    settings = Configuration()
-    settings.set_string("parallelism.default", "1")
-    settings.set_string("pipeline.auto-watermark-interval", "0 ms")
-    settings.set_string("state.backend.type", "rocksdb")
-    tables = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment(settings))
-    tables.get_config().set("table.local-time-zone", "UTC")
-    printed: list[str] = []
-    for statement in statements(text):
-        option = re.fullmatch(r"SET '([^']*)' = '([^']*)'", statement)
-        if option is not None:
-            tables.get_config().set(option[1], option[2])
-            continue
-        created = re.match(r"CREATE\s+(?:TEMPORARY\s+)?TABLE", statement)
-        if created:
-            file = f"'connector' = 'filesystem', 'path' = '{tempfile.mkdtemp()}', 'format' = 'json'"
-            statement = _ELSEWHERE.sub(lambda _, file=file: file, statement)
-        result = tables.execute_sql(statement)
-        if statement.startswith(("INSERT", "EXECUTE")):
-            result.wait()
-        elif statement.startswith(("SELECT", "WITH")):
-            tables_of = result.get_table_schema().get_field_names()
-            with result.collect() as rows:
-                printed += [""] * bool(printed) + ["|".join(tables_of)]
-                printed += [f"{_SYMBOLS[row.get_row_kind().value]}|{'|'.join(map(str, row))}" for row in rows]
-    return printed
-
-
-_SYMBOLS = ("+I", "-U", "+U", "-D")
+def within_reach(statement: str) -> str:
+    """The statement with an empty file of its own in place of a topic or folder."""
+    if not re.match(r"CREATE\s+(?:TEMPORARY\s+)?TABLE", statement):
+        return statement
+    file = f"'connector' = 'filesystem', 'path' = '{tempfile.mkdtemp()}', 'format' = 'json'"
+    return _ELSEWHERE.sub(lambda _: file, statement)
 
 
 def main() -> None:
     """Record the answers, one script after the other."""
+    flink = FlinkProcess(os.environ[ENVIRONMENT])
     for name in map(Path, sys.argv[1:]):
-        try:
-            lines = answer(name.read_text(encoding="utf-8"))
-        except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
-            reasons = [line.strip() for line in str(error).splitlines() if "Exception: " in line]
-            lines = [f"refused: {(reasons or [str(error)[:200]])[-1]}"]
+        script = [within_reach(each) for each in statements(name.read_text(encoding="utf-8"))]
+        (answer,) = flink.ask([{"statements": script}])
+        if "error" in answer:
+            reasons = [line.strip() for line in answer["error"].splitlines() if "Exception: " in line]
+            lines = [f"refused: {(reasons or [answer['error'][:200]])[-1]}"]
+        else:
+            lines = answer["printed"]
         sys.stdout.write(f"{name.stem}: {lines[:3]}\n")
         sys.stdout.flush()
         if lines:
             (name.parent.parent / "answers" / f"{name.stem}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    flink.close()
 
 
 if __name__ == "__main__":

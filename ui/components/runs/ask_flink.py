@@ -35,10 +35,13 @@ def ask_flink(run: Run) -> None:
         for asked in said or ():
             _draw(asked)
     if installation().python is None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("Flink itself can be asked whether it gives the same changelog, once it is installed.")
-            if st.button("Install Flink", icon=":material/dns:", key="flink-to-engines"):
-                go("engines")
+        if st.button(
+            "Ask Flink",
+            icon=":material/contract:",
+            key="flink-to-engines",
+            help="Whether Flink itself gives the same changelog. It is not installed yet: this opens Engines.",
+        ):
+            go("engines")
         return
     st.button(
         "Ask Flink again" if said else "Ask Flink",
