@@ -243,6 +243,46 @@ def test_a_late_records_file_is_opened_from_the_chart_and_wherever_its_event_is_
     expect(page.get_by_role("button", name="per_window: 1 dropped, show records")).to_be_visible()
 
 
+def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("time-travel?run=1&event=3&story=01-word-frequency.1")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="A replay as HTML").click()
+    file = tmp_path / "replay.html"
+    download.value.save_as(file)
+    assert page.context.browser is not None
+    offline = page.context.browser.new_context(offline=True, viewport={"width": 390, "height": 844})
+    replay = offline.new_page()
+    wrong: list[str] = []
+    replay.on("console", lambda message: wrong.append(message.text))
+    replay.on("pageerror", lambda error: wrong.append(str(error)))
+    replay.goto(file.as_uri())
+    expect(replay.locator("#now")).to_have_text("before the first event")
+    for _ in range(3):
+        replay.keyboard.press("n")
+    expect(replay.locator("#now")).to_have_text("event 3 of 3")
+    expect(replay.locator("#graph .node.lit")).to_have_count(4)
+    expect(replay.locator("#graph .dot").first).to_be_attached()
+    expect(replay.locator("#table tbody tr")).to_have_text(["11", "21"])
+    expect(replay.locator("#cascade tbody tr")).to_have_count(9)
+    replay.keyboard.press("p")
+    expect(replay.locator("#table tbody tr")).to_have_text(["12"])
+    replay.keyboard.press("l")
+    expect(replay.locator("#summary")).to_have_text("None after event 2 in this file.")
+    replay.keyboard.press("u")
+    expect(replay.locator("#now")).to_have_text("event 3 of 3")
+    replay.get_by_role("combobox", name="The table of").select_option(label="words")
+    expect(replay.locator("#table tbody tr")).to_have_count(3)
+    replay.keyboard.press("k")
+    expect(replay.locator("#now")).to_have_text("event 1 of 3")
+    expect(replay.locator("#step")).to_have_text("step 1 of 6")
+    replay.get_by_role("button", name="Next step").click()
+    expect(replay.locator("#step")).to_have_text("step 2 of 6")
+    overflow = "document.documentElement.scrollWidth - innerWidth"
+    assert (replay.evaluate(overflow), wrong) == (0, [])
+    offline.close()
+
+
 def test_other_ttls_are_tried_on_the_records_of_a_run(open_page: OpenPage) -> None:
     page = open_page("state?run=8")
     page.get_by_role("radio", name="What if", exact=True).click()

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.proto.Element_pb2 import Element
 
 from engine.examples import examples
+from storage import Store
+from storage.model import EventRange
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
+from tests.ui import seeded_store
 from ui.builder.picture import document
 from ui.components.grid import Cell, Row, Table, html_of
 from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import page_as_html
+from ui.replay.page import replay_as_html
+from ui.stories import Step, Story
 
 
 def element(kind: str, **fields: object) -> Element:
@@ -43,6 +51,39 @@ def test_texts_tables_and_charts_are_inside() -> None:
     assert "<span>Hello</span>" in page
     assert "Plotly.newPlot" in page
     assert '"template"' not in re.findall(r'<script type="application/json">(.*?)</script>', page)[0]
+
+
+def test_a_replay_has_its_events_and_runs_nothing_of_the_data(store: Store, tmp_path: Path) -> None:
+    text = "</script><script>alert(1)</script><!-- \"'" + "x" * 1000
+    pipeline = pipeline_of(
+        "notes -> out", notes=rows("note string", rows=[[text], [None]]), out=("sink", {"mode": "changelog"})
+    ).model_copy(update={"name": "<img src=x onerror=alert(1)>"})
+    run = store.runs.get(run_locally(store, tmp_path, pipeline))
+    told = Story(title="<b>", steps=(Step(view="changelog", text="<i>*see*</i> [it](http://x)", event=2),))
+    page = replay_as_html(store, run, EventRange(1, 1), told)
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    data = json.loads(found[0])
+    # The story's event is in the file, although it is outside of the range.
+    assert (data["first"], data["last"], data["steps"]) == (1, 2, [{"event": 2, "edge": None}])
+    (shown,), (null,) = (each["records"][0][2] for each in data["events"][:2])
+    assert (len(shown), shown[:9], null) == (160, "</script>", None)
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "<img" not in page
+    assert "&lt;i&gt;<em>see</em>" in page
+    assert not re.findall(r'(?:src|href)\s*=\s*["\']|@import|url\(', page)
+    assert len(page) - len(found[0]) < 100_000
+
+
+def test_a_replay_begins_with_the_table_before_its_events_and_has_what_was_late(store: Store, tmp_path: Path) -> None:
+    run = store.runs.get(seeded_store.windows(store, tmp_path))
+    page = replay_as_html(store, run, EventRange(5, 7))
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    by_name = {edge["name"]: edge for edge in data["edges"]}
+    assert [row[-1] for row in by_name["per_window"]["rows"]] == ["[1, 2]", "[3]"]
+    late, _, end = data["events"]
+    assert late["late"] == [{"node": "per_window", "dropped": True, "text": "dropped [2001-09-09 01:48:20, 01:48:30)"}]
+    assert (end["ends"], end["fires"]) == ("clicks", ["per_window [2001-09-09 01:48:40, 01:48:50)"])
+    assert data["watermarks"][0]["end"] == 7
 
 
 def test_a_page_without_charts_is_small_and_asks_for_nothing() -> None:

@@ -67,7 +67,7 @@ def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
         script = f"<script>{get_plotlyjs()}</script><script>{_DRAW}</script>"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_variables()}{_STYLE}{_GRID_CSS.read_text(encoding='utf-8')}</style></head><body>"
+        f"<style>{theme_variables()}{_STYLE}{_GRID_CSS.read_text(encoding='utf-8')}</style></head><body>"
         f'<h1>{escape(title)}</h1><p class="caption">{escape(about)}</p>{"".join(body)}{script}</body></html>'
     )
 
@@ -85,7 +85,8 @@ document.querySelectorAll('.chart').forEach(place => {
 """
 
 
-def _variables() -> str:
+def theme_variables() -> str:
+    """The colours of both themes as CSS: the reader's own theme chooses."""
     fonts = "--st-font: system-ui, sans-serif; --st-code-font: ui-monospace, monospace; --st-base-radius: .4rem;"
 
     def block(name: str) -> str:

@@ -101,7 +101,7 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
             f'<text x="{x + 18}" y="{bottom - 13}" font-size="11.5" fill="{MUTED}">{escape(_short(hint, 23))}</text>'
         )
     return (
-        f'<g class="node"><title>{title}</title>'
+        f'<g class="node" data-node="{escape(node_id)}"><title>{title}</title>'
         f'<rect class="body" x="{x}" y="{y}" width="{sizes.width}" height="{sizes.height}" rx="7" fill="{FAINT}" '
         f'stroke="{stroke}" stroke-width="{2.5 if wrong else 1.2}"/>'
         f'<path d="M{x + 7},{y} h-0 a7,7 0 0 0 -7,7 v{sizes.height - 14} a7,7 0 0 0 7,7 z" fill="{color}"/>'

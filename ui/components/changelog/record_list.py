@@ -10,7 +10,7 @@ import streamlit as st
 from engine.model.position import readable
 from engine.model.zones import zone_named
 from storage.changelogs.filters import EVENT
-from storage.model import Change, Edge, Record
+from storage.model import Change, Edge, Record, Values
 from storage.wanted import SortOrder
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -83,12 +83,12 @@ def cell_of(edge: Edge, at: int, value: object, *, was: str | None = None, chang
 
 def in_one_line(edge: Edge, record: Record) -> str:
     """A record in one line, instants in the pipeline's zone."""
-    return words.record(edge.names, in_zone(edge, record))
+    return words.record(edge.names, in_zone(edge, record.values))
 
 
-def in_zone(edge: Edge, record: Record) -> list[object]:
-    """The values of a record, instants as texts in the pipeline's zone."""
-    return [_in_zone(edge, at, value) for at, value in enumerate(record.values)]
+def in_zone(edge: Edge, values: Values) -> list[object]:
+    """The values of a record or of a row, instants as texts in the pipeline's zone."""
+    return [_in_zone(edge, at, value) for at, value in enumerate(values)]
 
 
 def _in_zone(edge: Edge, at: int, value: object) -> object:

@@ -11,6 +11,7 @@ from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
 from ui.components.runs.run_status import look
+from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
@@ -56,6 +57,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
     if room is None:
         st.html(colors() + PRESENTED)
         with st.container(key="page-tools"):
+            replay_export(view, chooses=False)
             st.button(
                 "Leave presentation",
                 icon=":material/close_fullscreen:",
@@ -84,6 +86,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
                 width="stretch",
                 help="One file with the page's texts, tables and charts; it needs no network.",
             )
+            replay_export(view, chooses=True)
             st.session_state.setdefault(IMAGE_FORMAT, "png")
             st.segmented_control(
                 "Charts are saved as",

@@ -31,6 +31,12 @@ def _open_story() -> tuple[str, Story, int] | None:
     return name, story, min(max(int(number), 1), len(story.steps)) - 1
 
 
+def told_story() -> Story | None:
+    """The story that is open; None if there is none."""
+    opened = _open_story()
+    return opened[1] if opened is not None else None
+
+
 def run_of(name: str) -> Run | None:
     """The newest finished or running run of the example; runs of a changed pipeline do not fit the story."""
     document = unplaced(examples()[name])

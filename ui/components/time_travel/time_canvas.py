@@ -122,7 +122,7 @@ def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -
 
 
 def _record(entry: CascadeRecord) -> Shape:
-    text = ", ".join(words.value(value) for value in in_zone(entry.edge, entry.record))
+    text = ", ".join(words.value(value) for value in in_zone(entry.edge, entry.record.values))
     title = in_one_line(entry.edge, entry.record)
     return {"kind": entry.record.kind.symbol, "text": text[:_LONGEST], "title": title}
 

@@ -1,0 +1,154 @@
+"""What a replay plays: the events of a range with all that they did, and the tables as they were before the first.
+
+A plain structure for JSON. Values are texts as the pages show them, None for NULL; the texts of long values are cut.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Final
+
+from engine.errors import StudioError
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Pipeline
+from engine.model.timeline import MAX_WATERMARK
+from storage import Store
+from storage.event_time.model import LateRecord, Timeline
+from storage.model import Edge, EventRange, Run
+from storage.wanted import Filter
+from ui.builder.editing import edge_key
+from ui.components.changelog.record_list import in_zone
+from ui.components.event_time.late_table import outcome_of, window_of
+from ui.runs.operator_lines import pipeline_of
+from ui.shell import words
+
+MOST_EVENTS: Final = 2000
+_MOST_RECORDS: Final = 20_000
+_MOST_ROWS: Final = 300
+_LONGEST: Final = 160
+Shape = dict[str, Any]
+
+
+class TooMuch(StudioError):
+    """The chosen events did more than a file can play."""
+
+    def __init__(self, edge: str) -> None:
+        super().__init__(
+            f"the chosen events have more than {_MOST_RECORDS:,} records on {edge}, too many for one file. "
+            "Choose fewer events."
+        )
+
+
+def replayed(store: Store, run: Run, events: EventRange) -> Shape:
+    """The events of a range, at most MOST_EVENTS of them, from its first on. Raises TooMuch, StoreError."""
+    low, high = events.within(run.kept_from, run.last_seq)
+    first, last = max(low, run.kept_from), max(low, min(high, run.last_seq, low + MOST_EVENTS - 1))
+    chosen = EventRange(first, last)
+    edges = store.runs.edges(run.run_id)
+    pipeline = pipeline_of(run)
+    timeline = store.timeline.timeline(run.run_id, chosen)
+    return {
+        "first": first,
+        "last": last,
+        "edges": [_edge(store, edge, first, pipeline) for edge in edges],
+        "events": _events(store, run, chosen, edges, timeline),
+        "watermarks": _watermarks(timeline),
+    }
+
+
+def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
+    """An output with its table before the first event, and the edges of the graph that carry it."""
+    before = store.changelog.table_as_of(edge.run_id, edge.node, first - 1, edge.port, limit=_MOST_ROWS)
+    return {
+        "name": edge.name,
+        "role": edge.role,
+        "columns": list(edge.names),
+        "key": [edge.names.index(name) for name in edge.upsert_key],
+        "retracts": bool(edge.counts.get(RowKind.UPDATE_BEFORE)),
+        "rows": [_texts(in_zone(edge, row.values)) for row in before.rows],
+        "more": before.total - len(before.rows),
+        "drawn": [
+            edge_key(each) for each in pipeline.edges if (each.source, each.source_port) == (edge.node, edge.port)
+        ],
+    }
+
+
+def _events(store: Store, run: Run, chosen: EventRange, edges: tuple[Edge, ...], timeline: Timeline) -> list[Shape]:
+    """By event: its records in order of emission (edge, kind, values), its time, and what was late or fired."""
+    records: dict[int, list[tuple[bytes, int, str, list[str | None]]]] = defaultdict(list)
+    wanted = Filter(from_seq=chosen.from_seq, to_seq=chosen.to_seq)
+    for at, edge in enumerate(edges):
+        if not edge.total:
+            continue
+        page = store.changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_MOST_RECORDS)
+        if page.total > _MOST_RECORDS:
+            raise TooMuch(edge.name)
+        for each in page.records:
+            values = _texts(in_zone(edge, each.values))
+            records[each.seq].append((each.step, at, each.kind.symbol, values))
+    points = {row["seq"]: row for row in timeline.points.to_pylist()}
+    fires: dict[int, list[str]] = defaultdict(list)
+    for fire in timeline.fires.to_pylist():
+        window = words.window(fire["window_start_ms"], fire["window_end_ms"])
+        more = f" and {fire['windows'] - 1:,} more" if fire["windows"] > 1 else ""
+        fires[fire["seq"]].append(f"{fire['node']} {window}{more}")
+    late: dict[int, list[LateRecord]] = defaultdict(list)
+    for each_late in store.late.page(run.run_id, chosen, limit=_MOST_RECORDS).records:
+        late[each_late.seq].append(each_late)
+    ends = {seq: source for source, seq in timeline.ends.items()}
+    return [
+        {
+            "records": [list(each[1:]) for each in sorted(records[seq], key=lambda each: (each[0], each[1]))],
+            **_known(
+                time=points[seq]["event_time_ms"] if seq in points else None,
+                state=points[seq]["state"] if seq in points else None,
+                ends=ends.get(seq),
+                fires=fires.get(seq),
+                late=_late(late[seq]) if seq in late else None,
+            ),
+        }
+        for seq in range(timeline.from_seq, timeline.to_seq + 1)
+    ]
+
+
+def _known(**facts: object) -> Shape:
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _late(records: Iterable[LateRecord]) -> list[Shape]:
+    return [
+        {
+            "node": each.node,
+            "dropped": each.dropped,
+            "text": " ".join(filter(None, (outcome_of(each), window_of(each)))),
+        }
+        for each in records
+    ]
+
+
+def _watermarks(timeline: Timeline) -> list[Shape]:
+    """The steps of each source's watermark, and of the combined one, as (event, ms, text)."""
+    lines = [("watermark" if len(timeline.timed) == 1 else f"watermark of {name}", name) for name in timeline.timed]
+    steps = timeline.watermarks.to_pylist()
+    drawn = [(label, [row for row in steps if row["source"] == name], timeline.ends.get(name)) for label, name in lines]
+    if timeline.is_combined:
+        ends = timeline.ends
+        end = max(ends.values()) if len(ends) == len(timeline.sources) else None
+        drawn.append(("combined watermark", timeline.combined.to_pylist(), end))
+    return [
+        {
+            "name": label,
+            "steps": [[row["seq"], row["watermark_ms"]] for row in rows if row["watermark_ms"] < MAX_WATERMARK],
+            **_known(end=end),
+        }
+        for label, rows, end in drawn
+    ]
+
+
+def _texts(values: Iterable[object]) -> list[str | None]:
+    return [None if value is None else _cut(words.value(value)) for value in values]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

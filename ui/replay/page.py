@@ -1,0 +1,99 @@
+"""A replay as one HTML file: the graph, the events as data, and the player. It loads nothing, and executes no data.
+
+The player's script and styles are committed beside this file as they are: they need no build. What comes from the data
+is text for the player, or escaped in the picture and in the narration; the file's own policy forbids all requests.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from engine.model.changelog import RowKind
+from storage import Store
+from storage.model import EventRange, Run
+from ui.components.builder.graph_svg import Marks, graph_svg
+from ui.export.markdown import as_html
+from ui.export.page import theme_variables
+from ui.replay.events import Shape, replayed
+from ui.runs.operator_lines import pipeline_of
+from ui.shell import theme
+from ui.shell.theme import mode_of
+from ui.stories import Story
+
+_HERE: Final = Path(__file__).parent
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_STATES: Final = {
+    "in time": theme.IN_TIME,
+    "out of order": theme.OUT_OF_ORDER,
+    "late but used": theme.LATE_USED,
+    "dropped": theme.DROPPED,
+}
+_KEYS: Final = (
+    ("previous", "P", "Previous event", "◀"),
+    ("play", "K", "Play", "▶ ❚❚"),
+    ("next", "N", "Next event", "▶"),
+    ("retraction", "U", "Next retraction", "-U"),
+    ("window", "W", "Next window", "[ )"),
+    ("late", "L", "Next late record", "late"),
+)
+
+
+def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | None = None) -> str:
+    """The file of a range of events, at most MOST_EVENTS of them, with a story's narration. Raises TooMuch, StoreError.
+
+    Events of the story that are outside of the range belong to the file as well.
+    """
+    told = [step.event for step in story.steps if step.event] if story is not None else []
+    if told and events.from_seq is not None:
+        events = EventRange(min(events.from_seq, *told), max(events.to_seq or 0, *told))
+    data = replayed(store, run, events)
+    data |= {"kinds": {kind.symbol: theme.KIND_COLORS[kind] for kind in RowKind}, "states": _STATES}
+    data["steps"] = _steps(story)
+    pipeline = pipeline_of(run)
+    plans = {node.id: run.explanation.node(node.id) for node in pipeline.nodes}
+    modes = {name: mode_of(plan.mode) for name, plan in plans.items() if plan is not None}
+    graph = graph_svg(pipeline, Marks(modes=modes))
+    title = escape(story.title if story is not None else run.name)
+    about = escape(f"run {run.run_id}, {run.name}: events {data['first']:,} to {data['last']:,} of {run.last_seq:,}")
+    buttons = "".join(
+        f'<button id="{name}" title="{text} ({key})" aria-label="{text}" aria-keyshortcuts="{key}"><kbd>{key}</kbd> '
+        f"<span>{text}</span><i>{sign}</i></button>"
+        for name, key, text, sign in _KEYS
+    )
+    narration = (
+        '<section id="story" aria-live="polite"><p id="step"></p>'
+        + "".join(f'<div class="told" hidden>{as_html(step.text)}</div>' for step in story.steps)
+        + '<div class="row"><button id="back">Back</button><button id="forward" class="main">Next step</button></div>'
+        "</section>"
+        if story is not None
+        else ""
+    )
+    # No text may end the script element that contains it, or begin a comment in it.
+    safe = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>{title}</title>'
+        f"<style>{theme_variables()}{_text('player.css')}</style></head><body>"
+        f'<header><h1>{title}</h1><p class="about">{about}</p></header>{narration}'
+        f'<main><section id="graph" tabindex="0" aria-label="The pipeline">{graph}</section>'
+        f'<nav id="player"><input type="range" id="event" aria-label="Event"><output id="now"></output>'
+        f'<div class="row">{buttons}</div></nav>'
+        '<p id="summary" aria-live="polite"></p>'
+        '<div class="pair"><section><h2>What the event did</h2><div id="cascade" class="scroll" tabindex="0"></div>'
+        '</section><section><h2>Table <select id="output" aria-label="The table of"></select></h2>'
+        '<div id="table" class="scroll" tabindex="0"></div></section></div>'
+        '<section id="time" hidden><h2>Event time and watermark</h2><div id="chart"></div></section></main>'
+        f'<script type="application/json" id="data">{safe}</script><script>{_text("player.js")}</script></body></html>'
+    )
+
+
+def _steps(story: Story | None) -> list[Shape]:
+    return [{"event": step.event, "edge": step.edge} for step in story.steps] if story is not None else []
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")

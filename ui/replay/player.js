@@ -1,0 +1,329 @@
+// Plays the events of a run: data in #data (see events.py), the graph as SVG in #graph. No library, no network.
+'use strict'
+const data = JSON.parse(document.getElementById('data').textContent)
+const at = (id) => document.getElementById(id)
+const SVG = 'http://www.w3.org/2000/svg'
+const BEAT_MS = 1300
+const MOVE_MS = 650
+const MOST_DOTS = 40
+const calm = matchMedia('(prefers-reduced-motion: reduce)').matches
+const before = data.first - 1
+let event = before
+let step = -1
+let timer = 0
+let output = Math.max(0, data.edges.findLastIndex((edge) => edge.role !== 'source' && edge.columns.length))
+
+const did = (seq) => data.events[seq - data.first] ?? { records: [] }
+const isTaking = (kind) => kind === '-U' || kind === '-D'
+const own = (tag, text, name) => {
+  const made = document.createElement(tag)
+  if (text != null) made.textContent = text
+  if (name) made.className = name
+  return made
+}
+const drawn = (tag, facts, inside) => {
+  const made = document.createElementNS(SVG, tag)
+  for (const [name, value] of Object.entries(facts)) made.setAttribute(name, value)
+  if (inside != null) made.textContent = inside
+  return made
+}
+const badge = (kind) => {
+  const made = own('span', kind, 'kind')
+  made.style.background = data.kinds[kind]
+  return made
+}
+
+// The table of an output after an event. Rows of a key replace each other; without a key, equal rows are counted.
+function tableAfter(edge, seq) {
+  const keyed = edge.key.length > 0
+  const idOf = (values) => JSON.stringify(keyed ? edge.key.map((place) => values[place]) : values)
+  const rows = new Map()
+  const add = (values, isNew) => {
+    const id = idOf(values)
+    const same = rows.get(id)
+    if (same && !keyed) Object.assign(same, { count: same.count + 1, isNew })
+    else rows.set(id, { values, count: 1, isNew })
+  }
+  edge.rows.forEach((values) => add(values, false))
+  const number = data.edges.indexOf(edge)
+  for (let each = data.first; each <= seq; each++) {
+    for (const [of, kind, values] of did(each).records) {
+      if (of !== number) continue
+      if (!isTaking(kind)) add(values, each === seq)
+      else {
+        const gone = rows.get(idOf(values))
+        if (gone && gone.count > 1) gone.count--
+        else rows.delete(idOf(values))
+      }
+    }
+  }
+  return [...rows.values()].flatMap((row) => Array.from({ length: row.count }, () => row))
+}
+
+function cell(value) {
+  const made = value === null ? own('td', 'NULL', 'null') : own('td', value)
+  made.title = value ?? 'NULL'
+  return made
+}
+
+function fill(place, head, rows, empty) {
+  if (!rows.length) return place.replaceChildren(own('p', empty, 'empty'))
+  const table = own('table')
+  const top = table.createTHead().insertRow()
+  head.forEach((name) => top.append(own('th', name)))
+  table.createTBody().append(...rows)
+  place.replaceChildren(table)
+}
+
+function showTable() {
+  const edge = data.edges[output]
+  const rows = tableAfter(edge, event).map((row) => {
+    const made = own('tr', null, row.isNew ? 'new' : '')
+    made.append(...row.values.map(cell))
+    return made
+  })
+  fill(at('table'), edge.columns, rows, 'No rows.')
+  if (edge.more > 0) at('table').prepend(own('p', `Without ${edge.more.toLocaleString('en')} rows that were there before.`, 'empty'))
+}
+
+function showCascade() {
+  const rows = did(event).records.map(([of, kind, values]) => {
+    const edge = data.edges[of]
+    const made = own('tr')
+    const sign = own('td')
+    sign.append(badge(kind))
+    made.append(own('td', edge.name), sign)
+    made.append(cell(edge.columns.map((name, place) => `${name}=${values[place] ?? 'NULL'}`).join(', ')))
+    return made
+  })
+  fill(at('cascade'), ['on', 'kind', 'record'], rows, event < data.first ? 'Before the first event.' : 'Nothing.')
+}
+
+const clock = (ms) => {
+  const then = new Date(ms)
+  return Number.isNaN(then.getTime()) ? `${ms} ms` : then.toISOString().replace('T', ' ').replace('Z', '')
+}
+
+function markAt(line, seq) {
+  if (line.end != null && seq >= line.end) return 'end of input'
+  const passed = line.steps.filter(([from]) => from <= seq)
+  return passed.length ? clock(passed[passed.length - 1][1]) : 'none yet'
+}
+
+function summary() {
+  if (event < data.first) return `Before event ${data.first.toLocaleString('en')}.`
+  const facts = did(event)
+  const parts = []
+  if (facts.ends) parts.push(`the end of ${facts.ends}`)
+  for (const each of facts.late ?? []) parts.push(`late at ${each.node}: ${each.text}`)
+  for (const each of facts.fires ?? []) parts.push(`the watermark fired ${each}`)
+  const taken = facts.records.filter(([, kind]) => isTaking(kind)).length
+  const many = facts.records.length
+  parts.push(`${many} record${many === 1 ? '' : 's'}${taken ? `, ${taken} of them retractions` : ''}`)
+  const marks = data.watermarks.map((line) => `${line.name} ${markAt(line, event)}`)
+  return [...parts, ...marks].join(' · ')
+}
+
+function drawnEdges(of) {
+  return data.edges[of].drawn.map((key) => document.querySelector(`#graph [data-edge="${CSS.escape(key)}"]`)).filter(Boolean)
+}
+
+function light() {
+  const facts = did(event)
+  const graph = at('graph')
+  graph.querySelectorAll('.lit, .died').forEach((each) => each.classList.remove('lit', 'died'))
+  graph.classList.toggle('playing', event >= data.first)
+  const node = (name) => graph.querySelector(`[data-node="${CSS.escape(name)}"]`)
+  for (const [of] of facts.records) {
+    drawnEdges(of).forEach((each) => each.classList.add('lit'))
+    node(data.edges[of].name.split('.')[0])?.classList.add('lit')
+    data.edges[of].drawn.forEach((key) => node(key.split('>')[1].split(':')[0])?.classList.add('lit'))
+  }
+  for (const each of facts.late ?? []) node(each.node)?.classList.add('lit', ...(each.dropped ? ['died'] : []))
+}
+
+// A dot per record runs along every edge that carries it, one after the other in order of emission.
+function move() {
+  const svg = document.querySelector('#graph svg')
+  svg?.querySelectorAll('.dot').forEach((each) => each.remove())
+  if (calm || !svg) return
+  did(event).records.slice(0, MOST_DOTS).forEach(([of, kind], place, all) => {
+    for (const group of drawnEdges(of)) {
+      const path = group.querySelector('path')
+      const dot = drawn('circle', { r: 7, fill: data.kinds[kind], class: 'dot', stroke: '#fff', 'stroke-width': 1.5 })
+      const length = path.getTotalLength()
+      const start = performance.now() + (place * MOVE_MS) / Math.max(2, all.length)
+      const tick = (now) => {
+        const part = (now - start) / MOVE_MS
+        if (part >= 1 || (part > 0 && !dot.isConnected)) return dot.remove()
+        if (part > 0) {
+          const to = path.getPointAtLength(length * part)
+          dot.setAttribute('cx', to.x)
+          dot.setAttribute('cy', to.y)
+        }
+        requestAnimationFrame(tick)
+      }
+      dot.setAttribute('cx', -99)
+      svg.append(dot)
+      requestAnimationFrame(tick)
+    }
+  })
+}
+
+const W = 900
+const H = 200
+const scale = { x: () => 0, y: () => 0 }
+function drawChart() {
+  const points = data.events.map((each, place) => [data.first + place, each]).filter(([, each]) => each.time != null)
+  const lines = data.watermarks.filter((line) => line.steps.length)
+  if (!points.length) return
+  at('time').hidden = false
+  const times = [...points.map(([, each]) => each.time), ...lines.flatMap((line) => line.steps.map(([, ms]) => ms))]
+  const low = times.reduce((one, other) => Math.min(one, other))
+  const span = Math.max(1, times.reduce((one, other) => Math.max(one, other)) - low)
+  scale.x = (seq) => 12 + ((seq - before) / Math.max(1, data.last - before)) * (W - 24)
+  scale.y = (ms) => H - 12 - ((ms - low) / span) * (H - 24)
+  const svg = drawn('svg', { viewBox: `0 0 ${W} ${H}`, preserveAspectRatio: 'none', role: 'img' })
+  svg.setAttribute('aria-label', 'Event time over arrival order, with the watermark')
+  const names = []
+  lines.forEach((line, place) => {
+    const color = ['#3f66c9', '#1c7f8c', '#8a5fbf', '#a8600c'][place % 4]
+    const known = line.steps.filter(([seq]) => seq <= data.last)
+    let d = ''
+    known.forEach(([seq, ms], each) => {
+      const x = scale.x(Math.max(before, seq)).toFixed(1)
+      d += each ? ` H${x} V${scale.y(ms).toFixed(1)}` : `M${x},${scale.y(ms).toFixed(1)}`
+    })
+    d += ` H${scale.x(Math.min(data.last, line.end ?? data.last)).toFixed(1)}`
+    svg.append(drawn('path', { d, fill: 'none', stroke: color, 'stroke-width': 2, 'vector-effect': 'non-scaling-stroke' }))
+    names.push(['line', color, line.name])
+  })
+  for (const [state, color] of Object.entries(data.states)) {
+    const of = points.filter(([, each]) => each.state === state)
+    if (of.length) names.push(['dot', color, state])
+    for (const [seq, each] of of) {
+      // A line without length: the chart is stretched, and its points stay round.
+      const d = `M${scale.x(seq).toFixed(1)},${scale.y(each.time).toFixed(1)} h0`
+      const mark = drawn('path', { d, stroke: color, 'stroke-width': 9, 'stroke-linecap': 'round' })
+      mark.setAttribute('vector-effect', 'non-scaling-stroke')
+      mark.append(drawn('title', {}, `event ${seq}: ${clock(each.time)}, ${state}`))
+      svg.append(mark)
+    }
+  }
+  svg.append(drawn('line', { id: 'here', y1: 0, y2: H, stroke: 'currentColor', 'stroke-dasharray': '4 3' }))
+  const legend = own('div', null, 'legend')
+  names.forEach(([shape, color, name]) => {
+    const entry = own('span')
+    const mark = own('i', shape === 'line' ? '━ ' : '● ')
+    mark.style.color = color
+    entry.append(mark, name)
+    legend.append(entry)
+  })
+  at('chart').replaceChildren(legend, svg)
+}
+
+function show() {
+  at('event').value = event
+  at('now').textContent = event < data.first ? 'before the first event' : `event ${event.toLocaleString('en')} of ${data.last.toLocaleString('en')}`
+  at('previous').disabled = event <= before
+  at('next').disabled = event >= data.last
+  at('summary').textContent = summary()
+  const here = at('here')
+  if (here) for (const side of ['x1', 'x2']) here.setAttribute(side, scale.x(event))
+  light()
+  showCascade()
+  showTable()
+}
+
+function go(seq) {
+  const to = Math.min(data.last, Math.max(before, seq))
+  const forward = to > event
+  event = to
+  show()
+  if (forward) move()
+}
+
+function jump(isOne) {
+  for (let seq = event + 1; seq <= data.last; seq++) if (isOne(did(seq))) return go(seq)
+  at('summary').textContent = `None after event ${event.toLocaleString('en')} in this file.`
+}
+
+function pause() {
+  clearInterval(timer)
+  timer = 0
+  at('play').setAttribute('aria-pressed', 'false')
+}
+
+function play() {
+  if (timer) return pause()
+  if (event >= data.last) go(before)
+  at('play').setAttribute('aria-pressed', 'true')
+  timer = setInterval(() => (event >= data.last ? pause() : go(event + 1)), BEAT_MS)
+  go(event + 1)
+}
+
+function choose(number) {
+  output = number
+  at('output').value = number
+  showTable()
+}
+
+function tell(number) {
+  step = Math.min(data.steps.length - 1, Math.max(0, number))
+  const { event: seq, edge } = data.steps[step]
+  document.querySelectorAll('.told').forEach((each, place) => (each.hidden = place !== step))
+  at('step').textContent = `step ${step + 1} of ${data.steps.length}`
+  at('back').disabled = step === 0
+  at('forward').disabled = step === data.steps.length - 1
+  const of = data.edges.findIndex((each) => each.name === edge)
+  if (of >= 0) choose(of)
+  if (seq != null) go(seq)
+}
+
+const acts = {
+  previous: () => go(event - 1),
+  next: () => go(event + 1),
+  play,
+  retraction: () => jump((each) => each.records.some(([, kind]) => isTaking(kind))),
+  window: () => jump((each) => each.fires),
+  late: () => jump((each) => each.late),
+}
+const keys = {}
+for (const [name, act] of Object.entries(acts)) {
+  at(name).addEventListener('click', () => {
+    if (name !== 'play') pause()
+    act()
+  })
+  keys[at(name).getAttribute('aria-keyshortcuts').toLowerCase()] = name
+}
+document.addEventListener('keydown', (press) => {
+  const name = keys[press.key.toLowerCase()]
+  if (!name || press.ctrlKey || press.metaKey || press.altKey || press.target.tagName === 'SELECT') return
+  press.preventDefault()
+  at(name).click()
+})
+Object.assign(at('event'), { min: before, max: data.last, step: 1 })
+at('event').addEventListener('input', () => {
+  pause()
+  go(Number(at('event').value))
+})
+data.edges.forEach((edge, number) => {
+  const choice = own('option', edge.name)
+  choice.value = number
+  at('output').append(choice)
+})
+at('output').addEventListener('change', () => choose(Number(at('output').value)))
+at('graph').addEventListener('click', (click) => {
+  const edge = click.target.closest('[data-edge]')?.dataset.edge
+  const node = click.target.closest('[data-node]')?.dataset.node
+  const of = data.edges.findIndex((each) => (edge ? each.drawn.includes(edge) : node && each.name === node))
+  if (of >= 0) choose(of)
+})
+choose(output)
+drawChart()
+show()
+if (data.steps.length) {
+  at('back').addEventListener('click', () => tell(step - 1))
+  at('forward').addEventListener('click', () => tell(step + 1))
+  tell(0)
+}
