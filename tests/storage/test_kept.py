@@ -15,6 +15,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.errors import PipelineError
+from engine.examples import examples
 from engine.kept.answers import Output
 from engine.kept.judging import judged
 from engine.kept.keeping import Chosen, Recorded, Wanted, keep
@@ -240,3 +241,15 @@ def test_the_command_line_keeps_tests_and_runs_them(
     assert main(["test", str(tests / "table")]) == 0
     assert main(["test", str(tmp_path / "nothing")]) == 2
     assert main(["test", str(tests), "--yes"]) == 2
+
+
+def test_the_whole_gallery_is_kept_and_gives_again_what_its_runs_gave(store: Store, tmp_path: Path) -> None:
+    for name, pipeline in examples().items():
+        run = run_locally(store, tmp_path, pipeline)
+        sinks = tuple(edge.node for edge in store.runs.edges(run) if edge.role == "sink")
+        test = keep(Recorded(pipeline, store.recordings.write(run)), Wanted(name, sinks), tmp_path / name, HERE)
+        assert judged(test, HERE).is_same
+        for sink in sinks:
+            records = store.changelog.page(run, sink, limit=1000).records
+            found = [json.loads(line)[:2] for line in lines(test, f"expected/{sink}.jsonl")[1:]]
+            assert found == [[record.seq, SYMBOLS[record.kind]] for record in records], name
