@@ -98,12 +98,12 @@ def difference(edge: str, expected: Answer, got: Answer, output: Output) -> Diff
     if expected.columns[:1] == ("event",) or got.columns[:1] == ("event",):
         first += [(EXPECTED, line) for line in expected.lines[at : at + 1]] or [(EXPECTED, "[]")]
         first += [(GOT, line) for line in got.lines[at : at + 1]] or [(GOT, "[]")]
-        events = [json.loads(line)[0] for line in (*expected.lines[at : at + 1], *got.lines[at : at + 1])]
-        event = min(events, default=None)
+        firsts = [_values(line)[0] for line in (*expected.lines[at : at + 1], *got.lines[at : at + 1])]
+        event = min((each for each in firsts if isinstance(each, int)), default=None)
     else:
         first = [(EXPECTED, line) for line in [*missing][:1]] + [(GOT, line) for line in [*extra][:1]]
         event = _event_of(next(iter(extra), None), got, output)
-    rows = tuple((who, tuple(json.loads(line))) for who, line in first)
+    rows = tuple((who, tuple(_values(line) if line != "[]" else ())) for who, line in first)
     return Difference(edge, got.columns or expected.columns, rows, missing.total(), extra.total(), event)
 
 
@@ -113,6 +113,15 @@ def _event_of(line: str | None, got: Answer, output: Output) -> int | None:
         return None
     values = json.loads(line)[got.columns[:1] == ("kind",) :]
     return next((record[0] for record in reversed(output.records) if [*record[2:]] == values), None)
+
+
+def _values(line: str) -> list[Any]:
+    """The values of a line; of one that somebody has spoilt, its text."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return [line]
+    return found if isinstance(found, list) and found else [line]
 
 
 def _cell(value: Any) -> str:

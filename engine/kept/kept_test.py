@@ -154,7 +154,9 @@ def _replace(file: Path, text: str) -> None:
 def tests_in(places: Iterable[Path]) -> Iterator[Path]:
     """The folders of tests at and below these places, in order of their paths. Raises PipelineError if one has none."""
     for place in places:
-        found = sorted(file.parent for file in place.rglob(FILE)) if place.is_dir() else []
+        # Hidden folders are tests that are being written.
+        files = place.rglob(FILE) if place.is_dir() else ()
+        found = sorted(file.parent for file in files if not file.parent.name.startswith("."))
         if not found:
             message = f"{shortened(str(place))} holds no kept test: no {FILE} is in it or below it."
             raise PipelineError(message)

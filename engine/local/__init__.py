@@ -155,13 +155,15 @@ class LocalRun:
 
 def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Mapping[str, pa.Table]:
     """The input records that were dropped, once each and unchanged."""
+    import pyarrow as pa
+
     assert isinstance(node.operator, Operator)
     tables = {}
     for port in node.second:
         at = node.operator.input_of_port(port)
         dropped = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_dropped}
         position = zip(inputs[at].column(SEQ).to_pylist(), inputs[at].column(STEP).to_pylist(), strict=True)
-        table = inputs[at].filter([each in dropped for each in position])
+        table = inputs[at].filter(pa.array([each in dropped for each in position], pa.bool_()))
         steps = [step + ORDINALS[0] for step in table.column(STEP).to_pylist()]
         tables[port] = _with_steps(table, steps)
     return tables

@@ -97,6 +97,9 @@ def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -
         assert run.identity == _identity_of_file(WORDS)
         assert {edge.node: edge.total for edge in store.runs.edges(run.run_id)}["frequencies"] == 6
     _export_of_the_first_run(file, tmp_path)
+    test = str(tmp_path / "test")
+    assert main(["keep", "1", test, "--store", str(file)]) == 0
+    assert main(["test", test, *ENGINE]) == 0
 
 
 def _export_of_the_first_run(file: Path, folder: Path) -> None:

@@ -191,6 +191,13 @@ def test_a_test_says_what_the_pipeline_lacks(store: Store, tmp_path: Path) -> No
     }.items():
         left.write_text(f"{head}\n{wrong}\n")
         assert problem in judged(test, HERE).problem
+    changed = test.folder / "expected" / "counts.jsonl"
+    changed.write_text('["event","kind","k","n"]\nspoilt\n')
+    left.write_text(f"{head}\n")
+    verdict = judged(test, HERE)
+    assert not verdict.problem
+    (spoilt,) = (each for each in verdict.differences if each.edge == "counts")
+    assert ("expected", ("spoilt",)) in spoilt.first
     left.write_text("{}\n")
     assert "left.jsonl is no recording" in judged(test, HERE).problem
     left.unlink()

@@ -20,7 +20,6 @@ from engine.errors import StudioError
 from engine.kept.judging import Verdict, judged
 from engine.kept.keeping import Chosen, Recorded, Wanted, keep
 from engine.kept.kept_test import KeptTest, tests_in
-from engine.kept.manifest import FILE
 from engine.kept.replaying import InProcess
 from engine.model.pipeline import Pipeline
 from engine.spark.session import DEFAULT_MASTER, get_spark
@@ -34,6 +33,7 @@ from ui.shell import workspace
 _LOG: Final = logging.getLogger(__name__)
 _FOLDER: Final = re.compile(r"[^\w-]+")
 _MOST_VERDICTS: Final = 1000
+_UNEXPECTED: Final = "an unexpected error occurred; the details are in the app's log."
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class KeptTests:
 
     def all(self) -> list[KeptTest]:
         """All readable tests, by folder."""
-        if not any(self.folder.rglob(FILE)):
-            return []
-        found = []
-        for folder in tests_in([self.folder]):
-            if any(part.startswith(".") for part in folder.relative_to(self.folder).parts):
-                continue
+        found: list[KeptTest] = []
+        try:
+            folders = [*tests_in([self.folder])]
+        except StudioError:
+            return found
+        for folder in folders:
             try:
                 found.append(KeptTest.in_folder(folder))
             except StudioError:
@@ -146,11 +146,12 @@ class KeptTests:
                 if not self.left:
                     return
                 version = self.left[0]
+            key = version.key
             try:
-                key, verdict = version.key, judged(version.test, _here(), version.pipeline)
-                self._verdicts[key] = verdict
-            except Exception:  # noqa: BLE001 - its folder was deleted meanwhile, or changed by hand
+                self._verdicts[key] = judged(version.test, _here(), version.pipeline)
+            except Exception:  # noqa: BLE001 - whatever it is, the test is red, and does not run for ever
                 _LOG.exception("the test %s could not run", version.test.folder)
+                self._verdicts[key] = Verdict(version.test, problem=_UNEXPECTED)
             with self._lock:
                 self.left.pop(0)
                 while len(self._verdicts) > _MOST_VERDICTS:
