@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,13 +153,17 @@ def pipeline(source: tuple[str, dict[str, Any]], *, has_window: bool) -> dict[st
 
 @dataclass
 class Killing:
-    """A live run in a folder of its own. on_spark: whether its tasks are Spark's, or run in the process itself."""
+    """A live run in a folder of its own. on_spark: whether its tasks are Spark's, or run in the process itself.
+
+    options: of the pipeline. With any, the run is compared with its recording: when an epoch was decided counts.
+    """
 
     folder: Path
     seed: int
     engine: str
     on_spark: bool
     feed: Feed | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
     chance: random.Random = field(init=False)
     text: str = field(default="", init=False)
     kills: int = field(default=0, init=False)
@@ -169,7 +173,7 @@ class Killing:
         self.chance = random.Random(self.seed)
         self._feed = self.feed or Files(self.chance)
         made = pipeline(self._feed.source(self.folder), has_window=not self._feed.is_changelog)
-        (self.folder / "pipeline.json").write_text(json.dumps(made))
+        (self.folder / "pipeline.json").write_text(json.dumps({**made, "options": dict(self.options)}))
         self.lines = self._lines()
         self.append(40)
 
@@ -217,7 +221,7 @@ class Killing:
     def differences(self) -> list[str]:
         """What the live run keeps that a bounded run over the same records does not, table by table, in order."""
         bounded, document = self.folder / "bounded.duckdb", self.folder / "pipeline.json"
-        if self._feed.is_changelog:
+        if self._feed.is_changelog or self.options:
             document = self.folder / "recorded.json"
             with document.open("w") as file, redirect_stdout(file):
                 assert main(["record", "1", "--store", str(self._store)]) == 0
@@ -227,6 +231,7 @@ class Killing:
         assert len(live["events"]) > 40
         assert live["_late"] or self._feed.is_changelog
         assert set(live) == set(other)
+        assert live["_expired"] or not self.options
         return [name for name in sorted(live) if live[name] != other[name]]
 
     def leftovers(self) -> list[str]:

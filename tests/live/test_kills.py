@@ -31,12 +31,16 @@ def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with cluster() as brokers:
-        for name, feed in (("posted", Posted()), ("topic", Topic(brokers))):
+        # State that goes by the times of epochs, in a zone.
+        expiring = {"table.exec.state.ttl": "300 ms", "table.local-time-zone": "Europe/Berlin"}
+        for name, feed, options in (("posted", Posted(), expiring), ("topic", Topic(brokers), {})):
             (tmp_path / name).mkdir()
-            killing = Killing(tmp_path / name, seed=9, engine="local[2]", on_spark=False, feed=feed)
+            place = tmp_path / name
+            killing = Killing(place, seed=9, engine="local[2]", on_spark=False, feed=feed, options=options)
             for _ in range(2):
-                killing.kill(killing.chance.uniform(0.05, 2.0))
+                killing.kill(killing.chance.uniform(0.05, 0.5), after_epoch=True)
             killing.end()
+            assert killing.epochs > 2
             assert killing.differences() == []
             assert killing.leftovers() == []
 
