@@ -27,7 +27,7 @@ from engine.reading.servers.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.idleness import Idleness
 from engine.runtime.arrivals.ingest import EPOCH, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
-from engine.runtime.arrivals.state import ArrivalState
+from engine.runtime.arrivals.state import EXPIRING_LAYOUT, ArrivalState
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.runtime.record_waits import Watched
@@ -76,7 +76,7 @@ class LiveEvents:
         }
         begun = live.checkpoint
         self._before = ArrivalState() if begun is None else ArrivalState.from_json(begun.before)
-        _require_its_clock(plan, self._before)
+        _require_its_layout(plan, self._before)
         self._positions = {} if begun is None else dict(begun.positions)
         self._ended = [] if begun is None else list(begun.ended)
         self._epoch = 0 if begun is None else begun.epoch + 1
@@ -303,12 +303,13 @@ def _clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _require_its_clock(plan: Plan, before: ArrivalState) -> None:
-    """Raise PipelineError for a run with a state TTL that was begun before its epochs kept their time."""
-    if before.last_seq and before.now_ms is None and plan.state_expires:
+def _require_its_layout(plan: Plan, before: ArrivalState) -> None:
+    """Raise PipelineError for a run whose state expires and was written by a version that kept other values."""
+    is_older = before.now_ms is None or before.layout != EXPIRING_LAYOUT
+    if before.last_seq and is_older and plan.state_expires:
         message = (
-            "the run has a state TTL and was begun by an older version, whose state had no such time: it cannot go on. "
-            "Start a new run of the pipeline."
+            "the run has a state TTL and was begun by an older version, which kept its state in another form: it "
+            "cannot go on. Start a new run of the pipeline."
         )
         raise PipelineError(message, "", "options")
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.runtime.arrivals.watermark_rule import WatermarkState
+
+EXPIRING_LAYOUT: Final = 2
+"""The version of states that expire: raised where kernels keep other values than those that an older version wrote."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,14 @@ class ArrivalState:
     """The state of a run before some events, whose numbers continue from last_seq.
 
     is_written: whether events have been written with numbers, since some of them were explicit watermarks. now_ms: the
-    time at which the last epoch was decided.
+    time at which the last epoch was decided. layout: of states that expire.
     """
 
     last_seq: int = 0
     sources: Mapping[str, SourceState] = field(default_factory=dict)
     is_written: bool = False
     now_ms: int | None = None
+    layout: int = EXPIRING_LAYOUT
 
     def of(self, node: str) -> SourceState:
         """The state of a source."""
@@ -62,4 +66,4 @@ class ArrivalState:
             name: SourceState(**{**known, "reached": WatermarkState(**known["reached"])})
             for name, known in values["sources"].items()
         }
-        return cls(values["last_seq"], sources, values["is_written"], values.get("now_ms"))
+        return cls(values["last_seq"], sources, values["is_written"], values.get("now_ms"), values.get("layout", 1))

@@ -211,19 +211,18 @@ def test_state_goes_by_the_time_at_which_an_epoch_was_decided(
     assert expired != kept
 
 
-def test_a_live_run_with_a_ttl_that_was_begun_before_its_epochs_kept_their_time_cannot_go_on(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_live_run_with_a_ttl_whose_state_has_an_older_form_cannot_go_on(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = two_sources(**{"table.exec.state.ttl": "1 h"})
     recorder = Fed(feeder(tmp_path, 1, {"left": list(rows(1, 20)), "right": list(rows(51, 20))}), frozenset({2}))
     with pytest.raises(AssertionError):
         run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder)
     checkpoint = recorder.checkpoint
     assert checkpoint is not None
-    old = {name: value for name, value in checkpoint.before.items() if name != "now_ms"}
-    recorder.checkpoint = replace(checkpoint, before=old)
-    with pytest.raises(PipelineError, match="was begun by an older version, .* it cannot go on"):
-        run_live(pipeline, spark, tmp_path, tmp_path / "on", recorder)
+    for missing in ("now_ms", "layout"):
+        old = {name: value for name, value in checkpoint.before.items() if name != missing}
+        recorder.checkpoint = replace(checkpoint, before=old)
+        with pytest.raises(PipelineError, match="was begun by an older version, .* it cannot go on"):
+            run_live(pipeline, spark, tmp_path, tmp_path / "on", recorder)
 
 
 def test_a_source_that_ends_and_says_its_watermarks_itself_stands_beside_one_that_goes_on(
