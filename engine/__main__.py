@@ -13,8 +13,9 @@
     python -m engine flink [install|remove]
     python -m engine servers [--stop] [--all]
 
-PIPELINE is a document (.json) or a script of Flink SQL (.sql), whose last SELECT or INSERT is the job. Its paths are
-relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` prints the pipeline as
+PIPELINE is a document (.json) or a script of Flink SQL (.sql). Its paths are relative to it. `run` prints the changelog
+of the sink, or of one node, on standard output; of a script, that of each SELECT and INSERT below its name, or in JSON
+Lines with its name as `output`, and a live run that of the last one; `sql` prints the pipeline as
 a script, or as a PySpark program; `servers` lists the Spark servers that wait for the next run. A live run reads its
 sources until Ctrl-C stops it. A stored live run continues with `resume`; `resume --end` ends its sources.
 `record` prints the pipeline of a run, with recordings of the run's input as its sources; `export` writes a changelog
@@ -41,15 +42,14 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from engine.command_line.arguments import count, time_ms
+from engine.command_line.bounded import print_run
 from engine.command_line.edges import chosen_edge
 from engine.command_line.export import add_export, export
 from engine.command_line.flink import CHECKS, add_flink, check_with_flink, flink, with_named_check
-from engine.command_line.interrupts import Interrupted, cancelling, ending
+from engine.command_line.interrupts import Interrupted, ending
 from engine.command_line.kept import add_keep, keep_run, run_tests
 from engine.command_line.live import resume_live, start_live
-from engine.contract.cancel import Cancel
 from engine.contract.operator import OUT
-from engine.contract.recorder import Recorder
 from engine.errors import (
     EngineUnavailable,
     RunCancelled,
@@ -60,23 +60,18 @@ from engine.errors import (
 from engine.expressions.analyzer import TypeRules
 from engine.flink.environment import home_beside
 from engine.model.pipeline import Pipeline
-from engine.model.schema import Schema
 from engine.pipeline_files import Job, job_in
 from engine.planner import Plan, plan
 from engine.python_functions import consent
 from engine.reading.files.storage import Storage, looking_at
 from engine.reading.files.web import fetching
-from engine.running import Collected
 from engine.scratch import scratch, sweep
 from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
 from engine.spark.failures import TRACEBACKS, unexpected_sentence
-from engine.spark.run_files import temporary_files
 from engine.spark.session import DEFAULT_MASTER, get_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from storage.store import Store
 
 
@@ -218,14 +213,14 @@ def _run(args: argparse.Namespace) -> int:
     with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
             job = _job(args)
-        if _status(job) and job.sink is None and args.edge is None:
+        if _status(job) and not job.sinks and args.edge is None:
             return _status(job)
         if args.live:
-            edge_of = _edge_of(args, job.sink)
+            edge_of = _edge_of(args, job.sinks[-1] if job.sinks else None)
             return start_live(args, job.pipeline, job.identity, TypeRules(), job.folder, edge_of, store)
         with _asking():
             planned = plan(job.pipeline, TypeRules(), job.folder)
-            edge = _edge_of(args, job.sink)(planned)
+            edges = [_edge_of(args, sink)(planned) for sink in job.sinks or (None,)][: 1 if args.edge else None]
         kept = None
         if store is not None:
             name = engine_called(args.engine).name
@@ -233,7 +228,7 @@ def _run(args: argparse.Namespace) -> int:
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
-            status = _print(args, planned, job.folder, edge, kept)
+            status = print_run(args, planned, job.folder, edges, kept, _complain)
             if args.check == CHECKS[1]:
                 home = home_beside(_place(args))
                 status = status or check_with_flink(job.pipeline, job.folder, args.engine, home, _said)
@@ -279,39 +274,6 @@ def _record(args: argparse.Namespace) -> int:
         pipeline = on_recordings(Pipeline.from_json(run.document), files, Path())
     sys.stdout.write(f"{pipeline.to_json()}\n")
     return 0
-
-
-def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
-    """Run the pipeline and print an edge's changelog, then on standard error what was late or rejected."""
-    from engine.runtime import run
-    from engine.runtime.lines import lines
-
-    spark = get_spark(args.engine)
-    with temporary_files(engine_called(args.engine), spark) as files:
-        output = Collected(files, kept)
-        cancel = Cancel()
-        with cancelling(cancel):
-            run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs, cancel=cancel)
-        schema, in_zone = _schema(planned, edge), planned.zone
-        sys.stdout.writelines(lines(spark, files, schema, output.records(*edge), args.format, in_zone))
-        sys.stdout.flush()
-        for sentence in output.problems(spark).sentences():
-            _complain(sentence, 0)
-        return _check(planned, spark, output) if args.check == CHECKS[0] else 0
-
-
-def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
-    """Print the batch check of every sink and of every node that differs. Returns 1 if something differs."""
-    from engine.batch_check.check import check
-
-    checked = check(planned, spark, output.recorded(planned))
-    for node in checked.nodes:
-        if node.is_sink or not node.is_equal:
-            _complain(node.sentence, 0)
-        for different in node.differences:
-            cells = ", ".join(f"{name}={value}" for name, value in zip(node.columns, different.row, strict=True))
-            _complain(f"    {cells}: {different.in_batch} in batch, {different.in_stream} in the stream", 0)
-    return 0 if checked.is_equal else 1
 
 
 @contextmanager
@@ -363,12 +325,6 @@ def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tupl
         return chosen_edge(args.edge, outputs, [node.id for node in planned.sinks] if job is None else [job])
 
     return edge
-
-
-def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
-    node, port = edge
-    node_plan = planned.node(node)
-    return node_plan.schema if port == OUT else node_plan.second[port].schema
 
 
 def _said(line: str) -> None:

@@ -17,7 +17,7 @@ _LARGEST: Final = 64 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """A loaded pipeline file. sink: for a script, the sink of its last statement.
+    """A loaded pipeline file. sinks: for a script, those of its statements.
 
     identity: of the pipeline, by which the studio finds its runs: that of an export, else one of the file's path.
     warnings: what of a script is ignored, or could not be read. is_whole: all statements of the script were read.
@@ -26,7 +26,7 @@ class Job:
     pipeline: Pipeline
     folder: Path
     identity: str
-    sink: str | None = None
+    sinks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     is_whole: bool = True
 
@@ -41,8 +41,7 @@ def job_in(path: Path) -> Job:
         return Job(read.model_copy(update={"identity": ""}), folder, read.identity or of_file)
     script = script_of(text, TypeRules(), folder, path.stem)
     warnings = (*script.warnings, *(failure.sentence for failure in script.failures))
-    job = script.jobs[-1] if script.jobs else None
-    return Job(script.pipeline, folder, of_file, job, warnings, not script.failures)
+    return Job(script.pipeline, folder, of_file, script.jobs, warnings, not script.failures)
 
 
 def _text_of(path: Path) -> str:

@@ -17,7 +17,7 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 
-from engine.expressions.parsing import UNREADABLE, VALUES, tree_of
+from engine.expressions.parsing import UNREADABLE, VALUES, SparkWithTime, tree_of
 from engine.functions.function import names
 from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED
 from engine.model.schema import Schema
@@ -35,7 +35,7 @@ _UNREGISTERED: Final = frozenset({"timestampadd", "timestampdiff", "varchar", "c
 _TYPES: Final = names(
     """
     array bigint binary boolean byte date dec decimal double float int integer long map numeric real short smallint
-    string struct timestamp timestamp_ltz timestamp_ntz tinyint y s l f d bd
+    string struct time timestamp timestamp_ltz timestamp_ntz tinyint y s l f d bd
     """
 )
 _TYPE_WORDS: Final = frozenset(
@@ -87,7 +87,7 @@ MOST_WORDS: Final = 50_000
 TOO_DEEP: Final = "it is nested too deeply. Compute an inner part of it as a column of its own."
 
 
-class Named(Spark):
+class Named(SparkWithTime):
     """Spark SQL whose functions keep their written names."""
 
     class Parser(SparkParser):

@@ -64,6 +64,7 @@ class SparkAsWritten(AsWritten):
             exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
             exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
             exp.DType.TEXT: "STRING",
+            exp.DType.TIME: "TIME",
         }
 
 

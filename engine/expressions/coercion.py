@@ -28,6 +28,7 @@ from engine.model.types import (
     Map,
     Plain,
     Row,
+    Time,
     Timestamp,
     Type,
 )
@@ -70,6 +71,8 @@ def alike(one: Type, other: Type) -> Type | None:
             return DOUBLE if wider == FLOAT else wider
         case Timestamp(), Timestamp():
             return Timestamp(max(one.precision, other.precision), one.is_zoned or other.is_zoned)
+        case Time(), Time():
+            return Time(max(one.precision, other.precision))
         case (Timestamp(), types.DATE) | (types.DATE, Timestamp()):
             return other if one == DATE else one
         case (Decimal(), _) | (_, Decimal()) if one.is_number and other.is_number:
@@ -106,13 +109,13 @@ def are_comparable(one: Type, other: Type) -> bool:
     """Whether two values can be compared. A text is read as the other's type."""
     if STRING in (one, other):
         rest = other if one == STRING else one
-        return rest in (*_PLAIN, VOID) or isinstance(rest, Decimal | Timestamp)
+        return rest in (*_PLAIN, VOID) or isinstance(rest, Decimal | Timestamp | Time)
     if isinstance(one, Row) and isinstance(other, Row):
         # Their fields count, not the names of these.
         pairs = list(zip(one.fields, other.fields, strict=False))
         return len(one.fields) == len(other.fields) and all(a == b and is_ordered(a) for (_, a), (_, b) in pairs)
     shared = common(one, other)
-    is_alike = one == other or VOID in (one, other) or isinstance(shared, Plain | Decimal | Timestamp)
+    is_alike = one == other or VOID in (one, other) or isinstance(shared, Plain | Decimal | Timestamp | Time)
     return shared is not None and is_alike and is_ordered(shared)
 
 
@@ -123,7 +126,7 @@ def is_ordered(type_: Type) -> bool:
             return is_ordered(type_.element)
         case Row():
             return all(is_ordered(each) for _, each in type_.fields)
-        case Decimal() | Timestamp():
+        case Decimal() | Timestamp() | Time():
             return True
         case _:
             return type_ in _PLAIN or type_ == VOID or (is_interval(type_) and type_ != Plain("interval"))
@@ -255,6 +258,8 @@ def accepts(parameter: Type, argument: Type) -> bool:
             return is_writable(argument)
         case types.DATE | Timestamp():
             return argument == STRING or argument.is_time
+        case Time():
+            return isinstance(argument, Time)
         case types.BINARY:
             return argument == STRING
         case _:
@@ -269,7 +274,7 @@ def can_cast(source: Type, target: Type) -> bool:
         case _, types.STRING:
             return source in _PLAIN or not isinstance(source, Plain) or is_interval(source)
         case types.STRING, _:
-            return target in _PLAIN or isinstance(target, Decimal | Timestamp)
+            return target in _PLAIN or isinstance(target, Decimal | Timestamp | Time)
         case _ if source == BOOLEAN or target == BOOLEAN:
             return (target if source == BOOLEAN else source).is_number
         case _ if is_interval(source) or is_interval(target):
@@ -278,6 +283,8 @@ def can_cast(source: Type, target: Type) -> bool:
         case _ if source.is_number:
             return target.is_number or target.is_instant
         case _ if source.is_instant and target.is_number:
+            return True
+        case ((Timestamp() | Time()), Time()):
             return True
         case _ if source.is_time:
             return target.is_time

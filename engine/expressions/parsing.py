@@ -6,16 +6,17 @@ an unreadable text is just a text.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from sqlglot import Dialect, TokenType, exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.generators.spark import SparkGenerator
 
 from engine.model.types import quote
 
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
-SPARK: Final = "spark"
 VALUES: Final = frozenset(
     {
         TokenType.STRING,
@@ -28,6 +29,16 @@ VALUES: Final = frozenset(
         TokenType.HEREDOC_STRING,
     }
 )
+
+
+class SparkWithTime(Spark):
+    """Spark SQL, which has had a TIME for longer than sqlglot knows."""
+
+    class Generator(SparkGenerator):
+        TYPE_MAPPING: ClassVar = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
+
+
+SPARK: Final = SparkWithTime
 
 
 class Word(NamedTuple):

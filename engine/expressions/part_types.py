@@ -36,6 +36,7 @@ from engine.model.types import (
     Map,
     Plain,
     Row,
+    Time,
     Timestamp,
     Type,
 )
@@ -255,6 +256,9 @@ def declared_type(node: exp.DataType) -> Type:
         precision, scale = [*digits, *(10, 0)[len(digits) :]]
         require(1 <= precision <= MOST_DIGITS and 0 <= scale <= precision)
         return Decimal(precision, scale)
+    if kind is exp.DType.TIME:
+        require(len(parts) == 1 and parts[0].name in "0123")
+        return Time(int(parts[0].name))
     if kind is exp.DType.ARRAY and len(parts) == 1:
         return Array(declared_type(parts[0]))
     if kind is exp.DType.MAP and len(parts) == 2:

@@ -59,6 +59,7 @@ int, int -> int: shiftleft shiftright shiftrightunsigned
 date, days -> date: dateadd
 string, timestamp -> timestamp: date_trunc
 timestamp -> int: hour minute second
+time(0) -> int: hour minute second
 date -> int: year quarter month day dayofmonth dayofweek weekday dayofyear weekofyear
 date -> string: dayname monthname
 date -> date: last_day
@@ -79,6 +80,7 @@ string, string? -> date: to_date try_to_date
 moment, characters? -> bigint: unix_timestamp to_unix_timestamp
 timestamp, string -> timestamp: from_utc_timestamp to_utc_timestamp
 string, string, timestamp_ntz -> timestamp_ntz: convert_timezone
+date, time(0) -> timestamp_ntz: make_timestamp_ntz
 string, timestamp_ntz -> timestamp_ntz: convert_timezone
 int, int, int, int, int, decimal(16,6) -> timestamp_ntz: make_timestamp_ntz try_make_timestamp_ntz
 int, int?, int?, int?, int?, int?, decimal(18,6)? -> interval: make_interval try_make_interval
@@ -159,7 +161,7 @@ _BY_RULE: Final = names(
     aggregate and array arrays_zip between bigint binary boolean bround case cast ceil ceiling concat concat_ws
     date date_part datepart decimal div double exists extract filter float floor forall from_json greatest ilike
     in int least like map map_filter map_from_entries map_zip_with mod named_struct not nullif or overlay pmod
-    reduce round smallint string struct substr substring time_bucket timestamp tinyint transform transform_keys
+    reduce round smallint string struct substr substring time time_bucket timestamp tinyint transform transform_keys
     transform_values trim try_add try_divide try_mod try_multiply try_subtract try_variant_array_append
     try_variant_get try_variant_insert try_variant_set variant_array_append variant_delete variant_get
     variant_insert variant_set when zeroifnull zip_with
@@ -237,9 +239,11 @@ _WHY_NOT: Final = {
         tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
     """,
     "works on types that no column of the studio has": """
-        collate make_time st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid time time_diff
-        time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc
-        timestamp_nanos to_time try_to_time unix_nanos
+        collate st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid timestamp_nanos unix_nanos
+    """,
+    "is Spark's alone. A text is CAST AS TIME, and a TIME is computed with like a TIMESTAMP": """
+        make_time time_diff time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis
+        time_to_seconds time_trunc to_time try_to_time
     """,
     "has a type, or a meaning, that a format decides. Use a CAST, DATE_FORMAT, or a source that reads the format": """
         from_csv schema_of_csv schema_of_json to_char to_number to_varchar try_to_number

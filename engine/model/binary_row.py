@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, time
 from decimal import Context
 from typing import Any, Final
 
@@ -93,6 +93,8 @@ def _writer(type_: Type) -> Write | None:
             return _bytes
         case types.DATE:
             return lambda value, place: (struct.pack(_INT, value.toordinal() - _EPOCH), b"")
+        case types.Time():
+            return lambda value, place: (struct.pack(_INT, _milliseconds(value)), b"")
         case types.Timestamp():
             # Kernels have microseconds, the usual TIMESTAMP(3) has milliseconds.
             return lambda value, place: (struct.pack(_LONG, value // 1000), b"")
@@ -100,6 +102,10 @@ def _writer(type_: Type) -> Write | None:
             return _decimal(scale, is_wide=_is_wide_decimal(type_))
         case _:
             return None
+
+
+def _milliseconds(value: time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
 
 
 def _bytes(value: bytes, place: int) -> tuple[bytes, bytes]:

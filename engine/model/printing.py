@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -51,9 +51,10 @@ def shortest(single: float) -> float:
     return float(str(np.float32(single)))
 
 
-def json_line(names: Sequence[str], record: Printed) -> str:
-    """A record as a JSON object: `{"seq":5,"step":"00","kind":"-U","row":{...}}`. Times are UTC."""
+def json_line(names: Sequence[str], record: Printed, output: str = "") -> str:
+    """A record as a JSON object: `{"seq":5,"step":"00","kind":"-U","row":{...}}`. Times are UTC. output: its name."""
     line = {
+        **({"output": output} if output else {}),
         "seq": record.seq,
         "step": hexadecimal(record.step),
         "kind": SYMBOLS[record.kind],
@@ -118,7 +119,7 @@ def json_value(value: Any) -> Any:
     match value:
         case datetime():
             return _time(value)
-        case date():
+        case date() | time():
             return value.isoformat()
         case Decimal():
             return str(value)

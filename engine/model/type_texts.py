@@ -18,6 +18,7 @@ from engine.model.types import (
     FLOAT,
     INT,
     MICROSECONDS,
+    MILLISECONDS,
     MOST_DIGITS,
     NESTED,
     SMALLINT,
@@ -30,6 +31,7 @@ from engine.model.types import (
     Map,
     Plain,
     Row,
+    Time,
     Timestamp,
     Type,
 )
@@ -62,6 +64,7 @@ _NAMES: Final[dict[str, Type]] = {
     "timestamp without time zone": TIMESTAMP_NTZ,
     "datetime": TIMESTAMP_NTZ,
 }
+_TIME: Final = re.compile(r"time(?:\s*\(\s*(\d)\s*\))?(?: without time zone)?")
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _PRECISION: Final = re.compile(r"timestamp\w*\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _ROW: Final = re.compile(
@@ -81,6 +84,8 @@ def spark_type(text: str) -> Type:
         return Decimal(int(match[1]), int(match[2]))
     if kind == "struct":
         return _row(parts[:-1], spark_type)
+    if match := _TIME.fullmatch(text):
+        return _time(match[1])
     return _nested(kind, parts[:-1], spark_type) if parts.endswith(">") else Plain(text)
 
 
@@ -103,8 +108,10 @@ def type_from(text: str) -> Type:
     if (digits := _PRECISION.match(words)) is not None and int(digits[1]) > MICROSECONDS:
         message = f"{text} has nanoseconds, of which the last three digits would be lost here. Write TIMESTAMP(6)"
         raise ValueError(message)
+    if match := _TIME.fullmatch(words):
+        return _time(match[1])
     if words.count("(") == words.count(")"):
-        if words.startswith(("array<", "map<")) and words.endswith(">"):
+        if words.startswith(("array<", "map<", "multiset<")) and words.endswith(">"):
             kind, _, parts = words[:-1].partition("<")
             return _nested(kind, parts, type_from)
         if name.strip() in ("decimal", "dec", "numeric"):
@@ -143,10 +150,17 @@ def _decimal(precision: str, scale: str) -> Decimal | None:
     return made if 1 <= made.precision <= MOST_DIGITS and made.scale <= made.precision else None
 
 
+def _time(digits: str | None) -> Time:
+    """A TIME. Flink keeps no more than milliseconds of it, whatever is declared."""
+    return Time(min(int(digits or 0), MILLISECONDS))
+
+
 def _nested(kind: str, text: str, read: Callable[[str], Type]) -> Type:
     """An ARRAY or a MAP of what stands between its brackets. Raises ValueError for another kind."""
     if kind == "array":
         return Array(read(text))
+    if kind == "multiset":
+        return Map(read(text), INT)
     if kind != "map":
         message = unknown_name("type", kind, NESTED)
         raise ValueError(message)

@@ -157,6 +157,22 @@ class Timestamp(Type):
 
 
 @dataclass(frozen=True)
+class Time(Type):
+    """A time of day. precision: the digits of a second that it has, at most three, as in Flink."""
+
+    precision: int = 0
+
+    def __str__(self) -> str:
+        return f"time({self.precision})"
+
+    @property
+    def arrow(self) -> pa.DataType:
+        import pyarrow as pa
+
+        return pa.time64("ns")
+
+
+@dataclass(frozen=True)
 class Decimal(Type):
     """A number of `precision` digits, `scale` of them after the point."""
 
@@ -302,7 +318,7 @@ _ARROW: Final = {
     "binary": "binary",
 }
 NESTED: Final = ("array<..>", "map<..>", "row<..>")
-AVAILABLE: Final = (*_ARROW, "timestamp", "timestamp_ntz", "decimal(p,s)", *NESTED)
+AVAILABLE: Final = (*_ARROW, "timestamp", "timestamp_ntz", "time", "decimal(p,s)", *NESTED)
 """The types that a column can have, in words."""
 
 
@@ -313,12 +329,19 @@ def quote(name: str) -> str:
 
 def with_digits_of_both(one: Type, other: Type) -> Type:
     """Of two types that are held alike, the one with the digits of a second of both."""
-    is_short = isinstance(one, Timestamp) and isinstance(other, Timestamp) and one.precision < other.precision
-    return other if is_short else one
+    for kind in (Timestamp, Time):
+        if isinstance(one, kind) and isinstance(other, kind):
+            return other if one.precision < other.precision else one
+    return one
 
 
 def _usual(type_: Type) -> Type:
-    return Timestamp(is_zoned=type_.is_zoned) if isinstance(type_, Timestamp) else type_
+    match type_:
+        case Timestamp():
+            return Timestamp(is_zoned=type_.is_zoned)
+        case Time():
+            return Time()
+    return type_
 
 
 def decimal_scale(type_: Type) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, time
 from enum import Enum
 from functools import total_ordering
 from typing import Any
@@ -81,6 +81,6 @@ def _encoder(column: SortColumn) -> Callable[[Any], SortKey]:
 
 
 def _negated(value: Any) -> Any:
-    if isinstance(value, str | bytes | date):
+    if isinstance(value, str | bytes | date | time):
         return Descending(value)
     return -value

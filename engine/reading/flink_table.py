@@ -20,6 +20,7 @@ from engine.model.types import (
     STRING,
     Decimal,
     Row,
+    Time,
     Timestamp,
     Type,
     quote,
@@ -27,6 +28,7 @@ from engine.model.types import (
 from engine.reading.typed.kinds import WORDS
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
+_PLAIN_TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -118,6 +120,11 @@ def rows_above(rows: Sequence[Any]) -> str:
     return "".join(f"-- studio.rows: {line}\n" for line in lines)
 
 
+def null_literal(null_text: str, prefix: str = "csv.", *, empty_is_null: bool) -> dict[str, str]:
+    """The option with the text that means NULL. Flink has one such text, and none if an empty field is no NULL."""
+    return {f"{prefix}null-literal": null_text} if null_text or empty_is_null else {}
+
+
 def literal(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
@@ -152,6 +159,8 @@ def _literal(value: Any, type_: Type) -> str | None:
             return f"CAST(TIMESTAMP {literal(value)} AS {name})" if type_.is_instant else f"TIMESTAMP {literal(value)}"
         case str() if type_ == DATE and _PLAIN_DATE.fullmatch(value):
             return f"DATE {literal(value)}"
+        case str() if isinstance(type_, Time) and _PLAIN_TIME_OF_DAY.fullmatch(value):
+            return f"CAST(TIME {literal(value)} AS {name})"
         case str() if isinstance(type_, Decimal) or type_ in FLOATS:
             return f"CAST({literal(value)} AS {name})"
     return None

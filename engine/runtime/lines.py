@@ -38,18 +38,22 @@ def lines(
     epochs: Sequence[EdgeRecords],
     form: str,
     zone: Zone | None = None,
+    name: str = "",
 ) -> Iterator[str]:
     """An output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
     files: of the run, where the text is written too. epochs: the records of the output, epoch by epoch. A table's
-    column widths are those of its first thousand records. zone: instants are shown in it.
+    column widths are those of its first thousand records. zone: instants are shown in it. name: of the output, if there
+    are several.
     """
     read = partial(_printed, types=[None] * len(POSITION) + [column.type for column in schema], zone=zone)
     names = schema.names
     frames = [_local(records.frame(spark), schema) for records in epochs if records.files]
     if form == "jsonl":
         for at, frame in enumerate(frames):
-            yield from _formatted(frame, files, read, lambda record: json_line(names, record), f"text-{at}")
+            yield from _formatted(
+                frame, files, read, lambda record: json_line(names, record, name), f"text-{name}-{at}"
+            )
         return
     first: list[Printed] = []
     for frame in frames:
@@ -58,7 +62,7 @@ def lines(
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
     for at, frame in enumerate(frames):
-        yield from _formatted(frame, files, read, lambda record: aligned(cells(record), wide), f"text-{at}")
+        yield from _formatted(frame, files, read, lambda record: aligned(cells(record), wide), f"text-{name}-{at}")
 
 
 def _local(frame: DataFrame, schema: Schema) -> DataFrame:

@@ -277,6 +277,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     parameters: dict[str, Any] = {"path": re.sub(r"^file:(//)?", "", path)}
     if operator == "csv":
         parameters |= {"header": False, "names": [column.name for column in ddl.columns]}
+        parameters["empty_is_null"] = options.get("csv.null-literal") == ""
         parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
     elif operator == "excel":
         parameters |= {"table": options.pop("excel.sheet", ""), "header": options.pop("excel.header", "true") == "true"}

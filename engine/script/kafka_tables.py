@@ -145,13 +145,16 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
             parameters["key_columns"] = [each.strip() for each in fields.split(";") if each.strip()]
         parameters["key_prefix"] = options.pop("key.fields-prefix", "")
         parameters["value_has_key"] = options.pop("value.fields-include", "ALL").upper() != "EXCEPT_KEY"
-    csv: dict[str, str] = {}
+    csv: dict[str, Any] = {}
     for where in (prefix, "key."):
         for option, field in _CSV.items():
             text = options.pop(f"{where}csv.{option}", None)
             if text is not None and csv.setdefault(field, text) != text:
                 message = f"'csv.{option}' differs for key and value; here the two are the same."
                 raise ddl.rejected(message)
+    if "csv" in (name, key):
+        # Of another text for NULL, or of none, an empty field is no NULL, as in Flink.
+        csv["empty_is_null"] = csv.get("null_text") == ""
     parameters |= csv
 
 

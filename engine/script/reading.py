@@ -25,6 +25,7 @@ from engine.script.changelog_calls import Changelog, changelog_of
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.failures import CannotBeRead, Failure
+from engine.script.filled_watermarks import pass_on_watermarks
 from engine.script.jobs import Jobs
 from engine.script.node_ids import called_as_views, node_id, node_id_of
 from engine.script.parts import Parts
@@ -91,6 +92,8 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
 
 def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Script:
     is_ours = "pipeline" in parts.directives
+    if not is_ours:
+        pass_on_watermarks(parts)
     functions = {}
     for called, ddl in parts.functions.items():
         with parts.reading(ddl.statement):
@@ -263,7 +266,9 @@ class Tables(Mapping[str, Table]):
         made = self._as_directed(self._source(name, name), self._parts.tables[name])
         self.warnings += made.warnings
         ddl = self._parts.tables[name]
-        hidden = () if has_own_rowtime(ddl) else tuple(column for column in made.columns if column == ROWTIME)
+        hidden = (
+            ddl.hidden if has_own_rowtime(ddl) else (*ddl.hidden, *(each for each in made.columns if each == ROWTIME))
+        )
         return Table(made.node, made.columns, made.proctime, ddl.rows, hidden, ddl.clocked)
 
     def __contains__(self, name: object) -> bool:

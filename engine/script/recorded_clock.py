@@ -31,7 +31,11 @@ ROWTIME: Final = "$rowtime"
 START_MS: Final = 1_704_067_200_000
 """2024-01-01, as that of the generators."""
 _INSTANT: Final = ("CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP")
-_LOCAL: Final = {"LOCALTIMESTAMP": "TIMESTAMP(3)", "CURRENT_DATE": "DATE"}
+_LOCAL: Final = {
+    "LOCALTIMESTAMP": "TIMESTAMP(3)",
+    "CURRENT_DATE": "DATE",
+    **dict.fromkeys(("CURRENT_TIME", "LOCALTIME"), "TIME(0)"),
+}
 _NAMES: Final = (*_INSTANT, *_LOCAL)
 _GENERATORS: Final = ("datagen", "faker")
 _TOPICS: Final = ("kafka", "upsert-kafka")

@@ -17,7 +17,7 @@ from typing import Final
 from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
-from engine.model.types import DATE, Timestamp, Type
+from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.reserved import RESERVED
 from engine.script.statements import Cursor, Statement, statements, without_prompts
 from engine.script.tables import create_table
@@ -26,6 +26,7 @@ from engine.sql.rejected import SqlRejected
 _OPERATORS: Final = {"==": "=", "!=": "<>"}
 _INTERVAL: Final = re.compile(r"\s*(\d+)\s*(second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?")
+_TIME: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,3})?")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _OF_A_TABLE: Final = ("WATERMARK", "CONSTRAINT", "PRIMARY", "UNIQUE")
 _CASTS: Final = ("CAST", "TRY_CAST")
@@ -228,7 +229,9 @@ def _item(token: Token, type_: Type) -> Iterator[Slip]:
         yield _slip([token], "a bare NULL in VALUES has no type", f"CAST(NULL AS {type_.flink})")
     elif token.token_type is TokenType.STRING:
         is_moment = isinstance(type_, Timestamp) and _MOMENT.fullmatch(token.text)
-        word = "TIMESTAMP" if is_moment else "DATE" if type_ == DATE and _DAY.fullmatch(token.text) else ""
+        is_time = isinstance(type_, Time) and _TIME.fullmatch(token.text)
+        is_day = type_ == DATE and _DAY.fullmatch(token.text)
+        word = "TIMESTAMP" if is_moment else "DATE" if is_day else "TIME" if is_time else ""
         if word:
             yield _slip([token], f"a text is no {word}", f"{word} '{token.text}'")
 

@@ -25,8 +25,8 @@ _BARE_MOMENT: Final = re.compile(
 )
 """A moment without its precision, which is then the most. (For documents, a bare TIMESTAMP is an instant.)"""
 _TYPES: Final = (
-    "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIMESTAMP(p), "
-    "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, ROW<..>"
+    "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME(p), TIMESTAMP(p), "
+    "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, MULTISET<..>, ROW<..>"
 )
 _STATEMENTS: Final = ("SELECT", "WITH", "INSERT", "CREATE", "SET", "DROP", "ALTER", "EXECUTE", "EXPLAIN", "SHOW")
 _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT", "FIRST", "AFTER")
@@ -76,7 +76,7 @@ class TableDdl:
     """A table as a script declares it. columns: the physical ones, which are read or written.
 
     order: the names of all its columns. start_ms: when the clock of its generator starts. clocked: the processing times
-    that have the values of the recorded clock.
+    that have the values of the recorded clock. hidden: columns that `*` does not have.
     """
 
     name: str
@@ -91,6 +91,7 @@ class TableDdl:
     order: tuple[str, ...] = ()
     start_ms: int | None = None
     clocked: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Column, ...]:

@@ -2,7 +2,8 @@
 
 Input: UTF-8 with or without a byte order mark, LF or CRLF, plain or .gz/.bz2; quotes as in RFC 4180 (a
 quote inside a quoted field is doubled; one in the middle of an unquoted field is plain text). Blank lines
-are skipped. An empty field is null, and so is a field that equals `null_text`.
+are skipped. A field that equals `null_text` is null, and an empty one if `empty_is_null`; else it is what Flink
+makes of it: an empty text, FALSE, or a rejected line.
 Output: insert-only, or with the kinds of `kind_column`, in the order of the lines. An unreadable line is rejected
 with file, line and reason: a wrong number of fields, an open quote, invalid UTF-8, a value that does not fit its
 type, an unknown kind.
@@ -27,6 +28,7 @@ from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
+from engine.reading.flink_table import null_literal
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -50,7 +52,12 @@ class Csv(TextFiles, RowFile):
     )
     separator: str = parameter("Separator", r"One character; \t is a tab.", default=",")
     quote: str = parameter("Quote", "The character around a field that holds a separator.", default='"')
-    null_text: str = parameter("NULL text", "The text that means NULL. An empty field is NULL, too.", default="")
+    null_text: str = parameter("NULL text", "The text that means NULL.", default="")
+    empty_is_null: bool = parameter(
+        "Empty is NULL",
+        "An empty field is NULL. Otherwise it is as in Flink: an empty text, FALSE, or a rejected line.",
+        default=True,
+    )
     multi_line: bool = parameter(
         "Line breaks in quotes", "Quoted fields may contain line breaks. Reading is slower.", default=False
     )
@@ -88,6 +95,7 @@ class Csv(TextFiles, RowFile):
             self.null_text,
             self.header,
             self.multi_line,
+            self.empty_is_null,
         )
         parts = parts_of(files, whole=self.multi_line)
         return Scan(parts, reader, is_foreign=any(is_packed(file.path) for file in files))
@@ -103,7 +111,7 @@ class Csv(TextFiles, RowFile):
             "format": "csv",
             "csv.field-delimiter": self.separator,
             "csv.quote-character": self.quote,
-            "csv.null-literal": self.null_text,
+            **null_literal(self.null_text, empty_is_null=self.empty_is_null),
             "csv.ignore-parse-errors": "true",
             **self.watching,
         }

@@ -19,6 +19,8 @@ from engine.spark.memory import heap, worker_mb
 # Of every session, on whatever engine; a server of ours starts with them.
 SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
+    # TIME is a preview in Spark 4.3.
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",

@@ -15,7 +15,7 @@ from engine.expressions.as_written import AsWritten
 from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
 from engine.sql import match_grammar
-from engine.sql.functions import periods
+from engine.sql.functions import interval_values, periods
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
@@ -137,6 +137,10 @@ class Flink(AsWritten):
             tested: exp.Expr | None = super()._parse_range(this, parse_is)
             periods.refuse_others(self, tested)
             return tested
+
+        def _parse_paren(self) -> exp.Expr | None:
+            """A value in parentheses, or the interval between two."""
+            return interval_values.difference(self, super()._parse_paren())
 
         def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
             """IN; a list of VALUES is a query like any other."""

@@ -80,7 +80,7 @@ def _can_contain(column: EdgeColumn, text: str) -> bool:
         return _NUMERIC.fullmatch(text) is not None
     if column.duckdb_type.startswith("DECIMAL") and column.duckdb_type.endswith(")"):
         return _NUMERIC.fullmatch(text) is not None
-    if column.duckdb_type in ("DATE", "TIMESTAMP"):
+    if column.duckdb_type in ("DATE", "TIME", "TIMESTAMP"):
         return _TEMPORAL.fullmatch(text) is not None
     if column.duckdb_type == "BOOLEAN":
         return text.lower() in "true" or text.lower() in "false"

@@ -27,6 +27,7 @@ from engine.model.types import (
     Decimal,
     Map,
     Row,
+    Time,
     Timestamp,
     Type,
 )
@@ -70,6 +71,8 @@ def duckdb_type(type_: Type) -> str:
             return f"DECIMAL({type_.precision},{type_.scale})"
         case Timestamp():
             return "TIMESTAMP"
+        case Time():
+            return "TIME"
         case Array():
             return f"{duckdb_type(type_.element)}[]"
         case Map():
@@ -79,7 +82,9 @@ def duckdb_type(type_: Type) -> str:
     if type_ in _PLAIN:
         return _PLAIN[type_]
     known = ", ".join(map(str, _PLAIN))
-    message = f"the type {type_} cannot be stored. Available: {known}, decimal(p,s), array<..>, map<..>, row<..>"
+    message = (
+        f"the type {type_} cannot be stored. Available: {known}, decimal(p,s), time(p), array<..>, map<..>, row<..>"
+    )
     raise ValueError(message)
 
 

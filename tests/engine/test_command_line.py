@@ -323,3 +323,29 @@ def test_a_run_that_is_interrupted_is_kept_as_cancelled(
         (run,) = store.runs.list()
         assert (run.status.value, run.error) == ("cancelled", "the run was cancelled.")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_run_prints_each_output_of_a_script_below_its_name(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "two.sql"
+    values = "(VALUES ('a', TIME '08:05:00'), ('b', TIME '18:30:00')) AS t (k, opens)"
+    script.write_text(f"SELECT k, opens FROM {values};\nSELECT MAX(opens) AS latest FROM {values} WHERE k = 'b';\n")
+    assert main(["run", str(script), *ENGINE]) == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert [line.split() for line in first.splitlines()[:1] + first.splitlines()[3:]] == [
+        ["==", "result"],
+        ["4", "+I", "a", "08:05:00"],
+        ["5", "+I", "b", "18:30:00"],
+    ]
+    assert second.splitlines()[0] == "== result_2"
+    assert second.splitlines()[-1].endswith("18:30:00")
+    assert main(["run", str(script), "--format", "jsonl", *ENGINE]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["output"], one["row"]) for one in found] == [
+        ("result", {"k": "a", "opens": "08:05:00"}),
+        ("result", {"k": "b", "opens": "18:30:00"}),
+        ("result_2", {"latest": "18:30:00"}),
+    ]
+    assert main(["run", str(script), "--edge", "result_2", *ENGINE]) == 0
+    assert "==" not in capsys.readouterr().out

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TYPES = (
     *("string", "boolean", "tinyint", "int", "bigint", "float", "double", "decimal(5,2)", "decimal(38,18)"),
     *("date", "timestamp", "timestamp_ntz", "binary", "array<int>", "array<string>", "array<decimal(5,2)>"),
-    *("map<string,int>", "struct<`a`:int,`b`:string>", "array<array<int>>", "void"),
+    *("map<string,int>", "struct<`a`:int,`b`:string>", "array<array<int>>", "time(3)", "void"),
 )
 SCHEMA = Schema(tuple(Column(f"c{at}", spark_type(type_)) for at, type_ in enumerate(TYPES[:-1])))
 VALUES = (*SCHEMA.names, "NULL", "1", "1.5", "'a'")

@@ -63,6 +63,8 @@ def _example(column: Column) -> Any:
             return 9.5
         case types.DATE:
             return "2026-01-31"
+        case types.Time():
+            return "12:00:00"
         case types.Timestamp():
             return "2026-01-31 12:00:00"
         case types.Array():

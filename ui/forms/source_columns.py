@@ -41,6 +41,7 @@ _TYPES: Final = (
     "STRING",
     "BOOLEAN",
     "DATE",
+    "TIME(0)",
     "TIMESTAMP(3)",
     "TIMESTAMP_LTZ(3)",
 )

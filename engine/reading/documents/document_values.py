@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ OUT_OF_RANGE: Final = "is not an event time between the years 1 and 9999; check 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _DIGITS: Final = 41
+_TIME_OF_DAY: Final = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?Z?", re.ASCII)
 
 
 class Unfit(ValueError):
@@ -57,6 +58,8 @@ def _coerce(value: Any, type_: Type) -> Any:
             return _real(value)
         case types.DATE:
             return date.fromisoformat(value.strip())
+        case types.Time():
+            return time_of_day(value.strip(), type_)
         case types.Timestamp():
             return _instant(value) if type_.is_zoned else _instant(value).replace(tzinfo=None)
         case types.BINARY:
@@ -86,6 +89,15 @@ def whole_number(text: str) -> int:
     """The integer in a text. Only its first 41 digits count, more than any type has: Python refuses thousands."""
     number = text.strip().lstrip("+-").lstrip("0")[:_DIGITS] or "0"
     return -int(number) if text.strip().startswith("-") else int(number)
+
+
+def time_of_day(text: str, type_: types.Time) -> time:
+    """A TIME as Flink reads one: `8:05`, `08:05:30.250`; digits beyond those of the type are cut off. Raises Unfit."""
+    match = _TIME_OF_DAY.fullmatch(text)
+    if match is None:
+        raise Unfit(_sentence(type_))
+    hour, minute, second = (int(part or 0) for part in match.groups()[:3])
+    return time(hour, minute, second, int((match[4] or "")[: type_.precision].ljust(6, "0")))
 
 
 def _integer(value: Any, type_: Type) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from engine.reading.faker.choosing import Chooser
 from engine.reading.faker.expressions import Call, parts_of
 from engine.reading.faker.patterns import text_of, tree_of
+from engine.reading.faker.words import words_of
 
 _POOL: Final = 500
 _PLACEHOLDERS: Final = 100
@@ -144,7 +145,8 @@ def text(parts: tuple[Made, ...], choose: Chooser, now_ms: float) -> str:
 
 
 def _is_unknown(call: Call) -> bool:
-    return not any(call.name in known for known in (_FUNCTIONS, _OF_LIBRARY, _HEX, (_PATTERN,)))
+    is_known = any(call.name in known for known in (_FUNCTIONS, _OF_LIBRARY, _HEX, (_PATTERN,)))
+    return not is_known and words_of(call.name) is None
 
 
 def _prepared(part: str | Call) -> Made:
@@ -154,6 +156,8 @@ def _prepared(part: str | Call) -> Made:
         return Pattern(tree_of(_argument(part, 0)))
     if part.name in _OF_LIBRARY:
         return Pool(_pool(_OF_LIBRARY[part.name]))
+    if (words := words_of(part.name)) is not None:
+        return Pool(words)
     if _is_unknown(part):
         what = part.written.rpartition(".")[2].replace("_", " ")
         return Pool(tuple(f"{what} {at}" for at in range(1, _PLACEHOLDERS + 1)), is_placeholder=True)
@@ -257,7 +261,8 @@ def _near(call: Call, choose: Chooser, now_ms: float) -> str:
         raise ValueError(message)
     away_ms = (least + choose.share() * (most - least)) * _UNITS_MS[unit]
     # DataFaker's past is before now, and its future after it.
-    return _moment(now_ms - max(away_ms, 1) if call.name.endswith("past") else now_ms + max(away_ms, 1))
+    moment = _moment(now_ms - max(away_ms, 1) if call.name.endswith("past") else now_ms + max(away_ms, 1))
+    return moment.partition(" ")[2] if call.name.startswith("time.") else moment
 
 
 def _between_dates(call: Call, choose: Chooser, now_ms: float) -> str:
@@ -303,4 +308,6 @@ _FUNCTIONS: Final[dict[str, Callable[[Call, Chooser, float], str]]] = {
     "number.randomnumber": lambda call, choose, now_ms: str(choose.between(0, 10 ** int(_number(call, 0, "9")))),
     "numerify": _filled,
     "options.option": _option,
+    "time.future": _near,
+    "time.past": _near,
 }

@@ -25,6 +25,7 @@ from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.kinds import kinds_of
 from engine.reading.typed.typed_rows import RowTypes, all_fit, records_of
 
+EMPTY: Final = "column {!r} is empty, which is no {}; 'csv.null-literal' = '' makes it NULL"
 _OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]
 _FALSE: Final = ["f", "false", "n", "no", "0", "F", "False", "FALSE", "N", "No", "NO"]
@@ -34,7 +35,11 @@ _DIRECT: Final = (TINYINT, SMALLINT, INT, BIGINT, BOOLEAN, STRING)
 
 @dataclass(frozen=True)
 class CsvReader:
-    """Reads a part. rows: all of the file's columns, in order, with their types."""
+    """Reads a part. rows: all of the file's columns, in order, with their types.
+
+    empty_is_null: whether an empty field is NULL. As in Flink, it is an empty STRING and a FALSE otherwise, and fits no
+    other type.
+    """
 
     rows: RowTypes
     separator: str
@@ -42,6 +47,13 @@ class CsvReader:
     null_text: str
     header: bool
     multi_line: bool
+    empty_is_null: bool = True
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """The texts that mean NULL."""
+        own = (self.null_text,) if self.null_text else ()
+        return ("", *own) if self.empty_is_null else own
 
     def __call__(self, part: TextPart) -> Iterator[ReadPart]:
         """Its records and rejected lines."""
@@ -108,9 +120,9 @@ class _Reading:
                 ),
                 csv.ConvertOptions(
                     column_types=types,
-                    null_values=list({"", how.null_text}),
+                    null_values=list(how.nulls),
                     strings_can_be_null=True,
-                    quoted_strings_can_be_null=how.null_text == "",
+                    quoted_strings_can_be_null=how.nulls == ("",),
                     true_values=_TRUE,
                     false_values=_FALSE,
                 ),
@@ -187,19 +199,19 @@ class _Reading:
             line = raw.decode("utf-8")
         except UnicodeDecodeError:
             return NOT_UTF8
-        nothing = ("", how.null_text)
+        nothing = how.nulls
         if how.quote not in line:
             plain = line.split(how.separator)
             if len(plain) != len(how.rows.columns):
                 return f"{len(plain)} fields for {len(how.rows.columns)} columns"
-            return [None if text in nothing else text for text in plain]
+            return self._as_flink([None if text in nothing else text for text in plain])
         fields: list[str | None] = []
         at = 0
         while True:
             quoted = self._quoted_field.match(line, at)
             if quoted:
                 text = quoted[1].replace(how.quote * 2, how.quote)
-                fields.append(None if text == how.null_text else text)
+                fields.append(None if text in nothing and text == how.null_text else text)
                 at = quoted.end()
             elif line.startswith(how.quote, at):
                 return _OPEN
@@ -214,6 +226,18 @@ class _Reading:
             at += 1
         if len(fields) != len(how.rows.columns):
             return f"{len(fields)} fields for {len(how.rows.columns)} columns"
+        return self._as_flink(fields)
+
+    def _as_flink(self, fields: list[str | None]) -> list[str | None] | str:
+        """The fields, of which empty ones can be no NULL; or the reason why one of them has no value."""
+        if self.how.empty_is_null:
+            return fields
+        for at, (text, column) in enumerate(zip(fields, self.how.rows.columns, strict=True)):
+            if text != "" or column.type == STRING:
+                continue
+            if column.type != BOOLEAN:
+                return EMPTY.format(column.name, column.type.flink)
+            fields[at] = "false"
         return fields
 
 

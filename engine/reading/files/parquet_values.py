@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.types as t
 
 from engine.model import types
-from engine.model.types import FLOATS, INTEGER_BITS, MOST_DIGITS, STRING, Array, Map, Type
+from engine.model.types import FLOATS, INTEGER_BITS, MILLISECONDS, MOST_DIGITS, STRING, Array, Map, Type
 from engine.reading.typed.casts import cast_texts
 
 _PLAIN: Final[dict[str, Type]] = {
@@ -57,6 +57,8 @@ def type_of(type_: pa.DataType) -> Type | None:
         return types.Decimal(type_.precision, type_.scale)
     if t.is_timestamp(type_) and type_.unit != "ns":
         return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
+    if t.is_time(type_):
+        return types.Time(MILLISECONDS)
     if t.is_fixed_size_binary(type_):
         return types.BINARY
     if t.is_map(type_):

@@ -25,7 +25,7 @@ from engine.reading.documents.json_sample import columns_in, itself, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
-from engine.reading.flink_table import create_table
+from engine.reading.flink_table import create_table, null_literal
 from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client import BROKERS, check_options, client_of
 from engine.reading.kafka.fetch import Fetching, messages_of
@@ -129,6 +129,12 @@ class KafkaTopics(ReceivedSource):
     separator: str = parameter("Separator", "One character, for CSV.", default=",", last=True)
     quote: str = parameter("Quote", "One character, for CSV.", default='"', last=True)
     null_text: str = parameter("NULL text", "The text that means NULL, for CSV.", default="", last=True)
+    empty_is_null: bool = parameter(
+        "Empty is NULL",
+        "An empty field is NULL, for CSV. Otherwise it is as in Flink: an empty text, FALSE, or a rejected message.",
+        default=True,
+        last=True,
+    )
     format: str = FORMAT
 
     @property
@@ -304,7 +310,7 @@ class KafkaTopics(ReceivedSource):
                 settings |= {
                     f"{where}csv.field-delimiter": self.separator,
                     f"{where}csv.quote-character": self.quote,
-                    f"{where}csv.null-literal": self.null_text,
+                    **null_literal(self.null_text, f"{where}csv.", empty_is_null=self.empty_is_null),
                 }
             if name != "raw":
                 settings[f"{where}{name}.ignore-parse-errors"] = "true"
@@ -363,5 +369,13 @@ class KafkaTopics(ReceivedSource):
         if name == "csv":
             separator = one_character(self.separator, node, "separator")
             quote = one_character(self.quote, node, "quote")
-            return CsvReader(rows, separator, quote, self.null_text, header=False, multi_line=False)
+            return CsvReader(
+                rows,
+                separator,
+                quote,
+                self.null_text,
+                header=False,
+                multi_line=False,
+                empty_is_null=self.empty_is_null,
+            )
         return Raw(rows) if name == "raw" else JsonReader(rows)

@@ -31,6 +31,7 @@ from engine.model.types import (
     TIMESTAMP_NTZ,
     TINYINT,
     Decimal,
+    Time,
     Type,
 )
 from engine.reading.servers.address import Address
@@ -58,6 +59,7 @@ _TYPES: Final = ServerTypes(
         "double": DOUBLE,
         "double unsigned": DOUBLE,
         "date": DATE,
+        "time": Time(),
         "datetime": TIMESTAMP_NTZ,
         "timestamp": TIMESTAMP,
         "year": INT,

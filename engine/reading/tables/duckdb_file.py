@@ -21,12 +21,14 @@ from engine.model.types import (
     DOUBLE,
     FLOAT,
     INT,
+    MILLISECONDS,
     SMALLINT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
     Decimal,
+    Time,
     Type,
 )
 from engine.reading.files.input_files import InputFile
@@ -61,6 +63,7 @@ _TYPES: Final[dict[str, Type]] = {
     "FLOAT": FLOAT,
     "DOUBLE": DOUBLE,
     "DATE": DATE,
+    "TIME": Time(MILLISECONDS),
     "TIMESTAMP": TIMESTAMP_NTZ,
     "TIMESTAMP_S": TIMESTAMP_NTZ,
     "TIMESTAMP_MS": TIMESTAMP_NTZ,

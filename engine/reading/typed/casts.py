@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.model import types
-from engine.model.types import BIGINT, BINARY, DATE, INTEGER_BITS, STRING, Timestamp, Type
-from engine.reading.documents.document_values import whole_number
+from engine.model.types import BIGINT, BINARY, DATE, INTEGER_BITS, STRING, Time, Timestamp, Type
+from engine.reading.documents.document_values import time_of_day, whole_number
 from engine.reading.documents.nested import nested_from
 
 # Around integers, booleans, dates and times DEL is a blank too; around other numbers, only the blanks of Java's trim.
@@ -105,6 +105,8 @@ def cast_texts(texts: pa.Array, type_: Type) -> pa.Array:
             return _booleans(trimmed)
         case types.DATE:
             return _each(trimmed, type_, _date)
+        case Time():
+            return _each(trimmed, type_, lambda text: time_of_day(text, type_))
         case types.Decimal():
             return _each(trimmed, type_, lambda text: _decimal(text, type_.precision, type_.scale))
     raise ValueError(type_.unsupported)
@@ -260,9 +262,11 @@ def _region(name: str) -> ZoneInfo:
         raise ValueError(message) from error
 
 
-def _scalar(text: str, type_: Type) -> Any:
-    """A date or a timestamp inside a list or a map."""
+def _scalar(text: str, type_: Type) -> date | time | datetime | None:
+    """A date or a time inside a list or a map."""
     if type_ == DATE:
         return _date(text)
+    if isinstance(type_, Time):
+        return time_of_day(text, type_)
     micros = _time(text)
     return None if micros is None else _EPOCH.replace(tzinfo=None) + timedelta(microseconds=micros)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.expressions.coercion import is_interval
 from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.model.type_texts import type_from
 from engine.model.types import (
@@ -23,13 +24,17 @@ from engine.model.types import (
     VOID,
     Decimal,
     Row,
+    Time,
     Timestamp,
     Type,
 )
 from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, shown
+from engine.sql.functions.interval_values import as_text as interval_as_text
 from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
+from engine.sql.functions.times import as_text as time_as_text
+from engine.sql.functions.times import cast_to_time, literal_precision, moment_of
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
@@ -59,6 +64,11 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     target, length = _supported(node.to, node)
     if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)
+    if isinstance(target, Time):
+        precision = literal_precision(node.this.name) if is_literal_moment(node) else target.precision
+        return cast_to_time(writer, value, Time(precision), node)
+    if isinstance(target, Timestamp) and isinstance(writer.type_of(value), Time):
+        value = moment_of(value)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == STRING:
         source_type = writer.type_of(value)
@@ -66,6 +76,10 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
             value = f"upper(CAST({value} AS STRING))"
         elif isinstance(source_type, Timestamp) and not is_literal_moment(node.this.unnest()):
             value = shown(value, digits_of(writer, node.this))
+        elif isinstance(source_type, Time):
+            value = time_as_text(value, source_type.precision)
+        elif is_interval(source_type):
+            value = interval_as_text(writer, value)
         elif source_type.is_nested:
             value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == STRING:
@@ -126,7 +140,7 @@ def spark_type(data_type: exp.DataType) -> tuple[Type | None, int | None]:
     if kind in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ):
         return TIMESTAMP, None
     if kind in (exp.DType.TIME, exp.DType.TIMETZ):
-        return None, None
+        return Time(min(sizes[0] if sizes else 0, MILLISECONDS)), None
     try:
         return type_from(data_type.sql(dialect="spark")), None
     except ValueError:

@@ -23,6 +23,7 @@ from engine.model.types import MILLISECONDS, Timestamp, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import cast
+from engine.sql.functions.interval_values import DIFFERENCE, between
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.mixed_types import refuse_mixed
 from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
@@ -247,6 +248,8 @@ class Writer:
         name = call.name.upper()
         if name in ("TIMESTAMPDIFF", "TIMESTAMPADD") and len(call.expressions) == 3:
             return shifted(self, call)
+        if name == DIFFERENCE:
+            return between(self, call)
         if name == "TYPEOF" and len(call.expressions) in (1, 2):
             return type_name(self, call)
         function = FUNCTIONS.get(name)

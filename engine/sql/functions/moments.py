@@ -14,9 +14,10 @@ from engine.errors import unknown_name
 from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
 from engine.functions.time_zones import zone_known
-from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Time, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
+from engine.sql.functions.times import moment_of, require_unit, time_of
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
         message = f"{unknown_name('unit', unit, EXTRACTED)}."
         raise SqlRejected(message, call)
     value = writer.write(call.expression)
+    if isinstance(writer.type_of(value), Time):
+        require_unit(unit, call)
+        value = moment_of(value)
     if unit == "EPOCH" and writer.type_of(value).is_held_as(TIMESTAMP_NTZ):
         value = f"CAST({value} AS TIMESTAMP)"
     return f"CAST({EXTRACTED[unit].replace('{0}', value)} AS BIGINT)"
@@ -88,7 +92,15 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     if unit not in UNITS:
         message = f"{unknown_name('unit', unit, UNITS)}."
         raise SqlRejected(message, call)
-    type_ = writer.type_of(value).sql
+    of_day = writer.type_of(value)
+    if isinstance(of_day, Time):
+        require_unit(unit, call)
+        down = f"date_trunc('{unit}', {moment_of(value)})"
+        # Up to the end of the day is its beginning; Flink fails there.
+        before = f"{moment_of(value)} + INTERVAL '1' {unit} - INTERVAL '0.001' SECOND"
+        up = f"date_trunc('{unit}', {before})"
+        return time_of(down if isinstance(call, exp.Floor) else up, of_day.precision)
+    type_ = of_day.sql
     if unit == "WEEK":
         day = "INTERVAL '1' DAY"
         down = f"CAST(date_trunc('WEEK', {value} + {day}) - {day} AS {type_})"
@@ -115,10 +127,17 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     """TIMESTAMPADD and TIMESTAMPDIFF."""
     name = call.name.upper()
     unit, first, second = call.expressions
-    text = f"{name.lower()}({unit.name.upper()}, {writer.write(first)}, {writer.write(second)})"
+    values = [writer.write(each) for each in (first, second)]
+    types = [writer.type_of(value) for value in values]
+    values = [
+        moment_of(value) if isinstance(type_, Time) else value for value, type_ in zip(values, types, strict=True)
+    ]
+    text = f"{name.lower()}({unit.name.upper()}, {', '.join(values)})"
+    if name == "TIMESTAMPADD" and isinstance(types[1], Time):
+        return time_of(text, types[1].precision)
     if name == "TIMESTAMPDIFF":
         return f"CAST({text} AS INT)"
-    if writer.type_of(writer.write(second)) == DATE:
+    if types[1] == DATE:
         return f"CAST({text} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
     return text
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from engine.errors import StudioError
 from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, VOID, Decimal, Type
 from engine.sql.algebra import Expr
+from engine.sql.functions.times import added
 
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
@@ -35,6 +36,10 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
         return _divided(writer, sides, left, right)
     if isinstance(node, exp.Mod):
         return remainder(writer, sides, left, right)
+    if isinstance(node, exp.Add | exp.Sub) and not any(map(_bare_number, sides)):
+        shifted = added(writer, node, left, right)
+        if shifted is not None:
+            return shifted
     left, right = _widened(writer, sides, left, right)
     return _as_float(writer, f"({left} {_OPERATORS[type(node)]} {right})", left, right)
 

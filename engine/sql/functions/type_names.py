@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.functions.function import text
-from engine.model.types import Timestamp
+from engine.model.types import Time, Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.casts import spark_type
@@ -50,7 +50,7 @@ def _named(writer: ExpressionWriter, value: Expr) -> str:
         written: str = value.to.sql(dialect=Flink).upper()
         if length is not None:
             return written if "(" in written else f"{written}(1)"
-        if target is not None and not isinstance(target, Timestamp):
+        if target is not None and not isinstance(target, Time | Timestamp):
             return target.flink
     type_ = writer.type_of(writer.write(value))
     return replace(type_, precision=digits_of(writer, value)).flink if isinstance(type_, Timestamp) else type_.flink

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine.expressions.coercion import is_interval
 from engine.model.free_names import free_name
 from engine.model.types import Array, Map, Row, Timestamp, Type, quote
 from engine.registry import operators
@@ -28,6 +29,7 @@ from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.empty import Empty
 from engine.sql.functions.digits import digits_of
+from engine.sql.functions.interval_values import as_text
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
@@ -65,7 +67,8 @@ def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitte
         return Emitted(relabelled.node, relabelled.names, relabelled.arrival | proctimes)
     arrival = proctimes | {name for name, column in columns.items() if column in emitted.arrival}
     writer = emitter.writer(emitted)
-    computed = [(name, writer.write(item)) for name, item in items if name not in arrival]
+    written = [(name, writer.write(item)) for name, item in items if name not in arrival]
+    computed = [(name, as_text(writer, text) if is_interval(writer.type_of(text)) else text) for name, text in written]
     moments = {name for name, text in computed if isinstance(writer.type_of(text), Timestamp)}
     digits = {name: digits_of(writer, item) for name, item in items if name in moments}
     node = emitter.project(emitted.node, computed, relation.items[0][1], digits)

@@ -98,7 +98,8 @@ def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
     lines = draw(st.lists(st.tuples(*fields).map(separator.join) | (odd if is_odd else st.nothing()), max_size=12))
     data = draw(file_of(lines, (b"\xff", b"\r", b"\n", b"\xc3", b'"') if is_odd else ()))
     null = draw(st.sampled_from(("", "NULL", "x")))
-    return CsvReader(rows, separator, quote, null, header=False, multi_line=False), data
+    empty = draw(st.booleans())
+    return CsvReader(rows, separator, quote, null, header=False, multi_line=False, empty_is_null=empty), data
 
 
 TINY: Final = CsvReader(RowTypes((Column("c", BIGINT),)), ",", '"', "", header=False, multi_line=False)

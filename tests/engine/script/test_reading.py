@@ -424,3 +424,17 @@ def test_the_comment_directly_above_a_statement_is_the_description_of_its_node(s
     }
     again = read(written(script.pipeline, spark).text, spark)
     assert content(again.pipeline) == {**content(script.pipeline), "name": script.pipeline.name}
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("b - TIME '09:00:00'", "the difference of two TIMEs is written TIMESTAMPDIFF(SECOND, a, b), as in Flink."),
+        ("EXTRACT(DAY FROM b)", "of a TIME, unknown unit 'DAY'. Available: HOUR, MINUTE, SECOND, MILLISECOND."),
+        ("CAST(i AS TIME)", "INT has no time of day. Cast a TIMESTAMP or a text to TIME."),
+    ],
+)
+def test_what_a_time_of_day_has_not_is_said(query: str, why: str, spark: SparkSession) -> None:
+    options = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b:9092', 'format' = 'json'"
+    table = f"CREATE TABLE t (i INT, b TIME) WITH ({options});"
+    assert why in refusals(f"{table} SELECT {query} AS x FROM t;", spark)

@@ -100,6 +100,20 @@ def test_separator_quote_and_null_text_can_be_chosen(spark: SparkSession, tmp_pa
     assert rejected[0][3] == "1 fields for 2 columns"
 
 
+def test_an_empty_field_is_null_or_what_flink_makes_of_it(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, 's,n,b,d\na,1,true,2024-01-01\n"",2,,2024-01-02\nx,,true,2024-01-01\nx,1,true,\n')
+    as_null = [("a", "1", "true", "2024-01-01"), (None, "2", None, "2024-01-02"), ("x", None, "true", "2024-01-01")]
+    assert read(spark, Csv(path="in.csv"), tmp_path) == ([*as_null, ("x", "1", "true", None)], [])
+    for null_text, first in (("", "a"), ("a", None)):
+        source = Csv(path="in.csv", null_text=null_text, empty_is_null=False)
+        records, rejected = read(spark, source, tmp_path)
+        assert records == [(first, "1", "true", "2024-01-01"), ("", "2", "false", "2024-01-02")]
+        assert [reason for *_, reason in rejected] == [
+            "column 'n' is empty, which is no BIGINT; 'csv.null-literal' = '' makes it NULL",
+            "column 'd' is empty, which is no DATE; 'csv.null-literal' = '' makes it NULL",
+        ]
+
+
 def test_a_byte_order_mark_and_crlf_are_no_data(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, b"\xef\xbb\xbf" + EVENTS.replace("\n", "\r\n").encode())
     assert read(spark, Csv(path="in.csv"), tmp_path) == ([("a", "1000", "1"), ("b", "2000", None)], [])

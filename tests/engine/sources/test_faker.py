@@ -41,7 +41,7 @@ CREATE TEMPORARY TABLE orders (
   'fields.status.null-rate' = '0.5',
   'fields.tags.expression' = '#{Color.name}',
   'fields.tags.length' = '3',
-  'fields.points.key.expression' = '#{harry_potter.character}',
+  'fields.points.key.expression' = '#{house_of_cards.character}',
   'fields.points.value.expression' = '#{number.digit}',
   'fields.house.name.expression' = '#{regexify ''(red|blue){1}''}',
   'fields.house.points.expression' = '#{number.numberBetween ''10'',''20''}',
@@ -79,6 +79,9 @@ def values(expression: str, type_: str = "STRING", rows: int = 200, **more: Any)
         ("#{Internet.uuid}", "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
         ("#{GameOfThrones.character}", "character [0-9]+"),
         ("#{date.past '15','5','SECONDS'}", r"19(69-12-31|70-01-01) .{12}"),
+        ("#{harry_potter.spells}", r"[A-Z][a-z]+( [A-Z][a-z]+)?"),
+        ("#{Food.dishes}", "[a-z ]+"),
+        ("#{time.past '15','SECONDS'}", r"(23:59:|00:0).*"),
         ("#{date.between '2024-01-01 00:00:00','2024-01-02 00:00:00'}", "2024-01-01 .{12}"),
         ("plain", "plain"),
     ],
@@ -165,12 +168,12 @@ def test_repetitions_of_repetitions_end_where_the_text_is_full(pattern: str, len
 def test_a_script_with_faker_is_read_run_and_written_back(spark: SparkSession) -> None:
     analyzer = TypeRules()
     script = script_of(SCRIPT, analyzer, HERE, "s")
-    assert any("harry_potter.character} is not known here" in warning for warning in script.warnings)
+    assert any("house_of_cards.character} is not known here" in warning for warning in script.warnings)
     [source] = [node for node in script.pipeline.nodes if node.operator == "faker"]
     rows = read(spark, Faker.model_validate(source.parameters), HERE)[0]
     assert len(rows) == 50
     written = sql_of(script.pipeline, analyzer, HERE).text
-    assert "'fields.points.key.expression' = '#{harry_potter.character}'" in written
+    assert "'fields.points.key.expression' = '#{house_of_cards.character}'" in written
     [again] = [node for node in script_of(written, analyzer, HERE, "s").pipeline.nodes if node.operator == "faker"]
     assert again.parameters == source.parameters
 

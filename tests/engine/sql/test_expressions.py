@@ -114,7 +114,8 @@ def _plain(value: Any) -> Any:
 
 
 REFUSED = [
-    ("SELECT CAST(s AS TIME) FROM t", "the type TIME is not supported."),
+    ("SELECT CAST(i AS TIME) FROM t", "INT has no time of day. Cast a TIMESTAMP or a text to TIME."),
+    ("SELECT (s - i) DAY TO SECOND FROM t", "an interval lies between two times, not between STRING and INT."),
     ("SELECT PARSE_JSON(s) FROM t", "PARSE_JSON makes a VARIANT, which no column here holds."),
     ("SELECT TYPEOF(s, i) FROM t", "TYPEOF takes an expression, and TRUE or FALSE"),
     ("SELECT UNIX_TIMESTAMP() FROM t", "UNIX_TIMESTAMP() tells the time of the machine"),
