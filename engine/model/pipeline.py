@@ -38,14 +38,15 @@ class Place(_Document):
 class Node(_Document):
     """One source, operator or sink: `operator` names it, `parameters` are its own model's fields.
 
-    description: for people; in a script, the comment above the node's statement. Parameters are what JSON has (lists,
-    no tuples, no NaN): a node is equal to itself after it was written and read.
+    description: for people; in a script, the comment above the node's statement. group: the name of its group.
+    Parameters are what JSON has (lists, no tuples, no NaN): a node is equal to itself after it was written and read.
     """
 
     id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
     operator: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     description: str = Field(default="", exclude_if=lambda description: not description)
+    group: str = Field(default="", exclude_if=lambda group: not group)
     place: Place = Place()
 
     @field_validator("parameters", mode="before")
@@ -60,6 +61,18 @@ class Node(_Document):
                 message = f"{name}: it has {broken}, which is half of a character. Write the whole one."
                 raise PipelineError(message, self.id, name)
         return self.model_copy(update={"parameters": self._as_json(parameters)})
+
+
+class Group(_Document):
+    """Nodes that belong together, as those of a view in SQL. What the pipeline does is the same without it.
+
+    inside: the group around it. folded: it is drawn as one node. place: of that one.
+    """
+
+    name: str = Field(min_length=1, max_length=LONGEST_ID)
+    inside: str = Field(default="", exclude_if=lambda inside: not inside)
+    folded: bool = False
+    place: Place = Place()
 
 
 class Edge(_Document):
@@ -101,6 +114,7 @@ class Pipeline(_Document):
     description: str = ""
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
+    groups: tuple[Group, ...] = Field(default=(), exclude_if=lambda groups: not groups)
     arrival: Arrival = Arrival()
     options: dict[str, str] = Field(default_factory=dict)
     script: str = Field(default="", exclude_if=lambda script: not script)
@@ -149,7 +163,7 @@ class Pipeline(_Document):
         return tuple(done)
 
     def check(self) -> None:
-        """Raise PipelineError for a repeated id, an edge from or to nowhere, or a cycle."""
+        """Raise PipelineError for a repeated id, an edge from or to nowhere, a cycle, or a group that is none."""
         seen: set[str] = set()
         for node in self.nodes:
             if node.id.lower() in seen:
@@ -159,7 +173,28 @@ class Pipeline(_Document):
         for edge in self.edges:
             for node_id in (edge.source, edge.target):
                 self.node(node_id)
+        self._check_groups()
         self.sorted_nodes()
+
+    def _check_groups(self) -> None:
+        around = {group.name: group.inside for group in self.groups}
+        if len(around) < len(self.groups):
+            message = "two groups have the same name. Rename one of them."
+            raise PipelineError(message, "", "groups")
+        named = [(node.id, node.group) for node in self.nodes] + [("", inside) for inside in around.values()]
+        for node_id, name in named:
+            if name and name not in around:
+                message = f"{unknown_name('group', name, around)}."
+                raise PipelineError(message, node_id, "group")
+        for name in around:
+            seen = {name}
+            inside = around[name]
+            while inside and inside not in seen:
+                seen.add(inside)
+                inside = around[inside]
+            if inside:
+                message = f"the group {name!r} is inside of itself. Take it out of {around[name]!r}."
+                raise PipelineError(message, "", "groups")
 
     def to_json(self) -> str:
         """The document as indented JSON, fields in a fixed order."""

@@ -65,8 +65,8 @@ def _content(pipeline: Pipeline) -> object:
 
 
 def _bare(node: Node) -> Node:
-    """The node without its place and without the parameters that have their default."""
+    """The node without its place, its group, and the parameters that have their default."""
     try:
-        return plain_node(node).model_copy(update={"place": Place()})
+        return plain_node(node).model_copy(update={"place": Place(), "group": ""})
     except (StudioError, ValueError):
-        return node.model_copy(update={"place": Place()})
+        return node.model_copy(update={"place": Place(), "group": ""})

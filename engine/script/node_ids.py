@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -41,11 +42,14 @@ def called_as_views(
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """The nodes with the names of their views: one with a view's rows has the name, the others of a view begin with it.
 
+    The nodes of a view are in a group with its name, if there are several.
+
     instead: the node that stands for each node.
     """
     unnamed = {node.id: node for node in nodes if node.operator in operators() and lookup(node).role != "sink"}
     taken = {node.id.lower() for node in nodes}
     found: dict[str, str] = {}
+    of_view: dict[str, str] = {}
 
     def call(node: str, name: str) -> None:
         found[node] = free_id(name, taken) if name.lower() in taken else name
@@ -55,6 +59,7 @@ def called_as_views(
     for node, view in _with_rows_of(names, instead, emitter):
         if node in unnamed and node_id_of(view).lower() not in taken:
             call(node, node_id_of(view))
+            of_view[node] = view
     # A place is of the last view that begins before it, unless that ends before it as well.
     spans = sorted((each.place, place_of_token(each.tokens[-1]), view) for view, each in views.items() if each.tokens)
     for node, made in list(unnamed.items()):
@@ -63,6 +68,7 @@ def called_as_views(
         if begun and place <= spans[begun - 1][1]:
             view = spans[begun - 1][2]
             call(node, node_id_of(f"{view}_{made.operator}"))
+            of_view[node] = view
     if found:
         # The numbers of those that are left were to tell them from the others.
         taken -= {each.lower() for each in (*found, *unnamed)}
@@ -72,8 +78,14 @@ def called_as_views(
     def called(node: str) -> str:
         return found.get(node, node)
 
+    several = {view for view, number in Counter(of_view.values()).items() if number > 1}
+
+    def group_of(node: str) -> str:
+        view = of_view.get(node, "")
+        return view[:LONGEST_ID] if view in several else ""
+
     return (
-        tuple(node.model_copy(update={"id": called(node.id)}) for node in nodes),
+        tuple(node.model_copy(update={"id": called(node.id), "group": group_of(node.id)}) for node in nodes),
         tuple(edge.model_copy(update={"source": called(edge.source), "target": called(edge.target)}) for edge in edges),
     )
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.errors import shown, unknown_name
-from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.pipeline import Arrival, Group, Node, Pipeline
 from engine.planner import check
 from engine.registry import sources
 from engine.script.asked import plan_in_words
@@ -50,6 +50,8 @@ from engine.sql.rejected import SqlRejected
 MOST_CHARS: Final = 2_000_000
 """The most characters of a script, of which a million take some 8 s."""
 _NOT_LOOKED_UP: Final = ("filesystem", "kafka", "upsert-kafka", "datagen")
+# With more nodes than this, the groups of views are folded when a script is opened.
+_MOST_OPEN: Final = 16
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         description=str(parts.directives.get("description", "")),
         nodes=nodes,
         edges=edges,
+        groups=_groups(nodes),
         arrival=_arrival(parts.directives.get("arrival")),
         options=without_emit_options(parts.options),
     )
@@ -150,6 +153,12 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         tuple(dict.fromkeys(map(shown, warnings))),
         tuple(sorted(parts.failures, key=lambda failure: failure.place)),
     )
+
+
+def _groups(nodes: Sequence[Node]) -> tuple[Group, ...]:
+    """The groups that nodes are in. In a large pipeline they are folded, so that its views are seen first."""
+    names = dict.fromkeys(node.group for node in nodes if node.group)
+    return tuple(Group(name=name, folded=len(nodes) > _MOST_OPEN) for name in names)
 
 
 def _described(nodes: Sequence[Node], jobs: Sequence[str], parts: Parts) -> Iterator[Node]:

@@ -225,7 +225,7 @@ def keys(page: Page, *names: str) -> None:
 
 
 def ids(page: Page) -> list[str]:
-    return page.locator(".react-flow__node").evaluate_all("all => all.map(each => each.dataset.pick).sort()")
+    return page.locator(".react-flow__node[data-pick]").evaluate_all("all => all.map(each => each.dataset.pick).sort()")
 
 
 def edges(page: Page) -> list[str]:

@@ -180,6 +180,38 @@ def test_several_nodes_are_copied_duplicated_cut_and_deleted(open_page: OpenPage
     assert len(ids(page)) == 5
 
 
+def test_nodes_are_grouped_folded_named_opened_and_taken_apart(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain11")
+    pick(page, "words")
+    page.keyboard.down("Shift")
+    node(page, "counts").click()
+    page.keyboard.up("Shift")
+    keys(page, "Control+g")
+    name = page.get_by_role("textbox", name="Name of the group")
+    expect(name).to_have_value("group")
+    name.fill("word counts")
+    name.press("Enter")
+    expect(page.get_by_role("button", name="group word counts, 2 nodes")).to_be_visible()
+    page.get_by_role("button", name="Fold the group word counts").click()
+    settled(page)
+    assert ids(page) == ["group:word counts", "sink"]
+    assert edges(page) == ["counts>sink:in"]
+    page.reload()
+    settled(page)
+    assert ids(page) == ["group:word counts", "sink"]
+    node(page, "group:word counts").dblclick()
+    settled(page)
+    assert ids(page) == ["counts", "sink", "words"]
+    page.get_by_role("button", name="group word counts, 2 nodes").click()
+    keys(page, "Control+Shift+g")
+    expect(page.get_by_role("button", name="group word counts, 2 nodes")).to_have_count(0)
+    keys(page, "Control+z")
+    expect(page.get_by_role("button", name="group word counts, 2 nodes")).to_be_visible()
+    page.get_by_role("button", name="group word counts, 2 nodes").click()
+    keys(page, "Delete")
+    assert ids(page) == ["sink"]
+
+
 def test_undo_and_redo_reach_everything_and_never_corrupt(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain2")
     before = ids(page), edges(page)

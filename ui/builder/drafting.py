@@ -16,6 +16,7 @@ from engine.model.pipeline import Pipeline
 from storage.model import Run, SavedPipeline
 from ui.access.people import person
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
+from ui.builder.grouping import PREFIX, memberships
 from ui.builder.history import History
 from ui.builder.merging import is_same, merged
 from ui.runs.of_pipeline import follow, settle_run
@@ -69,8 +70,10 @@ class Drafting:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the document is the newest saved version; moving a node makes no other."""
-        return self.saved_as is not None and unplaced(self.saved_as) == unplaced(self.pipeline)
+        """Whether the document is the newest saved version; moving a node and folding a group make no other."""
+        if self.saved_as is None or unplaced(self.saved_as) != unplaced(self.pipeline):
+            return False
+        return memberships(self.saved_as) == memberships(self.pipeline)
 
     def edit(self, document: Pipeline, *, merge: str = "", redraw: bool = True) -> None:
         """Apply an edit. merge: consecutive edits with this name are one undo step.
@@ -177,9 +180,8 @@ class Drafting:
 
     def _moved(self, before: Pipeline) -> None:
         self._generations.update(changed_places(before, self.pipeline))
-        if edge_at(self.pipeline, self.selection or "") is None and self.selection not in {
-            node.id for node in self.pipeline.nodes
-        }:
+        there = {node.id for node in self.pipeline.nodes} | {f"{PREFIX}{group.name}" for group in self.pipeline.groups}
+        if edge_at(self.pipeline, self.selection or "") is None and self.selection not in there:
             self.selection = None
         self._keep()
 

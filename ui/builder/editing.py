@@ -96,7 +96,17 @@ def insert_on_edge(pipeline: Pipeline, edge: Edge, operator: str, wanted: str | 
     if not grown.inputs(node_id):
         return grown, node_id
     passed_on = edge.model_copy(update={"source": node_id, "source_port": OUT})
-    return _with_edges(grown, tuple(passed_on if each == edge else each for each in grown.edges)), node_id
+    grown = _with_edges(grown, tuple(passed_on if each == edge else each for each in grown.edges))
+    return in_group_of(grown, edge, node_id), node_id
+
+
+def in_group_of(pipeline: Pipeline, edge: Edge, node_id: str) -> Pipeline:
+    """The document with a node in the group of an edge, if both ends of the edge are in it."""
+    group = pipeline.node(edge.source).group
+    if not group or pipeline.node(edge.target).group != group:
+        return pipeline
+    nodes = tuple(node.model_copy(update={"group": group}) if node.id == node_id else node for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
 
 
 def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | None:
@@ -178,7 +188,7 @@ def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
     nodes = tuple(node for node in pipeline.nodes if node.id != node_id)
     order = tuple(name for name in pipeline.arrival.order if name != node_id)
     arrival = pipeline.arrival.model_copy(update={"order": order})
-    return pipeline.model_copy(update={"nodes": nodes, "edges": tuple(edges), "arrival": arrival})
+    return without_empty_groups(pipeline.model_copy(update={"nodes": nodes, "edges": tuple(edges), "arrival": arrival}))
 
 
 def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
@@ -217,16 +227,35 @@ def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
 
 
 def unplaced(pipeline: Pipeline) -> Pipeline:
-    """The document without the places of its nodes; documents that are equal without places do the same."""
-    nodes = tuple(node.model_copy(update={"place": Place()}) for node in pipeline.nodes)
-    return pipeline.model_copy(update={"nodes": nodes})
+    """The document without its groups and the places of its nodes; if documents are equal so, they do the same."""
+    nodes = tuple(node.model_copy(update={"place": Place(), "group": ""}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes, "groups": ()})
 
 
 def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
-    """The document with its nodes at the places that they have in another one."""
+    """The document with its nodes at the places that they have in another one, and its groups folded as there."""
     places = {node.id: node.place for node in other.nodes}
     nodes = tuple(node.model_copy(update={"place": places.get(node.id, node.place)}) for node in pipeline.nodes)
-    return pipeline.model_copy(update={"nodes": nodes})
+    seen = {group.name: group for group in other.groups}
+    groups = tuple(
+        group.model_copy(update={"folded": seen[group.name].folded, "place": seen[group.name].place})
+        if group.name in seen
+        else group
+        for group in pipeline.groups
+    )
+    return pipeline.model_copy(update={"nodes": nodes, "groups": groups})
+
+
+def without_empty_groups(pipeline: Pipeline) -> Pipeline:
+    """The document without groups that have no node, not even in a group inside of them."""
+    around = {group.name: group.inside for group in pipeline.groups}
+    used: set[str] = set()
+    for node in pipeline.nodes:
+        name = node.group
+        while name and name not in used:
+            used.add(name)
+            name = around[name]
+    return pipeline.model_copy(update={"groups": tuple(group for group in pipeline.groups if group.name in used)})
 
 
 def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from engine.contract.operator import OUT
 from engine.errors import PlanRejected
-from engine.model.pipeline import Edge, Node, Pipeline, Place, free_node_id
+from engine.model.pipeline import Edge, Group, Node, Pipeline, Place, free_node_id
 from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -19,17 +19,21 @@ from ui.builder.editing import (
     delete_node,
     disconnect,
     edge_at,
+    in_group_of,
     insert_on_edge,
     operator_class,
     refusal,
     takes_many,
 )
 from ui.builder.fixes import Fix, fixes, joined, suggested_for, united
+from ui.builder.grouping import PREFIX, folded, group_of, grouped, ungrouped
 from ui.builder.messages import (
     Add,
     Connect,
     Delete,
     FixIt,
+    Fold,
+    GroupNodes,
     Insert,
     Message,
     Move,
@@ -41,6 +45,7 @@ from ui.builder.messages import (
     Select,
     Spot,
     Undo,
+    Ungroup,
 )
 
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
@@ -94,7 +99,7 @@ class Dialogue:
             case Select():
                 self.refusal = refused
                 drafting.selection = message.what
-                drafting.is_picked = message.what is not None
+                drafting.is_picked = message.what is not None and group_of(message.what) is None
                 if message.what is None:
                     self.wishes.append(message)
             case Add():
@@ -108,8 +113,20 @@ class Dialogue:
                 drafting.selection = None
             case Move():
                 nodes = tuple(_placed(node, message.places) for node in pipeline.nodes)
+                groups = tuple(_placed_group(group, message.places) for group in pipeline.groups)
                 merge = "move " + " ".join(sorted(message.places))
-                drafting.edit(pipeline.model_copy(update={"nodes": nodes}), merge=merge, redraw=False)
+                moved = pipeline.model_copy(update={"nodes": nodes, "groups": groups})
+                drafting.edit(moved, merge=merge, redraw=False)
+            case GroupNodes():
+                grown, name = grouped(pipeline, message.nodes, message.name)
+                drafting.edit(grown)
+                drafting.selection = f"{PREFIX}{name}" if name else drafting.selection
+            case Ungroup():
+                drafting.edit(ungrouped(pipeline, message.group))
+                if group_of(drafting.selection) == message.group:
+                    drafting.selection = None
+            case Fold():
+                drafting.edit(folded(pipeline, message.groups), merge="fold", redraw=False)
             case Paste():
                 grown, names = _pasted(pipeline, message)
                 drafting.edit(grown)
@@ -216,7 +233,7 @@ def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
         return pipeline
     cut = disconnect(pipeline, edge)
     fed = joined(cut, edge.source, node.id, cls.ports[0], edge.source_port)
-    grown = connect(fed, node.id, edge.target, edge.target_port)
+    grown = in_group_of(connect(fed, node.id, edge.target, edge.target_port), edge, node.id)
     nodes = tuple(_placed(each, {node.id: None}) for each in grown.nodes)
     return grown.model_copy(update={"nodes": nodes})
 
@@ -237,7 +254,8 @@ def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
     grown, names = pipeline, dict[str, str]()
     for each in message.nodes:
         names[each.id] = free_node_id(grown, each.id)
-        node = Node(id=names[each.id], operator=each.operator, parameters=each.parameters)
+        group = each.group if any(group.name == each.group for group in pipeline.groups) else ""
+        node = Node(id=names[each.id], operator=each.operator, parameters=each.parameters, group=group)
         node = _placed(node, {node.id: each.place})
         grown = grown.model_copy(update={"nodes": (*grown.nodes, node)})
     edges = tuple(
@@ -251,9 +269,16 @@ def _placed(node: Node, places: Mapping[str, Spot | None]) -> Node:
     """The node at its new place; None returns it to the automatic layout."""
     if node.id not in places:
         return node
-    spot = places[node.id]
-    place = UNPLACED if spot is None else Place(x=spot[0], y=spot[1])
-    if spot is not None and place == UNPLACED:
-        # The origin stands for the automatic layout.
-        place = Place(x=1)
-    return node.model_copy(update={"place": place})
+    return node.model_copy(update={"place": _place(places[node.id])})
+
+
+def _placed_group(group: Group, places: Mapping[str, Spot | None]) -> Group:
+    name = f"{PREFIX}{group.name}"
+    return group.model_copy(update={"place": _place(places[name])}) if name in places else group
+
+
+def _place(spot: Spot | None) -> Place:
+    if spot is None:
+        return UNPLACED
+    # The origin stands for the automatic layout.
+    return Place(x=1) if tuple(spot) == (0, 0) else Place(x=spot[0], y=spot[1])

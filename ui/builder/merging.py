@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.model.pipeline import Edge, Node, Pipeline
-from ui.builder.editing import unplaced
+from ui.builder.editing import unplaced, without_empty_groups
 
 
 class Merged(NamedTuple):
@@ -26,14 +26,17 @@ def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
             disputed.append(name)
         kept = their.get(name) if here == before else my.get(name)
         if kept is not None:
-            nodes.append(kept.model_copy(update={"place": (my.get(name) or kept).place}))
+            group = their[name].group if name in their and _group(old, name) == _group(my, name) else _group(my, name)
+            nodes.append(kept.model_copy(update={"place": (my.get(name) or kept).place, "group": group}))
     names = {node.id for node in nodes}
     edges = [edge for edge in _edges(base, mine, theirs) if {edge.source, edge.target} <= names]
-    rest = {
+    rest: dict[str, object] = {
         field: getattr(theirs if getattr(mine, field) == getattr(base, field) else mine, field)
         for field in ("name", "description", "arrival", "options", "script")
     }
-    return Merged(mine.model_copy(update={**rest, "nodes": tuple(nodes), "edges": tuple(edges)}), tuple(disputed))
+    groups = {group.name: group for group in (*theirs.groups, *mine.groups)}
+    rest |= {"nodes": tuple(nodes), "edges": tuple(edges), "groups": tuple(groups.values())}
+    return Merged(without_empty_groups(mine.model_copy(update=rest)), tuple(disputed))
 
 
 def changed_nodes(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
@@ -44,7 +47,7 @@ def changed_nodes(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
 
 
 def is_same(one: Pipeline, other: Pipeline) -> bool:
-    """Whether two documents do the same, regardless of the places of their nodes."""
+    """Whether two documents do the same, regardless of places and groups."""
     return unplaced(one) == unplaced(other)
 
 
@@ -55,6 +58,10 @@ def _edges(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> list[Edge]:
 
 def _nodes(pipeline: Pipeline) -> dict[str, Node]:
     return {node.id: node for node in pipeline.nodes}
+
+
+def _group(nodes: dict[str, Node], name: str) -> str:
+    return nodes[name].group if name in nodes else ""
 
 
 def _bare(node: Node | None) -> tuple[str, object, str] | None:

@@ -53,7 +53,7 @@ class Delete(_Message):
 
 
 class Move(_Message):
-    """Nodes were placed by hand; None returns a node to the automatic layout."""
+    """Nodes were placed by hand, or folded groups (`group:NAME`); None returns them to the automatic layout."""
 
     kind: Literal["move"]
     places: dict[str, Spot | None]
@@ -67,6 +67,7 @@ class PastedNode(BaseModel):
     operator: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     place: Spot | None = None
+    group: str = ""
 
 
 class PastedEdge(BaseModel):
@@ -85,6 +86,28 @@ class Paste(_Message):
     kind: Literal["paste"]
     nodes: tuple[PastedNode, ...]
     edges: tuple[PastedEdge, ...]
+
+
+class GroupNodes(_Message):
+    """The selected nodes become a group. name: the name that the canvas shows already."""
+
+    kind: Literal["group"]
+    nodes: tuple[str, ...]
+    name: str
+
+
+class Ungroup(_Message):
+    """A group is taken away; its nodes stay."""
+
+    kind: Literal["ungroup"]
+    group: str
+
+
+class Fold(_Message):
+    """Groups were folded (true) or opened."""
+
+    kind: Literal["fold"]
+    groups: dict[str, bool]
 
 
 class Insert(_Message):
@@ -136,6 +159,21 @@ class Open(_Message):
 
 
 Message = Annotated[
-    Select | Add | Connect | Delete | Move | Paste | Insert | FixIt | Undo | Redo | Save | Run | Open,
+    Select
+    | Add
+    | Connect
+    | Delete
+    | Move
+    | Paste
+    | GroupNodes
+    | Ungroup
+    | Fold
+    | Insert
+    | FixIt
+    | Undo
+    | Redo
+    | Save
+    | Run
+    | Open,
     Field(discriminator="kind"),
 ]

@@ -72,14 +72,15 @@ def _entry(cls: type[Operator] | type[Source], group: str) -> Shape:
 
 
 def document(pipeline: Pipeline) -> Shape:
-    """Nodes and edges; the place of a node that was never placed by hand is None."""
+    """Nodes, edges and groups; the place of a node that was never placed by hand is None."""
     return {
         "nodes": [
             {
                 "id": node.id,
                 "operator": node.operator,
                 "parameters": node.parameters,
-                "place": None if node.place == Place() else [node.place.x, node.place.y],
+                "group": node.group,
+                "place": _spot(node.place),
             }
             for node in pipeline.nodes
         ],
@@ -87,7 +88,15 @@ def document(pipeline: Pipeline) -> Shape:
             {"source": edge.source, "out": edge.source_port, "target": edge.target, "port": edge.target_port}
             for edge in pipeline.edges
         ],
+        "groups": [
+            {"name": group.name, "inside": group.inside, "isFolded": group.folded, "place": _spot(group.place)}
+            for group in pipeline.groups
+        ],
     }
+
+
+def _spot(place: Place) -> list[float] | None:
+    return None if place == Place() else [place.x, place.y]
 
 
 def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:

@@ -13,6 +13,7 @@ from engine.registry import configured
 from engine.script import script_of, sql_of
 from engine.script.kept_text import with_rows
 from ui.builder.editing import placed_like
+from ui.builder.grouping import grouped_like
 from ui.shell import workspace
 
 _NAMED: Final = ("connector", "connector.type", "format", "value.format")
@@ -37,7 +38,7 @@ def with_rows_instead(pipeline: Pipeline, node_id: str) -> Pipeline:
     """The document with rows to be entered instead of a node's server. Raises StudioError for an invalid document."""
     text = with_rows(sql_of(pipeline, TypeRules(), workspace.folder()).text, node_id, ())
     read = script_of(text, TypeRules(), workspace.folder(), pipeline.name).pipeline
-    return placed_like(read, pipeline)
+    return grouped_like(placed_like(read, pipeline), pipeline)
 
 
 def _source(node: Node) -> Source | None:

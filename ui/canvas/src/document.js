@@ -2,6 +2,8 @@
 // so nothing waits for a round trip. Python's answer replaces this document once Python has received every message.
 // `tests/ui/gestures.json` tests that both sides have the same results.
 
+import { folded, grouped, groupId, ungrouped, withoutEmptyGroups } from './grouping.js'
+
 /** @import { Catalog, Gesture, Pipeline, PipelineEdge, PipelineNode, Places, Spot } from './types' */
 
 /**
@@ -148,7 +150,22 @@ function withNode(document, catalog, { id: wanted, operator, place, after, edge 
   if (!from || !port) return grown
   const fed = withEdge(grown, catalog, { source: from.source, out: from.out, target: id, port })
   if (!split || entry.role === 'sink') return fed
-  return { ...fed, edges: fed.edges.map((each) => (each === split ? { ...each, source: id, out: 'out' } : each)) }
+  const edges = fed.edges.map((each) => (each === split ? { ...each, source: id, out: 'out' } : each))
+  return inGroupOf({ ...fed, edges }, split, id)
+}
+
+/**
+ * The document with a node in the group of an edge, if both ends of the edge are in it.
+ *
+ * @param {Pipeline} document
+ * @param {PipelineEdge} edge
+ * @param {string} id
+ * @returns {Pipeline}
+ */
+function inGroupOf(document, { source, target }, id) {
+  const [one, other] = [source, target].map((end) => document.nodes.find((node) => node.id === end)?.group)
+  if (!one || one !== other) return document
+  return { ...document, nodes: document.nodes.map((node) => (node.id === id ? { ...node, group: one } : node)) }
 }
 
 /**
@@ -165,7 +182,8 @@ function inserted(document, catalog, { node, edge }) {
   if (!split || !port) return document
   const cut = { ...document, edges: document.edges.filter((each) => each !== split) }
   const fed = withEdge(cut, catalog, { source: split.source, out: split.out, target: node, port })
-  return moved(withEdge(fed, catalog, { ...split, source: node, out: 'out' }), { [node]: null })
+  const whole = withEdge(fed, catalog, { ...split, source: node, out: 'out' })
+  return moved(inGroupOf(whole, split, node), { [node]: null })
 }
 
 /**
@@ -187,7 +205,7 @@ function withoutNode(document, id) {
     const bridged = isOutput ? { ...edge, source: inputs[0].source, out: inputs[0].out } : edge
     if (!edges.some((each) => edgeKey(each) === edgeKey(bridged))) edges.push(bridged)
   }
-  return { nodes: document.nodes.filter((node) => node.id !== id), edges }
+  return withoutEmptyGroups({ ...document, nodes: document.nodes.filter((node) => node.id !== id), edges })
 }
 
 /**
@@ -198,6 +216,10 @@ function withoutNode(document, id) {
 const moved = (document, places) => ({
   ...document,
   nodes: document.nodes.map((node) => (node.id in places ? { ...node, place: placed(places[node.id]) } : node)),
+  groups: document.groups?.map((group) => {
+    const id = groupId(group.name)
+    return id in places ? { ...group, place: placed(places[id]) } : group
+  }),
 })
 
 /**
@@ -221,9 +243,10 @@ function pasted(document, piece) {
   let { nodes } = document
   for (const node of piece.nodes) {
     names[node.id] = freeId({ ...document, nodes }, node.id)
-    nodes = [...nodes, { ...node, id: names[node.id], place: placed(node.place) }]
+    const group = document.groups?.some((each) => each.name === node.group) ? node.group : ''
+    nodes = [...nodes, { ...node, id: names[node.id], group, place: placed(node.place) }]
   }
-  return { nodes, edges: [...document.edges, ...rewired(piece.edges, names)] }
+  return { ...document, nodes, edges: [...document.edges, ...rewired(piece.edges, names)] }
 }
 
 /**
@@ -259,6 +282,12 @@ export function applied(document, catalog, gesture) {
       return moved(document, gesture.places)
     case 'paste':
       return pasted(document, gesture)
+    case 'group':
+      return grouped(document, gesture.nodes, gesture.name)
+    case 'ungroup':
+      return ungrouped(document, gesture.group)
+    case 'fold':
+      return folded(document, gesture.groups)
     default:
       return document
   }

@@ -1,7 +1,7 @@
 // To change the canvas: run `npm ci`, edit `src`, then run `npm run check` (types, lint, format, tests) and
 // `npm run build`. Commit the bundle too, so that nobody needs npm to use the studio.
 //
-// src/document.js, layout.js   the document as a value, and the places of its nodes; no React
+// src/document.js, grouping.js, layout.js   the document as a value, its groups, the places of its nodes; no React
 // src/types.d.ts               what Python sends, and the gestures that it receives
 // src/compose/                 the editing canvas; src/time_travel/ the canvas of one event; src/graph/ used by both
 //

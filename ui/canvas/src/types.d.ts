@@ -15,6 +15,8 @@ export interface PipelineNode {
   id: string
   operator: string
   parameters: Record<string, unknown>
+  /** The group that it is in. */
+  group?: string
   /** null: nobody placed it. */
   place: Spot | null
 }
@@ -26,9 +28,29 @@ export interface PipelineEdge {
   port: string
 }
 
+export interface Group {
+  name: string
+  /** The group around it, or ''. */
+  inside: string
+  isFolded: boolean
+  /** Where it stands when it is folded. */
+  place: Spot | null
+}
+
 export interface Pipeline {
   nodes: PipelineNode[]
   edges: PipelineEdge[]
+  groups?: Group[]
+}
+
+/** `of`: the edge of the document, between whose ends folded groups may be drawn. */
+export type DrawnPipelineEdge = PipelineEdge & { of: PipelineEdge }
+
+/** Folded groups are nodes without an operator. */
+export interface DrawnPipeline {
+  nodes: PipelineNode[]
+  edges: DrawnPipelineEdge[]
+  groups: Group[]
 }
 
 export type Places = Record<string, Spot>
@@ -156,6 +178,9 @@ export type Gesture =
   | { kind: 'delete'; nodes: string[]; edges: string[] }
   | { kind: 'move'; places: Record<string, Spot | null> }
   | { kind: 'paste'; nodes: PipelineNode[]; edges: PipelineEdge[] }
+  | { kind: 'group'; nodes: string[]; name: string }
+  | { kind: 'ungroup'; group: string }
+  | { kind: 'fold'; groups: Record<string, boolean> }
   | { kind: 'insert'; node: string; edge: string }
   | { kind: 'fix'; node: string; label: string }
   | { kind: 'undo' | 'redo' | 'save' | 'run' }
@@ -172,8 +197,31 @@ export type Post = (gesture: Gesture) => void
 
 // --- what is drawn
 
+/** What a folded group shows of its nodes. */
+export type GroupFacts = {
+  name: string
+  nodes: string[]
+  /** The ports with edges from and to other nodes, as NODE.PORT. */
+  ports: string[]
+  outputs: { port: string; isUpdating: boolean }[]
+  /** The nodes with problems, and with values or inputs that are missing. */
+  wrong: number
+  toDo: number
+  isStateful: boolean
+  isChanged: boolean
+  isLit: boolean
+  run?: {
+    state: string
+    in: number | null
+    out: number | null
+    /** `node`: the one with most of them. */
+    ledgers: { what: 'dropped' | 'late but used' | 'rejected'; count: number; node: string }[]
+  }
+}
+
 export type NodeData = {
   operator: string
+  group?: GroupFacts
   isPlaced?: boolean
   catalog?: Pick<CatalogEntry, 'title' | 'role' | 'ports'>
   facts: NodeFacts
@@ -181,7 +229,8 @@ export type NodeData = {
   isTaken: Partial<Record<string, true>>
 }
 
-export type DrawnNode = Node<NodeData, 'op'>
+export type DrawnNode = Node<NodeData, 'op' | 'folded'>
+export type FrameNode = Node<{ name: string; count: number; isChosen: boolean }, 'frame'>
 export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean }, 'changelog'>
 export type LitFlowEdge = Edge<{ facts: LitFacts }, 'lit'>
 export type Flow = ReactFlowInstance<DrawnNode, ChangelogFlowEdge>
@@ -193,7 +242,9 @@ export type Pointed = { node?: string; edge?: string; event: MouseEvent }
 export interface PictureActions {
   tip(pointed: Pointed | null): void
   problems(node: string): void
-  pick(edge: string): void
+  /** An edge, or a group by its id. */
+  pick(id: string): void
+  fold(group: string, isFolded: boolean): void
   open(what: { edge?: string; late?: string }): void
 }
 

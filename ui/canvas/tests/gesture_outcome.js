@@ -4,9 +4,14 @@ import { applied, edgeKey, refusal } from '../src/document.js'
 /** @import { Catalog, Gesture, Pipeline } from '../src/types' */
 
 /**
- * A document in few words: operators by id, with a place where there is one, and edges as their keys.
+ * A document in few words: operators by id, with a place where there is one, edges as their keys, and groups by name,
+ * with what is in them: nodes, and groups as `group:NAME`. `folded` names the folded ones.
  *
- * @typedef {{ nodes: Record<string, string | [operator: string, x: number, y: number]>, edges: string[] }} Sketch
+ * @typedef {object} Sketch
+ * @property {Record<string, string | [operator: string, x: number, y: number]>} nodes
+ * @property {string[]} edges
+ * @property {Record<string, string[]>} [groups]
+ * @property {string[]} [folded]
  */
 
 /** @typedef {Sketch & { title: string, gesture: Gesture, result?: Sketch, refused?: string }} Case */
@@ -16,8 +21,8 @@ import { applied, edgeKey, refusal } from '../src/document.js'
  * @param {Catalog} catalog
  * @returns {{ result?: Sketch, refused?: string }}
  */
-export function outcome({ nodes, edges, gesture }, catalog) {
-  const document = drawn({ nodes, edges })
+export function outcome({ gesture, ...sketch }, catalog) {
+  const document = drawn(sketch)
   const after = applied(document, catalog, gesture)
   if (gesture.kind !== 'connect') return { result: sketched(after) }
   const refused = refusal(document, catalog, gesture.source, gesture.target, gesture.port)
@@ -29,22 +34,46 @@ export function outcome({ nodes, edges, gesture }, catalog) {
  * @param {Sketch} sketch
  * @returns {Pipeline}
  */
-const drawn = ({ nodes, edges }) => ({
-  nodes: Object.entries(nodes).map(([id, node]) => {
-    const [operator, ...place] = typeof node === 'string' ? [node] : node
-    return { id, operator, parameters: {}, place: place.length === 2 ? place : null }
-  }),
-  edges: edges.map((key) => {
-    const [, source, out = 'out', target, port] = /^(\w+)(?:\.(\w+))?>(\w+):(\w+)$/.exec(key) ?? []
-    return { source, out, target, port }
-  }),
-})
+function drawn({ nodes, edges, groups = {}, folded = [] }) {
+  const inside = (/** @type {string} */ id) =>
+    Object.entries(groups).find(([, content]) => content.includes(id))?.[0] ?? ''
+  return {
+    nodes: Object.entries(nodes).map(([id, node]) => {
+      const [operator, ...place] = typeof node === 'string' ? [node] : node
+      return { id, operator, parameters: {}, group: inside(id), place: place.length === 2 ? place : null }
+    }),
+    edges: edges.map((key) => {
+      const [, source, out = 'out', target, port] = /^(\w+)(?:\.(\w+))?>(\w+):(\w+)$/.exec(key) ?? []
+      return { source, out, target, port }
+    }),
+    groups: Object.keys(groups).map((name) => ({
+      name,
+      inside: inside(`group:${name}`),
+      isFolded: folded.includes(name),
+      place: null,
+    })),
+  }
+}
 
 /**
  * @param {Pipeline} document
  * @returns {Sketch}
  */
-const sketched = ({ nodes, edges }) => ({
-  nodes: Object.fromEntries(nodes.map(({ id, operator, place }) => [id, place ? [operator, ...place] : operator])),
-  edges: edges.map(edgeKey),
-})
+function sketched({ nodes, edges, groups = [] }) {
+  /** @type {Sketch} */
+  const sketch = {
+    nodes: Object.fromEntries(nodes.map(({ id, operator, place }) => [id, place ? [operator, ...place] : operator])),
+    edges: edges.map(edgeKey),
+  }
+  const contents = groups.map(({ name }) => [
+    name,
+    [
+      ...nodes.filter((node) => node.group === name).map((node) => node.id),
+      ...groups.filter((group) => group.inside === name).map((group) => `group:${group.name}`),
+    ],
+  ])
+  if (groups.length) sketch.groups = Object.fromEntries(contents)
+  const folded = groups.filter((group) => group.isFolded).map((group) => group.name)
+  if (folded.length) sketch.folded = folded
+  return sketch
+}

@@ -101,3 +101,36 @@ test('nodes keep their distance where an edge passes several layers', () => {
     }
   }
 })
+
+test('the nodes of a group stand beside each other, apart from all others', () => {
+  const document = pipeline({ a: null, b: null, c: null, d: null, other: null, sink: null }, [
+    ['a', 'b'],
+    ['b', 'c'],
+    ['a', 'other'],
+    ['c', 'sink', 'left'],
+    ['other', 'sink', 'right'],
+    ['d', 'c', 'right'],
+  ])
+  const inside = new Set(['b', 'c'])
+  document.groups = [{ name: 'g', inside: '', isFolded: false, place: null }]
+  document.nodes = document.nodes.map((node) => (inside.has(node.id) ? { ...node, group: 'g' } : node))
+  const found = layout(document, {})
+  const [left, right] = [found.b[0], found.c[0] + 188]
+  const [top, bottom] = [Math.min(found.b[1], found.c[1]), Math.max(found.b[1], found.c[1]) + 76]
+  for (const [id, [x, y]] of Object.entries(found)) {
+    assert.ok(inside.has(id) || x + 188 < left || x > right || y + 76 < top || y > bottom, id)
+  }
+})
+
+test('groups stand in the order of the ports that they feed', () => {
+  const document = pipeline({ one: null, one_2: null, two: null, two_2: null, join: null }, [
+    ['one', 'one_2'],
+    ['two', 'two_2'],
+    ['one_2', 'join', 'right'],
+    ['two_2', 'join', 'left'],
+  ])
+  document.groups = ['one', 'two'].map((name) => ({ name, inside: '', isFolded: false, place: null }))
+  document.nodes = document.nodes.map((node) => ({ ...node, group: node.id === 'join' ? '' : node.id.slice(0, 3) }))
+  const found = layout(document, {})
+  assert.ok(found.two_2[1] < found.one_2[1])
+})

@@ -1,4 +1,4 @@
-"""The panel beside the canvas: the form of the selected node or edge; without a selection, the pipeline's settings."""
+"""The panel beside the canvas: the form of the selected node, group or edge; else the pipeline's settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import streamlit as st
 from engine.planner import Check
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
+from ui.builder.grouping import group_of
 from ui.components.builder.bench import bench
+from ui.components.builder.group_form import group_actions, group_form
 from ui.components.builder.inspector import edge_inspector, node_actions, node_inspector
 from ui.components.builder.pipeline_form import pipeline_form
 from ui.components.grip import panel_grip
@@ -22,15 +24,20 @@ def panel(drafting: Drafting, verdict: Check) -> None:
         return
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     node = next((each for each in drafting.pipeline.nodes if each.id == drafting.selection), None)
+    selected = group_of(drafting.selection)
+    group = next((each for each in drafting.pipeline.groups if each.name == selected), None)
     with st.container(key="bench-panel"):
         close = guarded(lambda: opened.close_panel(drafting))
         panel_grip(on_close=close)
         with st.container(key="bench-panel-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
             ends = f"{edge.source} → {edge.target}" if edge is not None else "Pipeline"
-            st.markdown(f"**{words.escaped(node.id if node is not None else ends)}**", width="content")
+            title = node.id if node is not None else f"Group {group.name}" if group is not None else ends
+            st.markdown(f"**{words.escaped(title)}**", width="content")
             st.space("stretch")
             if node is not None:
                 node_actions(drafting, node)
+            if group is not None:
+                group_actions(drafting, group)
             st.button(
                 "Close the form",
                 key="bench-close",
@@ -41,6 +48,8 @@ def panel(drafting: Drafting, verdict: Check) -> None:
             )
         if node is not None:
             node_inspector(drafting, node, verdict)
+        elif group is not None:
+            group_form(drafting, group)
         elif edge is not None:
             edge_inspector(drafting, edge, verdict)
         else:

@@ -11,6 +11,7 @@ from engine.script.kept_text import kept_script
 from engine.script.refused_by_flink import as_flink_wants, notes
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like
+from ui.builder.grouping import grouped_like
 from ui.shell import workspace
 from ui.shell.guard import as_sentence, guarded
 
@@ -39,4 +40,4 @@ def script_notes(drafting: Drafting) -> None:
 def _mend(drafting: Drafting, text: str) -> None:
     before = drafting.pipeline
     script = script_of(as_flink_wants(text), TypeRules(), workspace.folder(), before.name)
-    drafting.edit(placed_like(script.pipeline, before))
+    drafting.edit(grouped_like(placed_like(script.pipeline, before), before))

@@ -17,6 +17,7 @@ from engine.script import Script, Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
+from ui.builder.grouping import grouped_like
 from ui.components.editor import Editing, code_area, editors, wrong_at
 from ui.shell import workspace
 from ui.shell.guard import as_sentence, guarded
@@ -135,7 +136,8 @@ def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
 
 def _adopt(drafting: Drafting, kept: _Kept, script: Script) -> None:
     kept.trouble, kept.readable, kept.warnings = None, None, script.warnings
-    drafting.edit(placed_like(script.pipeline, drafting.pipeline))
+    before = drafting.pipeline
+    drafting.edit(grouped_like(placed_like(script.pipeline, before), before))
 
 
 def _script(pipeline: Pipeline) -> Written | None:

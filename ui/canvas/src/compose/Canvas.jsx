@@ -2,9 +2,11 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { Graph } from '../graph/Graph.jsx'
-import { byOperator, drawnEdge, useDrawnNodes } from '../graph/drawn.js'
+import { byOperator, drawnEdge, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { frames, groupData } from '../graph/groups.js'
+import { useLatest } from '../graph/latest.js'
 import { Picture } from '../graph/picture.js'
-import { layout } from '../layout.js'
+import { around, asDrawn, groupId, groupNamed } from '../grouping.js'
 import { ChangelogEdge } from './ChangelogEdge.jsx'
 import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
 import { Note, Tip } from './Notes.jsx'
@@ -41,7 +43,8 @@ export function Canvas({ data, dark, shadow, send }) {
   const offered = useMemo(() => data.catalog.filter((each) => !each.hidden), [data.catalog])
   const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
   const palette = usePalette(search, !document.nodes.length)
-  const positions = useMemo(() => layout(document, catalog), [document, catalog])
+  const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
+  const positions = useLayout(drawn, catalog)
   const viewport = useViewport(flow, box, positions, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
@@ -67,7 +70,7 @@ export function Canvas({ data, dark, shadow, send }) {
     [selectAndTell, showProblems],
   )
 
-  const edits = gestures({ document, catalog, selection, viewport, act, follow, refuse: notes.refuse })
+  const edits = gestures({ document, drawn, catalog, selection, viewport, act, follow, refuse: notes.refuse })
   const { add, connect, relayout } = edits
   const { copy, paste, duplicate } = useClipboard(document, positions, selection, act, follow)
   /** @type {typeof add} */
@@ -75,7 +78,7 @@ export function Canvas({ data, dark, shadow, send }) {
     palette.close()
     add(...added)
   }
-  const { over, nudge, handlers } = useDragging({ flow, shadow, document, positions, catalog, act, add: drop })
+  const { over, nudge, handlers } = useDragging({ flow, shadow, document: drawn, positions, catalog, act, add: drop })
 
   // --- what is drawn
   const describe = useCallback(
@@ -83,45 +86,52 @@ export function Canvas({ data, dark, shadow, send }) {
       const facts = data.nodes[node.id] ?? {}
       const entry = catalog[node.operator]
       const wrong = facts.problems?.[0]?.sentence
+      const group = groupData(document, node, drawn, data.nodes, data.edges)
+      const names = [node.id, ...around(document, node.group).map(groupId), ...(group?.nodes ?? [])]
+      const told = group
+        ? [`group ${group.name}`, `${group.nodes.length} nodes`]
+        : [`${entry?.role ?? 'operator'} ${node.id}`, entry?.title ?? `${node.operator}?`, wrong]
       return {
-        data: { operator: node.operator, isPlaced: !!node.place, catalog: entry, facts, isTaken },
-        selected: chosen.has(node.id),
-        ariaLabel: [`${entry?.role ?? 'operator'} ${node.id}`, entry?.title ?? `${node.operator}?`, wrong]
-          .filter(Boolean)
-          .join(', '),
+        data: { operator: node.operator, group, isPlaced: !!node.place, catalog: entry, facts, isTaken },
+        selected: names.some((name) => chosen.has(name)),
+        ariaLabel: told.filter(Boolean).join(', '),
       }
     },
-    [data.nodes, catalog, chosen],
+    [document, drawn, data.nodes, data.edges, catalog, chosen],
   )
-  const [nodes, setNodes] = useDrawnNodes(document, positions, describe)
+  const [nodes, setNodes] = useDrawnNodes(drawn, positions, describe)
+  const framed = useMemo(() => frames(drawn, nodes, chosen), [drawn, nodes, chosen])
   useMeasuring(flow, nodes)
 
   /** @type {ChangelogFlowEdge[]} */
   const edges = useMemo(
     () =>
-      document.edges.map((edge) => {
-        const drawn = drawnEdge(edge)
-        const facts = edgeFacts(data, edge)
+      drawn.edges.map((edge) => {
+        const line = drawnEdge(edge)
+        const facts = edgeFacts(data, edge.of)
         return {
-          ...drawn,
+          ...line,
           type: 'changelog',
-          data: { facts, isTarget: over === drawn.id },
-          selected: chosen.has(drawn.id),
+          data: { facts, isTarget: over === line.id },
+          selected: chosen.has(line.id),
           markerEnd: ARROW,
-          ariaLabel: `from ${edge.source} to ${edge.target}${modeSuffix(facts)}`,
+          ariaLabel: `from ${edge.of.source} to ${edge.of.target}${modeSuffix(facts)}`,
         }
       }),
-    [document.edges, data, chosen, over],
+    [drawn.edges, data, chosen, over],
   )
 
+  const { fold } = edits
+  const folding = useLatest(fold)
   const picture = useMemo(
     () => ({
+      fold: (/** @type {string} */ name, /** @type {boolean} */ isFolded) => folding.current([name], isFolded),
       tip: hover,
       problems: showProblems,
       pick: (/** @type {string} */ id) => select([id]),
       open: (/** @type {{ edge?: string, late?: string }} */ what) => post({ kind: 'open', ...what }),
     }),
-    [hover, showProblems, select, post],
+    [hover, showProblems, select, post, folding],
   )
 
   // --- what can be done
@@ -135,7 +145,8 @@ export function Canvas({ data, dark, shadow, send }) {
   }
   const visit = (/** @type {string} */ id) => {
     select([id])
-    flow.fitView({ nodes: [{ id }], duration: 200, maxZoom: 1 })
+    edits.uncover(id)
+    setTimeout(() => flow.fitView({ nodes: [{ id }], duration: 200, maxZoom: 1 }), drawnAs.get(id) === id ? 0 : 120)
   }
   /** @type {Commands} */
   const commands = {
@@ -162,6 +173,10 @@ export function Canvas({ data, dark, shadow, send }) {
     zoomOut: () => flow.zoomOut(),
     layout: () => relayout(selection.nodes),
     layoutAll: () => relayout(everything),
+    group: edits.group,
+    ungroup: edits.ungroup,
+    fold: edits.foldSelected,
+    foldAll: edits.foldAll,
     run: () => act({ kind: 'run' }),
     save: () => act({ kind: 'save' }),
     commands: () => setOpened('commands'),
@@ -211,7 +226,7 @@ export function Canvas({ data, dark, shadow, send }) {
         style={data.colors}
         onKeyDown={onKeyDown}
         data-settled={isSettled}
-        data-edges={document.edges.length}
+        data-edges={drawn.edges.length}
       >
         {palette.isOpen && (
           <Palette
@@ -226,6 +241,7 @@ export function Canvas({ data, dark, shadow, send }) {
         <div className="flow">
           <Graph
             dark={dark}
+            framed={framed}
             nodes={nodes}
             edges={edges}
             edgeTypes={EDGES}
@@ -234,6 +250,10 @@ export function Canvas({ data, dark, shadow, send }) {
             onNodesChange={onNodesChange}
             onEdgesChange={onEdgesChange}
             onNodeClick={onClick}
+            onNodeDoubleClick={(_, { id }) => {
+              const name = groupNamed(id)
+              if (name !== undefined) fold([name], false)
+            }}
             onEdgeClick={onClick}
             onPaneClick={() => {
               if (count) palette.close()
@@ -261,7 +281,9 @@ export function Canvas({ data, dark, shadow, send }) {
                 pannable
                 zoomable
                 position="bottom-left"
-                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
+                nodeClassName={(/** @type {DrawnNode} */ node) =>
+                  node.id.startsWith('frame:') ? 'frame-in-map' : `role-${node.data.catalog?.role ?? 'operator'}`
+                }
                 ariaLabel="Pipeline minimap"
               />
             )}

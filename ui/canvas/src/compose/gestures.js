@@ -1,8 +1,9 @@
 // The edits that a person makes, as gestures: add, connect, delete, lay out.
 import { freeId, refusal } from '../document.js'
+import { around, freeGroup, groupId, groupNamed, members, realEnds } from '../grouping.js'
 
 /** @import { Connection, FinalConnectionState } from '@xyflow/react' */
-/** @import { Catalog, Gesture, Pipeline, Post, Spot } from '../types' */
+/** @import { Catalog, DrawnPipeline, Gesture, Pipeline, Post, Spot } from '../types' */
 /** @import { Follow, Selection } from './selection.js' */
 /** @import { Viewport } from './viewport.js' */
 
@@ -13,6 +14,7 @@ import { freeId, refusal } from '../document.js'
 /**
  * @param {object} canvas
  * @param {Pipeline} canvas.document
+ * @param {DrawnPipeline} canvas.drawn
  * @param {Catalog} canvas.catalog
  * @param {Selection} canvas.selection
  * @param {Viewport} canvas.viewport
@@ -20,9 +22,12 @@ import { freeId, refusal } from '../document.js'
  * @param {Follow} canvas.follow
  * @param {(sentence: string, node: string) => void} canvas.refuse
  */
-export function gestures({ document, catalog, selection, viewport, act, follow, refuse }) {
+export function gestures({ document, drawn, catalog, selection, viewport, act, follow, refuse }) {
   /** @param {Ends} ends */
-  const refused = ({ source, target, targetHandle }) => refusal(document, catalog, source, target, targetHandle)
+  const refused = (ends) => {
+    const { source, target, targetHandle } = realEnds(ends)
+    return refusal(document, catalog, source, target, targetHandle)
+  }
 
   /**
    * Add a node: at a place, on an edge, or else at the selection.
@@ -51,7 +56,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
   const connect = (ends) => {
     const why = refused(ends)
     if (why) return refuse(why, ends.target)
-    const { source, sourceHandle, target, targetHandle } = ends
+    const { source, sourceHandle, target, targetHandle } = realEnds(ends)
     act({ kind: 'connect', source, out: sourceHandle ?? 'out', target, port: targetHandle ?? 'in' })
   }
 
@@ -86,9 +91,11 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
    * @param {string[]} ids
    */
   const relayout = (ids) => {
-    const placed = document.nodes.filter((node) => node.place && ids.includes(node.id))
+    const groups = (document.groups ?? []).map(({ name, place }) => ({ id: groupId(name), place, name }))
+    const whole = groups.filter(({ name }) => members(document, name).every((id) => ids.includes(id)))
+    const placed = [...document.nodes.filter((node) => ids.includes(node.id)), ...whole].filter((each) => each.place)
     /** @type {Gesture} */
-    const gesture = { kind: 'move', places: Object.fromEntries(placed.map((node) => [node.id, null])) }
+    const gesture = { kind: 'move', places: Object.fromEntries(placed.map((each) => [each.id, null])) }
     if (placed.length) act(gesture)
     setTimeout(() => viewport.fit(250), 80)
   }
@@ -99,11 +106,69 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
    * @param {1 | -1} direction
    */
   const neighbour = (direction) => {
-    const [from] = selection.nodes
-    if (from === undefined) return document.nodes[0]?.id
+    const from = drawn.nodes.find((node) => selection.chosen.has(node.id))?.id
+    if (from === undefined) return drawn.nodes[0]?.id
     return direction > 0
-      ? document.edges.find((edge) => edge.source === from)?.target
-      : document.edges.find((edge) => edge.target === from)?.source
+      ? drawn.edges.find((edge) => edge.source === from)?.target
+      : drawn.edges.find((edge) => edge.target === from)?.source
+  }
+
+  /** Put the selected nodes into a group. */
+  const group = () => {
+    if (!selection.nodes.length) return
+    const name = freeGroup(document, 'group')
+    act({ kind: 'group', nodes: selection.nodes, name })
+    follow([groupId(name)], groupId(name))
+  }
+
+  /** The selected groups, else the innermost ones around the selected nodes. */
+  const groupsAtHand = () => {
+    if (selection.groups.length) return selection.groups
+    const chosen = document.nodes.filter((node) => selection.nodes.includes(node.id))
+    return [...new Set(chosen.flatMap((node) => around(document, node.group).slice(0, 1)))]
+  }
+
+  const ungroup = () => {
+    const [name] = groupsAtHand()
+    if (name === undefined) return
+    const inside = members(document, name)
+    act({ kind: 'ungroup', group: name })
+    follow(inside, null)
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {boolean} isFolded
+   */
+  const fold = (names, isFolded) => {
+    if (!names.length) return
+    act({ kind: 'fold', groups: Object.fromEntries(names.map((name) => [name, isFolded])) })
+    setTimeout(() => viewport.keep(), 200)
+  }
+  const isFolded = (/** @type {string} */ name) => document.groups?.find((each) => each.name === name)?.isFolded
+
+  /** Fold the groups at hand, or open them. */
+  const foldSelected = () => {
+    const names = groupsAtHand()
+    const isOpening = names.every(isFolded)
+    fold(names, !isOpening)
+    if (!isOpening && names.length === 1 && !selection.groups.length) selection.select([groupId(names[0])])
+  }
+
+  /** Open all groups if one is folded, else fold them all. */
+  const foldAll = () => {
+    const names = (document.groups ?? []).map((each) => each.name)
+    fold(names, !names.some(isFolded))
+  }
+
+  /**
+   * Open the folded groups around a node.
+   *
+   * @param {string} id
+   */
+  const uncover = (id) => {
+    const node = document.nodes.find((each) => each.id === id)
+    fold(around(document, node?.group ?? groupNamed(id)).filter(isFolded), false)
   }
 
   return {
@@ -113,6 +178,12 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
     remove,
     relayout,
     neighbour,
+    group,
+    ungroup,
+    fold,
+    foldSelected,
+    foldAll,
+    uncover,
     canConnect: (/** @type {Ends} */ ends) => !refused(ends),
   }
 }

@@ -1,8 +1,8 @@
 // All shortcuts: the sheet and the command palette show this list, and the canvas handles it.
 /**
  * @typedef {'add' | 'connect' | 'delete' | 'copy' | 'cut' | 'paste' | 'duplicate' | 'undo' | 'redo' | 'all' | 'next'
- *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'run' | 'save' | 'commands'
- *   | 'sheet'} ShortcutId
+ *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'fold' | 'foldAll' | 'group'
+ *   | 'ungroup' | 'run' | 'save' | 'commands' | 'sheet'} ShortcutId
  */
 
 /** @typedef {{ id: ShortcutId, keys: string, group: string, text: string, isElsewhere?: boolean }} Shortcut */
@@ -29,6 +29,10 @@ export const SHORTCUTS = [
   { id: 'zoomOut', keys: '-', group: 'View', text: 'Zoom out' },
   { id: 'layout', keys: 'l', group: 'View', text: 'Arrange the selected nodes automatically' },
   { id: 'layoutAll', keys: 'shift+l', group: 'View', text: 'Arrange all nodes automatically' },
+  { id: 'group', keys: 'mod+g', group: 'Groups', text: 'Group the selected nodes' },
+  { id: 'ungroup', keys: 'mod+shift+g', group: 'Groups', text: 'Take the group away, not its nodes' },
+  { id: 'fold', keys: 'g', group: 'Groups', text: 'Fold or open the group' },
+  { id: 'foldAll', keys: 'shift+g', group: 'Groups', text: 'Fold or open all groups' },
   { id: 'run', keys: 'alt+Enter', group: 'Pipeline', text: 'Run', isElsewhere: true },
   { id: 'save', keys: 'mod+s', group: 'Pipeline', text: 'Save', isElsewhere: true },
   { id: 'commands', keys: 'mod+k', group: 'Help', text: 'Search commands and nodes' },

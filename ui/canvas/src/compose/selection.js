@@ -1,6 +1,7 @@
-// The selection: nodes by their ids, edges by their keys.
+// The selection: nodes by their ids, groups by theirs (their nodes are selected with them), edges by their keys.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { edgeKey } from '../document.js'
+import { around, groupId, groupNamed } from '../grouping.js'
 
 /** @import { EdgeChange, NodeChange } from '@xyflow/react' */
 /** @import { Pipeline, Post } from '../types' */
@@ -78,10 +79,12 @@ export function useSelection(document, theirs, isSettled, post) {
     [select],
   )
 
-  const nodes = useMemo(
-    () => document.nodes.map((node) => node.id).filter((id) => chosen.has(id)),
-    [document.nodes, chosen],
-  )
+  const nodes = useMemo(() => {
+    const isChosen = (/** @type {import('../types').PipelineNode} */ { id, group }) =>
+      chosen.has(id) || around(document, group).some((name) => chosen.has(groupId(name)))
+    return document.nodes.filter(isChosen).map((node) => node.id)
+  }, [document, chosen])
   const edges = useMemo(() => document.edges.map(edgeKey).filter((key) => chosen.has(key)), [document.edges, chosen])
-  return { chosen, nodes, edges, select, clear, follow, take }
+  const groups = useMemo(() => [...chosen].flatMap((id) => groupNamed(id) ?? []), [chosen])
+  return { chosen, nodes, groups, edges, select, clear, follow, take }
 }

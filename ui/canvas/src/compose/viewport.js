@@ -167,7 +167,12 @@ export function useViewport(flow, box, positions, selected) {
     isChosen.current = true
   }
 
-  return { fit, prepare, reveal, near, choose }
+  /** Call after the nodes have moved: the whole pipeline stays in view, unless the person chose what is. */
+  const keep = () => {
+    if (!isChosen.current) fit(150)
+  }
+
+  return { fit, prepare, reveal, near, choose, keep }
 }
 
 /**

@@ -3,12 +3,14 @@
 // What is drawn depends on the zoom: near, all of a node and an edge; from the middle, names, operators and kinds; from
 // far, names and states. Texts keep a readable size at each of them.
 import { Background, ReactFlow, useStore } from '@xyflow/react'
+import { Frame } from './Frame.jsx'
+import { GroupNode } from './GroupNode.jsx'
 import { OpNode } from './OpNode.jsx'
 
 /** @import { Edge, ReactFlowProps } from '@xyflow/react' */
-/** @import { DrawnNode } from '../types' */
+/** @import { DrawnNode, FrameNode } from '../types' */
 
-const NODES = { op: OpNode }
+const NODES = { op: OpNode, folded: GroupNode, frame: Frame }
 const NEAR = 0.85
 const FAR = 0.45
 
@@ -17,15 +19,17 @@ const distance = (zoom) => (zoom >= NEAR ? 'near' : zoom >= FAR ? 'middling' : '
 
 /**
  * @template {Edge} E
- * @param {{ dark: boolean } & ReactFlowProps<DrawnNode, E>} props
+ * @param {{ dark: boolean, framed: FrameNode[], nodes: DrawnNode[] } & ReactFlowProps<DrawnNode, E>} props
+ * framed: of the open groups, below the nodes; nothing happens to them
  */
-export function Graph({ dark, children, ...props }) {
+export function Graph({ dark, framed, nodes, children, ...props }) {
   // In steps: the graph is not rendered with every frame.
   const zoom = useStore((state) => Math.ceil(state.transform[2] * 20) / 20)
   return (
     <ReactFlow
       className={distance(zoom)}
       style={/** @type {import('react').CSSProperties} */ ({ '--zoom': zoom })}
+      nodes={/** @type {DrawnNode[]} */ (/** @type {unknown[]} */ ([...framed, ...nodes]))}
       nodeTypes={NODES}
       colorMode={dark ? 'dark' : 'light'}
       minZoom={0.1}

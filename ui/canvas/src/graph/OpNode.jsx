@@ -94,11 +94,8 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
 function Progress({ id, run }) {
   return (
     <div className="run">
-      <span className={`is-${run.state}`} title={run.state}>
-        {SIGNS[run.state] ?? '○'}
-      </span>
-      {run.in != null && <span title="records in">{number(run.in)} in</span>}
-      {run.out != null && <span title="records out">{number(run.out)} out</span>}
+      <Sign state={run.state} />
+      <Records into={run.in} out={run.out} />
       {run.amplification && <span title="records out per record in">×{run.amplification}</span>}
       {run.watermark && (
         <span className="watermark" title={`watermark ${run.watermark}`}>
@@ -112,12 +109,27 @@ function Progress({ id, run }) {
   )
 }
 
+/** @param {{ state: string }} props */
+export const Sign = ({ state }) => (
+  <span className={`is-${state}`} title={state}>
+    {SIGNS[state] ?? '○'}
+  </span>
+)
+
+/** @param {{ into: number | null, out: number | null }} props */
+export const Records = ({ into, out }) => (
+  <>
+    {into != null && <span title="records in">{number(into)} in</span>}
+    {out != null && <span title="records out">{number(out)} out</span>}
+  </>
+)
+
 /**
  * The number of records that a node did not take, or took late. A click opens their list.
  *
  * @param {{ id: string, count: number, what: 'dropped' | 'late but used' | 'rejected' }} props
  */
-function Ledger({ id, count, what }) {
+export function Ledger({ id, count, what }) {
   const { open } = useContext(Picture)
   if (!count) return null
   return (

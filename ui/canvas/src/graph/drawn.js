@@ -1,15 +1,29 @@
 // The document as React Flow draws it, for both the editing and the time travel canvas.
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { edgeKey } from '../document.js'
-import { WIDTH } from '../layout.js'
+import { WIDTH, layout } from '../layout.js'
 
-/** @import { Catalog, DrawnNode, NodeData, Pipeline, PipelineEdge, PipelineNode, Places } from '../types' */
+/** @import { Catalog, DrawnNode, DrawnPipeline, DrawnPipelineEdge, NodeData, PipelineNode, Places } from '../types' */
 
 /**
  * @param {import('../types').CatalogEntry[]} entries
  * @returns {Catalog}
  */
 export const byOperator = (entries) => Object.fromEntries(entries.map((each) => [each.operator, each]))
+
+/**
+ * The places of the nodes, which are computed again only if something changes on which they depend: not while somebody
+ * fills in a form.
+ *
+ * @param {DrawnPipeline} document
+ * @param {Catalog} catalog
+ * @param {number} [gap]
+ */
+export function useLayout(document, catalog, gap) {
+  const nodes = document.nodes.map((node) => ({ ...node, parameters: {} }))
+  const shape = JSON.stringify({ ...document, nodes })
+  return useMemo(() => layout(JSON.parse(shape), catalog, gap), [shape, catalog, gap])
+}
 
 /**
  * What a canvas adds to a node: its data, and how it differs from a plain node.
@@ -24,7 +38,7 @@ export const byOperator = (entries) => Object.fromEntries(entries.map((each) => 
  * The drawn nodes, which follow the document. The sizes that React Flow measured are kept, and so is the data of a node
  * that did not change, so that its component is not rendered again.
  *
- * @param {Pipeline} document
+ * @param {DrawnPipeline} document
  * @param {Places} positions
  * @param {Describe} describe a stable callback: a new one draws all nodes anew
  * @returns {[DrawnNode[], import('react').Dispatch<import('react').SetStateAction<DrawnNode[]>>]}
@@ -42,7 +56,7 @@ export function useDrawnNodes(document, positions, describe) {
         return {
           ...(old ?? {}),
           id: node.id,
-          type: 'op',
+          type: data.group ? 'folded' : 'op',
           data: old && JSON.stringify(old.data) === JSON.stringify(data) ? old.data : data,
           width: WIDTH,
           position: old?.dragging ? old.position : { x, y },
@@ -58,10 +72,10 @@ export function useDrawnNodes(document, positions, describe) {
 /**
  * The properties that every drawn edge has.
  *
- * @param {PipelineEdge} edge
+ * @param {DrawnPipelineEdge} edge
  */
 export function drawnEdge(edge) {
-  const id = edgeKey(edge)
+  const id = edgeKey(edge.of)
   return {
     id,
     source: edge.source,
@@ -75,7 +89,7 @@ export function drawnEdge(edge) {
 /**
  * By node, the input ports at which an edge ends.
  *
- * @param {Pipeline} document
+ * @param {DrawnPipeline} document
  */
 function takenPorts(document) {
   /** @type {Map<string, NodeData['isTaken']>} */

@@ -6,6 +6,6 @@ import { createContext } from 'react'
 const nothing = () => {}
 
 /** @type {PictureActions} */
-const READ_ONLY = { tip: nothing, problems: nothing, pick: nothing, open: nothing }
+const READ_ONLY = { tip: nothing, problems: nothing, pick: nothing, open: nothing, fold: nothing }
 
 export const Picture = createContext(READ_ONLY)

@@ -1,11 +1,12 @@
 // The pipeline at one event, read-only: edges that carried records for it are lit and show these records.
-import { useCallback, useEffect, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { edgeKey } from '../document.js'
 import { Graph } from '../graph/Graph.jsx'
-import { byOperator, drawnEdge, pickedBy, useDrawnNodes } from '../graph/drawn.js'
+import { byOperator, drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
-import { layout } from '../layout.js'
+import { asDrawn, folded, groupNamed } from '../grouping.js'
 import { LitEdge } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
@@ -23,11 +24,13 @@ export function TimeCanvas({ data, dark, pick }) {
   const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
   const text = JSON.stringify(data.document)
   /** @type {Pipeline} */
-  const document = useMemo(() => JSON.parse(text), [text])
-  const positions = useMemo(() => {
-    const unplaced = { ...document, nodes: document.nodes.map((node) => ({ ...node, place: null })) }
-    return layout(unplaced, catalog, GAP)
-  }, [document, catalog])
+  const ran = useMemo(() => JSON.parse(text), [text])
+  // Groups are folded as they were when the pipeline ran, until somebody folds or opens them here.
+  const [states, setStates] = useState(/** @type {Record<string, boolean>} */ ({}))
+  const document = useMemo(() => folded(ran, states), [ran, states])
+  const { drawn } = useMemo(() => asDrawn(document), [document])
+  const unplaced = useMemo(() => ({ ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }), [drawn])
+  const positions = useLayout(unplaced, catalog, GAP)
 
   const describe = useCallback(
     (/** @type {PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
@@ -35,48 +38,57 @@ export function TimeCanvas({ data, dark, pick }) {
       // A run can be older than today's operators.
       const unknown = { title: node.operator, role: /** @type {const} */ ('operator'), ports: Object.keys(isTaken) }
       const entry = catalog[node.operator] ?? unknown
+      const group = groupData(document, node, drawn, data.nodes, {})
+      const isLit = group?.isLit ?? facts.isLit
+      const told = group ? `group ${group.name}` : `${entry.role} ${node.id}`
       return {
-        data: { operator: node.operator, catalog: entry, facts, isTaken },
+        data: { operator: node.operator, group, catalog: entry, facts, isTaken },
         draggable: false,
         connectable: false,
-        selected: data.selected === node.id,
-        className: facts.isLit ? 'lit' : 'unlit',
-        ariaLabel: `${entry.role} ${node.id}${facts.isLit ? ', has records for this event' : ''}`,
+        selected: [node.id, ...(group?.nodes ?? [])].includes(data.selected ?? ''),
+        className: isLit ? 'lit' : 'unlit',
+        ariaLabel: `${told}${isLit ? ', has records for this event' : ''}`,
       }
     },
-    [data.nodes, data.selected, catalog],
+    [document, drawn, data.nodes, data.selected, catalog],
   )
-  const [nodes, setNodes] = useDrawnNodes(document, positions, describe)
+  const [nodes, setNodes] = useDrawnNodes(drawn, positions, describe)
+  const framed = useMemo(() => frames(drawn, nodes), [drawn, nodes])
 
   /** @type {LitFlowEdge[]} */
   const edges = useMemo(
     () =>
-      document.edges.map((edge) => {
-        const drawn = drawnEdge(edge)
-        const facts = data.edges[drawn.id] ?? {}
+      drawn.edges.map((edge) => {
+        const line = drawnEdge(edge)
+        const facts = data.edges[line.id] ?? {}
         const records = facts.records?.map((record) => `${record.kind} ${record.title}`).join('; ')
         return {
-          ...drawn,
+          ...line,
           type: 'lit',
           data: { facts },
           className: records ? 'lit' : 'unlit',
           selected: data.shown === facts.edge,
           zIndex: records ? 1 : 0,
           markerEnd: ARROW,
-          ariaLabel: `from ${edge.source} to ${edge.target}: ${records ?? 'no records'}`,
+          ariaLabel: `from ${edge.of.source} to ${edge.of.target}: ${records ?? 'no records'}`,
         }
       }),
-    [document.edges, data.edges, data.shown],
+    [drawn.edges, data.edges, data.shown],
   )
 
+  const fold = useCallback((/** @type {string} */ name, /** @type {boolean} */ isFolded) => {
+    setStates((before) => ({ ...before, [name]: isFolded }))
+  }, [])
   const choose = useCallback(
     (/** @type {string} */ id) => {
+      const group = groupNamed(id)
+      if (group !== undefined) return fold(group, false)
       const edge = document.edges.find((each) => edgeKey(each) === id)
       pick(edge ? { edge: data.edges[id]?.edge ?? edge.source } : { node: id })
     },
-    [document.edges, data.edges, pick],
+    [document.edges, data.edges, pick, fold],
   )
-  const picture = useMemo(() => ({ tip: quiet, problems: quiet, open: quiet, pick: choose }), [choose])
+  const picture = useMemo(() => ({ tip: quiet, problems: quiet, open: quiet, pick: choose, fold }), [choose, fold])
 
   // The whole pipeline stays in view, also when the page changes its width.
   const fit = useCallback(
@@ -120,6 +132,7 @@ export function TimeCanvas({ data, dark, pick }) {
         <div className="flow">
           <Graph
             dark={dark}
+            framed={framed}
             nodes={nodes}
             edges={edges}
             edgeTypes={EDGES}
