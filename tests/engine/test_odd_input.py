@@ -136,7 +136,7 @@ def test_odd_values_are_records_or_rejected_rows(
         (KeyError("x"), "an unexpected error occurred: KeyError: 'x'."),
     ],
 )
-@pytest.mark.parametrize(("place", "status"), [("plan", 2), ("_print", 1)])
+@pytest.mark.parametrize(("place", "status"), [("plan", 2), ("print_run", 1)])
 def test_an_error_that_nobody_expected_is_a_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -31,7 +31,6 @@ from engine.model.types import (
     TIMESTAMP_NTZ,
     TINYINT,
     Decimal,
-    Time,
     Type,
 )
 from engine.reading.servers.address import Address
@@ -59,7 +58,7 @@ _TYPES: Final = ServerTypes(
         "double": DOUBLE,
         "double unsigned": DOUBLE,
         "date": DATE,
-        "time": Time(),
+        # No `time`: it is a span from -838 to 838 hours, so it stays a text.
         "datetime": TIMESTAMP_NTZ,
         "timestamp": TIMESTAMP,
         "year": INT,
