@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from engine.errors import PipelineError
 from engine.kept.kept_test import EXPECTED, SOURCES, SQL, KeptTest
 from engine.kept.manifest import FILE, PIPELINE
+from engine.reading.files.archives import SPOILT
 
 _NAME: Final = re.compile(rf"(?:{FILE}|{PIPELINE}|{SQL}|(?:{SOURCES}|{EXPECTED})/[^/\\]+\.jsonl)")
 _LARGEST: Final = 64 << 20
@@ -47,7 +48,7 @@ def unpacked(data: bytes, folder: Path) -> KeptTest:
             message = "the test in this file has its pipeline elsewhere. Import one that has its own."
             raise PipelineError(message)
         made.rename(folder)
-    except (BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+    except SPOILT as error:
         message = "this file is no zip of a kept test."
         raise PipelineError(message) from error
     finally:

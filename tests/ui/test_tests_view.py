@@ -107,6 +107,11 @@ def test_a_zip_of_a_test_is_taken_in_and_nothing_else(test: KeptTest, tmp_path: 
     assert again.expected() == test.expected()
     with pytest.raises(PipelineError, match="no zip of a kept test"):
         unpacked(b"PK", tmp_path / "other")
+    spoilt = bytearray(packed(test))
+    content = 30 + int.from_bytes(spoilt[26:28], "little")  # behind the first file's header and name
+    spoilt[content : content + 4] = b"\xff" * 4
+    with pytest.raises(PipelineError, match="no zip of a kept test"):
+        unpacked(bytes(spoilt), tmp_path / "other")
     data = io.BytesIO(packed(test))
     with zipfile.ZipFile(data, "a") as archive:
         archive.writestr("../outside.jsonl", "x")

@@ -7,13 +7,13 @@ cell with an error such as #DIV/0!. A row without values is skipped.
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import SourceError
+from engine.reading.files.archives import SPOILT
 from engine.reading.files.input_files import InputFile
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.sheet_extent import largest_sheet
@@ -61,7 +61,7 @@ def _check_extent(file: InputFile, node: str) -> None:
                 return
             with zipfile.ZipFile(stream) as archive:
                 size = largest_sheet(archive)
-    except (OSError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except SPOILT as error:
         message = f"path: {file.name} cannot be read as a workbook: {error}. Choose another file, or save it again."
         raise SourceError(message, node, "path") from error
     if size > MOST_BYTES:
