@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Literal
 
@@ -144,6 +144,13 @@ class Pipeline(_Document):
                 "edges": tuple(edge for edge in self.edges if edge.source in nodes and edge.target in nodes),
             }
         )
+
+    def around(self, group: str) -> Iterator[str]:
+        """A group, by its name, and the groups around it, from the innermost; nothing for ''."""
+        inside = {each.name: each.inside for each in self.groups}
+        while group:
+            yield group
+            group = inside[group]
 
     def sorted_nodes(self) -> tuple[Node, ...]:
         """The nodes, each after its inputs, else in the document's order. Raises PipelineError on a cycle."""

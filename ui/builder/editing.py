@@ -248,13 +248,7 @@ def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
 
 def without_empty_groups(pipeline: Pipeline) -> Pipeline:
     """The document without groups that have no node, not even in a group inside of them."""
-    around = {group.name: group.inside for group in pipeline.groups}
-    used: set[str] = set()
-    for node in pipeline.nodes:
-        name = node.group
-        while name and name not in used:
-            used.add(name)
-            name = around[name]
+    used = {name for innermost in {node.group for node in pipeline.nodes} for name in pipeline.around(innermost)}
     return pipeline.model_copy(update={"groups": tuple(group for group in pipeline.groups if group.name in used)})
 
 

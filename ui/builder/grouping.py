@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from engine.errors import PipelineError
@@ -21,7 +21,7 @@ def group_of(what: str | None) -> str | None:
 
 def members(pipeline: Pipeline, name: str) -> tuple[str, ...]:
     """The nodes of a group and of the groups inside of it."""
-    return tuple(node.id for node in pipeline.nodes if name in _around(pipeline, node.group))
+    return tuple(node.id for node in pipeline.nodes if name in pipeline.around(node.group))
 
 
 def memberships(pipeline: Pipeline) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -39,12 +39,12 @@ def grouped(pipeline: Pipeline, nodes: Collection[str], wanted: str) -> tuple[Pi
     if not chosen:
         return pipeline, ""
     whole = {group.name for group in pipeline.groups if set(members(pipeline, group.name)) <= set(nodes)}
-    paths = [[name for name in _around(pipeline, node.group) if name not in whole] for node in chosen]
+    paths = [[name for name in pipeline.around(node.group) if name not in whole] for node in chosen]
     inside = next((name for name in paths[0] if all(name in path for path in paths)), "")
     name = free_id(wanted, [group.name for group in pipeline.groups])
 
     def outermost(group: str) -> bool:
-        return group in whole and not any(around in whole for around in _around(pipeline, group)[1:])
+        return group in whole and not any(name in whole for name in pipeline.around(group) if name != group)
 
     moved = tuple(
         node.model_copy(update={"group": name}) if node in chosen and node.group not in whole else node
@@ -103,14 +103,3 @@ def grouped_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
     nodes = tuple(node.model_copy(update={"group": known.get(node.id, node.group)}) for node in pipeline.nodes)
     groups = {group.name: group for group in (*pipeline.groups, *other.groups)}
     return without_empty_groups(pipeline.model_copy(update={"nodes": nodes, "groups": tuple(groups.values())}))
-
-
-def _around(pipeline: Pipeline, group: str) -> list[str]:
-    """A group and the groups around it, from the innermost."""
-    return list(_upwards({each.name: each.inside for each in pipeline.groups}, group))
-
-
-def _upwards(around: Mapping[str, str], name: str) -> Iterator[str]:
-    while name:
-        yield name
-        name = around[name]
