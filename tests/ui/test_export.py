@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from storage.model import EventRange
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
-from ui.builder.picture import document
+from ui.builder.picture import catalog, colors, document
 from ui.components.grid import Cell, Row, Table, html_of
 from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import page_as_html
@@ -67,11 +68,18 @@ def test_a_replay_has_its_events_and_runs_nothing_of_the_data(store: Store, tmp_
     assert (data["first"], data["last"], data["steps"]) == (1, 2, [{"event": 2, "edge": None}])
     (shown,), (null,) = (each["records"][0][2] for each in data["events"][:2])
     assert (len(shown), shown[:9], null) == (160, "</script>", None)
-    assert page.count("<script") == page.count("</script>") == 2
+    assert page.count("<script") == page.count("</script>") == 3
     assert "<img" not in page
     assert "&lt;i&gt;<em>see</em>" in page
     assert not re.findall(r'(?:src|href)\s*=\s*["\']|@import|url\(', page)
     assert len(page) - len(found[0]) < 100_000
+
+
+def test_a_replay_of_a_run_without_event_time_has_every_event(store: Store, tmp_path: Path) -> None:
+    run = store.runs.get(run_locally(store, tmp_path, examples()["01-word-frequency"]))
+    page = replay_as_html(store, run, EventRange())
+    events = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])["events"]
+    assert [len(event["records"]) for event in events] == [4, 6, 9]
 
 
 def test_a_replay_begins_with_the_table_before_its_events_and_has_what_was_late(store: Store, tmp_path: Path) -> None:
@@ -96,6 +104,8 @@ def test_a_canvas_is_a_picture_with_what_went_along_its_edges() -> None:
     pipeline = examples()["01-word-frequency"]
     data = {
         "name": "words <b>",
+        "colors": colors(),
+        "catalog": catalog(),
         "document": document(pipeline),
         "nodes": {
             "count_words": {"mode": ["+I", "-U", "+U"]},
@@ -107,9 +117,10 @@ def test_a_canvas_is_a_picture_with_what_went_along_its_edges() -> None:
         },
     }
     page = page_as_html("Build", "a draft", [element("bidi_component", json=json.dumps(data))])
-    assert page.count('class="node"') == len(pipeline.nodes)
-    assert "words &lt;b&gt;: 4 nodes" in page
-    assert "&lt;i&gt; is missing." in page
+    (picture,) = re.findall(r'data-picture="([^"]*)"', page)
+    drawing = json.loads(unescape(picture))["drawing"]
+    assert {entry["operator"] for entry in drawing["catalog"]} == {node.operator for node in pipeline.nodes}
+    assert (drawing["name"], drawing["nodes"]["words"]) == (data["name"], data["nodes"]["words"])
     assert "<td><span>words → count_words</span></td>" in page
     assert "<span>cnt=&lt;1&gt;</span>" in page
     assert "count_words → count_counts: and 2 more" in page

@@ -1,4 +1,7 @@
-"""The data that the canvas draws: the document, and the facts of the planner and of a run for each node and edge."""
+"""The data that the canvas draws: the document, and the facts of the planner and of a run for each node and edge.
+
+`ui/canvas/src/picture` draws the same data as a picture, which has nothing to click.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
 from engine.errors import NotRead, StudioError
-from engine.model.changelog import APPEND, SYMBOLS, RowKind
+from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
 from engine.windows.parameters import BOUNDS
@@ -56,6 +59,25 @@ def catalog() -> list[Shape]:
     """Everything that can be added, in the palette's order, and what only a script makes, which no palette offers."""
     shown = [_entry(cls, group) for group, members in palette().items() for cls in members]
     return [*shown, {**_entry(Unread, Unread.group), "hidden": True}]
+
+
+def drawing(pipeline: Pipeline, known: Mapping[str, ChangelogMode]) -> Shape:
+    """What a picture needs of a pipeline. known: by node, the mode of its output."""
+    facts: dict[str, Shape] = {}
+    for node in pipeline.nodes:
+        cls = operator_class(node.operator)
+        outputs = list(cls.output_ports(node.parameters)) if cls is not None else [OUT]
+        facts[node.id] = {"hint": hint(node), "outputs": outputs, "mode": _symbols(known.get(node.id, ()))}
+    used = {node.operator for node in pipeline.nodes}
+    bare = [{**node, "parameters": {}} for node in document(pipeline)["nodes"]]
+    return {
+        "name": pipeline.name,
+        "colors": colors(),
+        "document": {**document(pipeline), "nodes": bare},
+        "catalog": [entry for entry in catalog() if entry["operator"] in used],
+        "nodes": facts,
+        "edges": {},
+    }
 
 
 def _entry(cls: type[Operator] | type[Source], group: str) -> Shape:

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { defineConfig } from 'vite'
+import { build } from 'esbuild'
 import react from '@vitejs/plugin-react'
 
 // The digest of everything that the bundle is made of. It is built into the bundle and into the package's version, so
@@ -16,6 +17,23 @@ const digest = createHash('sha256')
 for (const name of files) digest.update(`${name}\0`).update(readFileSync(name)).update('\0')
 const sources = digest.digest('hex').slice(0, 12)
 
+// In one file, since pages contain it that load nothing: rollup would share chunks with the canvas.
+const picture = {
+  name: 'picture',
+  closeBundle: () =>
+    build({
+      entryPoints: ['src/picture/main.js'],
+      outfile: 'changelog_studio_canvas/dist/picture.js',
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      target: 'es2022',
+      // No text may end the script element that contains it.
+      charset: 'ascii',
+      define: { __SOURCES__: JSON.stringify(sources) },
+    }),
+}
+
 const manifests = {
   name: 'version-from-sources',
   closeBundle() {
@@ -27,7 +45,7 @@ const manifests = {
 
 // Not `build.lib`: it leaves the bundle unminified.
 export default defineConfig({
-  plugins: [react(), manifests],
+  plugins: [react(), picture, manifests],
   define: { __SOURCES__: JSON.stringify(sources), 'process.env.NODE_ENV': '"production"' },
   build: {
     outDir: 'changelog_studio_canvas/dist',

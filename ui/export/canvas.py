@@ -5,41 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
-from engine.model.pipeline import Pipeline
-from ui.components.builder.graph_svg import Marks, graph_svg
+from engine.model.changelog import SYMBOLS, RowKind
 from ui.components.grid import Cell, Row, Table, html_of
+from ui.export.picture import picture_as_html
 
 
 def canvas_as_html(drawn: Mapping[str, Any]) -> str:
     """The data that a canvas draws, as static HTML."""
-    document = drawn["document"]
-    pipeline = Pipeline.from_dict(
-        {
-            "name": drawn["name"],
-            "nodes": [{"id": node["id"], "operator": node["operator"]} for node in document["nodes"]],
-            "edges": [
-                {
-                    "source": edge["source"],
-                    "source_port": edge["out"],
-                    "target": edge["target"],
-                    "target_port": edge["port"],
-                }
-                for edge in document["edges"]
-            ],
-        }
-    )
-    facts: Mapping[str, Mapping[str, Any]] = drawn["nodes"]
-    marks = Marks(
-        modes={node: ChangelogMode(map(RowKind.of, fact["mode"])) for node, fact in facts.items() if "mode" in fact},
-        problems={
-            node: tuple(problem["sentence"] for problem in fact["problems"])
-            for node, fact in facts.items()
-            if "problems" in fact
-        },
-    )
+    used = {node["operator"] for node in drawn["document"]["nodes"]}
+    what = {name: drawn[name] for name in ("name", "colors", "document", "nodes", "edges")}
+    catalog = [entry for entry in drawn["catalog"] if entry["operator"] in used]
     tables = [*_counts(drawn["edges"]), *_records(drawn["edges"])]
-    return graph_svg(pipeline, marks) + "".join(f'<div class="grid">{html_of(table)}</div>' for table in tables)
+    return picture_as_html({**what, "catalog": catalog}) + "".join(
+        f'<div class="grid">{html_of(table)}</div>' for table in tables
+    )
 
 
 def _counts(edges: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

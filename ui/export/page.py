@@ -17,6 +17,7 @@ from streamlit.proto.Element_pb2 import Element
 
 from ui.export.canvas import canvas_as_html
 from ui.export.markdown import as_html, as_inline_html
+from ui.export.picture import picture_script
 from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parents[1] / "components" / "grid" / "grid.css"
@@ -54,7 +55,7 @@ code { font-family: var(--st-code-font); font-size: .88em; }
 .alert.error { border-color: var(--st-red-text-color); } .alert.warning { border-color: var(--st-orange-text-color); }
 .alert.success { border-color: var(--st-green-text-color); }
 .metric { display: inline-block; margin: .4rem 2.5rem .6rem 0; } .metric b { display: block; font-size: 1.5rem; }
-.grid { margin: .6rem 0 1rem; } pre { overflow-x: auto; }
+.grid { margin: .6rem 0 1rem; } .picture svg { max-width: 100%; height: auto; } pre { overflow-x: auto; }
 """
 _ALERTS: Final = {1: "error", 2: "warning", 3: "info", 4: "success"}
 
@@ -65,6 +66,8 @@ def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
     script = ""
     if any('class="chart"' in part for part in body):
         script = f"<script>{get_plotlyjs()}</script><script>{_DRAW}</script>"
+    if any("data-picture" in part for part in body):
+        script += picture_script()
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{theme_variables()}{_STYLE}{_GRID_CSS.read_text(encoding='utf-8')}</style></head><body>"

@@ -52,7 +52,7 @@ def replayed(store: Store, run: Run, events: EventRange) -> Shape:
         "first": first,
         "last": last,
         "edges": [_edge(store, edge, first, pipeline) for edge in edges],
-        "events": _events(store, run, chosen, edges, timeline),
+        "events": _events(store, run, range(first, last + 1), edges, timeline),
         "watermarks": _watermarks(timeline),
     }
 
@@ -74,9 +74,10 @@ def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
     }
 
 
-def _events(store: Store, run: Run, chosen: EventRange, edges: tuple[Edge, ...], timeline: Timeline) -> list[Shape]:
+def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeline: Timeline) -> list[Shape]:
     """By event: its records in order of emission (edge, kind, values), its time, and what was late or fired."""
     records: dict[int, list[tuple[bytes, int, str, list[str | None]]]] = defaultdict(list)
+    chosen = EventRange(seqs[0], seqs[-1])
     wanted = Filter(from_seq=chosen.from_seq, to_seq=chosen.to_seq)
     for at, edge in enumerate(edges):
         if not edge.total:
@@ -108,7 +109,7 @@ def _events(store: Store, run: Run, chosen: EventRange, edges: tuple[Edge, ...],
                 late=_late(late[seq]) if seq in late else None,
             ),
         }
-        for seq in range(timeline.from_seq, timeline.to_seq + 1)
+        for seq in seqs
     ]
 
 

@@ -14,9 +14,10 @@ from typing import Final
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.model import EventRange, Run
-from ui.components.builder.graph_svg import Marks, graph_svg
+from ui.builder.picture import drawing
 from ui.export.markdown import as_html
 from ui.export.page import theme_variables
+from ui.export.picture import picture_as_html, picture_script
 from ui.replay.events import Shape, replayed
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import theme
@@ -31,6 +32,8 @@ _STATES: Final = {
     "late but used": theme.LATE_USED,
     "dropped": theme.DROPPED,
 }
+# Between two nodes, for records that run along an edge.
+_GAP_PX: Final = 130
 _KEYS: Final = (
     ("previous", "P", "Previous event", "◀"),
     ("play", "K", "Play", "▶ ❚❚"),
@@ -55,7 +58,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
     pipeline = pipeline_of(run)
     plans = {node.id: run.explanation.node(node.id) for node in pipeline.nodes}
     modes = {name: mode_of(plan.mode) for name, plan in plans.items() if plan is not None}
-    graph = graph_svg(pipeline, Marks(modes=modes))
+    graph = picture_as_html(drawing(pipeline, modes), gap=_GAP_PX)
     title = escape(story.title if story is not None else run.name)
     about = escape(f"run {run.run_id}, {run.name}: events {data['first']:,} to {data['last']:,} of {run.last_seq:,}")
     buttons = "".join(
@@ -79,7 +82,10 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>{title}</title>'
         f"<style>{theme_variables()}{_text('player.css')}</style></head><body>"
         f'<header><h1>{title}</h1><p class="about">{about}</p></header>{narration}'
-        f'<main><section id="graph" tabindex="0" aria-label="The pipeline">{graph}</section>'
+        f'<main><section id="graph" tabindex="0" aria-label="The pipeline">{graph}'
+        '<button id="all" title="The whole graph (F)" aria-label="Whole graph" aria-keyshortcuts="F" hidden>'
+        "<kbd>F</kbd> <span>Whole graph</span><i>⤢</i></button>"
+        "</section>"
         f'<nav id="player"><input type="range" id="event" aria-label="Event"><output id="now"></output>'
         f'<div class="row">{buttons}</div></nav>'
         '<p id="summary" aria-live="polite"></p>'
@@ -87,7 +93,8 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
         '</section><section><h2>Table <select id="output" aria-label="The table of"></select></h2>'
         '<div id="table" class="scroll" tabindex="0"></div></section></div>'
         '<section id="time" hidden><h2>Event time and watermark</h2><div id="chart"></div></section></main>'
-        f'<script type="application/json" id="data">{safe}</script><script>{_text("player.js")}</script></body></html>'
+        f'<script type="application/json" id="data">{safe}</script>{picture_script()}'
+        f'<script type="module">{_text("player.js")}</script></body></html>'
     )
 
 

@@ -1,5 +1,4 @@
-// Plays the events of a run: data in #data (see events.py), the graph as SVG in #graph. No library, no network.
-'use strict'
+// Plays the events of a run: data in #data (see events.py), the graph as SVG in #graph, which the picture's script drew.
 const data = JSON.parse(document.getElementById('data').textContent)
 const at = (id) => document.getElementById(id)
 const SVG = 'http://www.w3.org/2000/svg'
@@ -144,7 +143,6 @@ function light() {
 
 // A dot per record runs along every edge that carries it, one after the other in order of emission.
 function move() {
-  const svg = document.querySelector('#graph svg')
   svg?.querySelectorAll('.dot').forEach((each) => each.remove())
   if (calm || !svg) return
   did(event).records.slice(0, MOST_DOTS).forEach(([of, kind], place, all) => {
@@ -168,6 +166,68 @@ function move() {
       requestAnimationFrame(tick)
     }
   })
+}
+
+// The part of the graph that is seen. If all of it would be too small to read, it follows the event's records.
+const LEAST = 11 / 15
+const svg = document.querySelector('#graph svg')
+const whole = svg && { ...Object.fromEntries(['x', 'y', 'width', 'height'].map((side) => [side, svg.viewBox.baseVal[side]])) }
+let isWhole = false
+let seen = whole
+let moving = 0
+
+function see(box, ms) {
+  cancelAnimationFrame(moving)
+  const from = seen
+  const start = performance.now()
+  const tick = (now) => {
+    const part = ms ? Math.min(1, Math.max(0, now - start) / ms) : 1
+    const soft = part * part * (3 - 2 * part)
+    seen = Object.fromEntries(Object.keys(box).map((side) => [side, from[side] + (box[side] - from[side]) * soft]))
+    svg.setAttribute('viewBox', Object.values(seen).join(' '))
+    if (part < 1) moving = requestAnimationFrame(tick)
+  }
+  tick(start)
+}
+
+// A part of the size that fits, around a point, but not beyond the graph.
+function partAround(x, y, width, height) {
+  const within = (at, size, from, all) => (size >= all ? from + (all - size) / 2 : Math.min(Math.max(at - size / 2, from), from + all - size))
+  return { x: within(x, width, whole.x, whole.width), y: within(y, height, whole.y, whole.height), width, height }
+}
+
+function frame(forward) {
+  if (!svg) return
+  const wide = at('graph').clientWidth
+  const most = Math.max(200, innerHeight * 0.45)
+  const fit = Math.min(1, wide / whole.width, most / whole.height)
+  const isSmall = fit < LEAST
+  at('all').hidden = !isSmall
+  at('all').setAttribute('aria-pressed', String(isWhole))
+  const scale = isSmall && !isWhole ? LEAST : fit
+  const high = Math.min(most, whole.height * scale)
+  svg.setAttribute('width', isSmall ? wide : whole.width * fit)
+  svg.setAttribute('height', high)
+  if (scale === fit) return see(whole, 0)
+  const lit = [...svg.querySelectorAll('.lit .body, .died .body')].map((body) => body.getBBox())
+  if (!lit.length) return see(partAround(whole.x, whole.y + whole.height / 2, wide / scale, high / scale), 0)
+  const left = Math.min(...lit.map((box) => box.x))
+  const right = Math.max(...lit.map((box) => box.x + box.width))
+  const top = Math.min(...lit.map((box) => box.y))
+  const bottom = Math.max(...lit.map((box) => box.y + box.height))
+  const shown = Math.min(1, Math.max(LEAST, Math.min(wide / (right - left + 40), most / (bottom - top + 40))))
+  const [width, height] = [wide / shown, high / shown]
+  // What does not fit is followed from its first node to its last.
+  const row = (box) => box.y + box.height / 2
+  const first = lit.reduce((one, other) => (other.x < one.x ? other : one))
+  const last = lit.reduce((one, other) => (other.x > one.x ? other : one))
+  const isWide = right - left > width
+  const isHigh = bottom - top > height
+  const to = (end, side) => partAround(isWide ? side : (left + right) / 2, isHigh ? row(end) : (top + bottom) / 2, width, height)
+  const ends = [to(first, left + width / 2 - 20), to(last, right - width / 2 + 20)]
+  if (calm || !forward || !(isWide || isHigh)) return see(ends[0], calm ? 0 : 300)
+  see(ends[0], 0)
+  see(ends[1], MOVE_MS * 2)
 }
 
 const W = 900
@@ -240,6 +300,7 @@ function go(seq) {
   const forward = to > event
   event = to
   show()
+  frame(forward)
   if (forward) move()
 }
 
@@ -288,10 +349,14 @@ const acts = {
   window: () => jump((each) => each.fires),
   late: () => jump((each) => each.late),
 }
+acts.all = () => {
+  isWhole = !isWhole
+  frame(false)
+}
 const keys = {}
 for (const [name, act] of Object.entries(acts)) {
   at(name).addEventListener('click', () => {
-    if (name !== 'play') pause()
+    if (name !== 'play' && name !== 'all') pause()
     act()
   })
   keys[at(name).getAttribute('aria-keyshortcuts').toLowerCase()] = name
@@ -322,6 +387,8 @@ at('graph').addEventListener('click', (click) => {
 choose(output)
 drawChart()
 show()
+frame(false)
+addEventListener('resize', () => frame(false))
 if (data.steps.length) {
   at('back').addEventListener('click', () => tell(step - 1))
   at('forward').addEventListener('click', () => tell(step + 1))

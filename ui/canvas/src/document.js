@@ -15,6 +15,12 @@ export const edgeKey = ({ source, out, target, port }) =>
   `${out === 'out' ? source : `${source}.${out}`}>${target}:${port}`
 
 /**
+ * @param {import('./types').CatalogEntry[]} entries
+ * @returns {Catalog}
+ */
+export const byOperator = (entries) => Object.fromEntries(entries.map((each) => [each.operator, each]))
+
+/**
  * The wanted id, or the first of wanted_2, wanted_3, ... that is not taken.
  *
  * @param {Pipeline} document

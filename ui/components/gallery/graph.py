@@ -7,25 +7,24 @@ from functools import cache
 from typing import Any, Final
 
 import streamlit as st
+from changelog_studio_canvas import PICTURE
 
 from engine.model.pipeline import Pipeline
-from ui.components.builder.graph_svg import Marks, graph_svg
+from ui.builder.picture import drawing
 
+_COMPONENT: Final = "changelog-studio-canvas.picture"
 _CSS: Final = """
-.graph { overflow: hidden; }
-.graph svg { margin: 0 auto; color: var(--st-text-color); font-family: var(--st-font); }
+.picture { overflow: hidden; }
+.picture svg { display: block; margin: 0 auto; max-width: 100%; height: 84px; color: var(--st-text-color); }
 """
 _MINIATURE_PX: Final = 84
-_JS: Final = """
-export default ({ data, parentElement }) => { parentElement.querySelector(".graph").innerHTML = data.svg }
-"""
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    return st.components.v2.component("pipeline_graph", html='<div class="graph"></div>', css=_CSS, js=_JS)
+    return st.components.v2.component(_COMPONENT, html='<div class="picture"></div>', css=_CSS, js=PICTURE)
 
 
 def draw_miniature(pipeline: Pipeline, key: str) -> None:
     """Draw the picture."""
-    _component()(key=key, data={"svg": graph_svg(pipeline, Marks(), small=True)}, height=_MINIATURE_PX)
+    _component()(key=key, data={"drawing": drawing(pipeline, {}), "small": True}, height=_MINIATURE_PX)

@@ -6,12 +6,6 @@ import { WIDTH, layout } from '../layout.js'
 /** @import { Catalog, DrawnNode, DrawnPipeline, DrawnPipelineEdge, NodeData, PipelineNode, Places } from '../types' */
 
 /**
- * @param {import('../types').CatalogEntry[]} entries
- * @returns {Catalog}
- */
-export const byOperator = (entries) => Object.fromEntries(entries.map((each) => [each.operator, each]))
-
-/**
  * The places of the nodes, which are computed again only if something changes on which they depend: not while somebody
  * fills in a form.
  *

@@ -12,6 +12,13 @@ const FLINK_NAMES = { '+I': 'I', '-U': 'UB', '+U': 'UA', '-D': 'D' }
 export const kindClass = (kind) => `kind ${CLASSES[kind]}`
 
 /**
+ * The CSS variable of its colour.
+ *
+ * @param {Kind} kind
+ */
+export const kindVariable = (kind) => CLASSES[kind].replace('k', '--kind-')
+
+/**
  * A changelog mode as Flink's EXPLAIN prints it: [I,UB,UA,D].
  *
  * @param {Kind[]} mode

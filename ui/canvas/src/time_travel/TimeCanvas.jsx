@@ -1,9 +1,9 @@
 // The pipeline at one event, read-only: edges that carried records for it are lit and show these records.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
-import { edgeKey } from '../document.js'
+import { byOperator, edgeKey } from '../document.js'
 import { Graph } from '../graph/Graph.jsx'
-import { byOperator, drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'

@@ -1,0 +1,322 @@
+// A drawn pipeline as an SVG text: for cards, exported pages, replays, slides. It has the places, groups, modes and
+// counts of the canvas, and nothing to click.
+import { byOperator, edgeKey } from '../document.js'
+import { frames, groupData } from '../graph/groups.js'
+import { kindVariable, shortNumber } from '../graph/kinds.js'
+import { asDrawn } from '../grouping.js'
+import { HEIGHT, WIDTH, layout } from '../layout.js'
+import { routed } from './route.js'
+
+/** @import { Catalog, DrawnPipelineEdge, Drawing, DrawnNode, EdgeFacts, FrameNode, Kind, NodeFacts, Places } from '../types' */
+/** @import { Box, Point } from './route.js' */
+
+/**
+ * The colours of a theme, as CSS. `text` is also of the lines of frames.
+ *
+ * @typedef {{ text: string, muted: string, line: string, card: string }} Pens
+ */
+
+/** @type {Pens} */
+export const OF_THE_PAGE = {
+  text: 'currentColor',
+  muted: 'color-mix(in srgb, currentColor 70%, transparent)',
+  line: 'color-mix(in srgb, currentColor 35%, transparent)',
+  card: 'color-mix(in srgb, currentColor 6%, transparent)',
+}
+
+const MARGIN = 24
+const SMALL_MARGIN = 4
+const SMALL_GAP = 60
+const BADGE = 27
+const BADGE_HEIGHT = 18
+// Where along an edge its badges may stand, from the best place.
+const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
+
+/**
+ * @param {Pick<Drawing, 'name' | 'colors' | 'catalog' | 'document' | 'nodes'> & { edges: Partial<Record<string, EdgeFacts>> }} drawing
+ * @param {{ pens?: Pens, small?: boolean, gap?: number, places?: Places, paper?: string }} [options] small: for a card, names only.
+ *   places: where the nodes stand; without them, they are laid out. paper: the colour behind it
+ * @returns {string} empty without nodes
+ */
+export function pictured({ name, colors, catalog, document, nodes, edges }, options = {}) {
+  const { pens = OF_THE_PAGE, small = false, gap, paper } = options
+  if (!document.nodes.length) return ''
+  const known = byOperator(catalog)
+  const { drawn } = asDrawn(document)
+  // A card has no room for the places that somebody chose on a canvas.
+  const free = { ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }
+  const places = options.places ?? layout(small ? free : drawn, known, small ? SMALL_GAP : gap)
+  const standing = drawn.nodes.map((node) => ({
+    id: node.id,
+    position: { x: places[node.id][0], y: places[node.id][1] },
+  }))
+  const around = frames(drawn, /** @type {DrawnNode[]} */ (standing))
+  /** @type {Map<string, Box>} */
+  const boxes = new Map(
+    Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + HEIGHT }]),
+  )
+  /** @type {Box[]} */
+  const labels = []
+  const pen = { pens, colors, small }
+  const lines = drawn.edges.map((edge) => {
+    const route = routed(outOf(edge, drawn.edges, nodes, places), into(edge, drawn.edges, known, document, places), [
+      ...without(boxes, edge),
+    ])
+    return drawnEdge(edge, route, small ? undefined : carriedBy(edge, nodes, edges), [...boxes.values()], labels, pen)
+  })
+  const cards = drawn.nodes.map((node) => {
+    const group = groupData(document, node, drawn, nodes, edges)
+    const facts = nodes[node.id] ?? {}
+    const entry = known[node.operator]
+    return card(
+      places[node.id],
+      {
+        id: node.id,
+        name: group?.name ?? node.id,
+        title: group ? `${group.nodes.length} nodes` : (entry?.title ?? `${node.operator}?`),
+        hint: group ? group.nodes.join(' · ') : (facts.hint ?? ''),
+        role: entry?.role ?? 'operator',
+        wrong: (facts.problems ?? []).map((each) => each.sentence),
+        isFolded: Boolean(group),
+      },
+      pen,
+    )
+  })
+  const all = [...boxes.values(), ...around.map(boxOf), ...labels]
+  const margin = small ? SMALL_MARGIN : MARGIN
+  const left = Math.min(...all.map((box) => box.left)) - margin
+  const top = Math.min(...all.map((box) => box.top)) - margin
+  const width = Math.max(...all.map((box) => box.right)) + margin - left
+  const height = Math.max(...all.map((box) => box.bottom)) + margin - top
+  const behind = paper ? `<rect x="${left}" y="${top}" width="${width}" height="${height}" fill="${paper}"/>` : ''
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${left} ${top} ${width} ${height}" width="${width}" height="${height}" ` +
+    `role="img" font-family="system-ui, sans-serif" aria-label="${escaped(name)}: ${document.nodes.length} nodes">` +
+    `${behind}${around.map((each) => frame(each, pen)).join('')}${lines.join('')}${cards.join('')}</svg>`
+  )
+}
+
+/**
+ * What is known of an edge; at least the mode of the node's first output.
+ *
+ * @param {DrawnPipelineEdge} edge
+ * @param {Partial<Record<string, NodeFacts>>} nodes
+ * @param {Partial<Record<string, EdgeFacts>>} edges
+ * @returns {EdgeFacts}
+ */
+const carriedBy = ({ of }, nodes, edges) => ({
+  mode: of.out === 'out' ? nodes[of.source]?.mode : undefined,
+  ...edges[edgeKey(of)],
+})
+
+/** @typedef {{ pens: Pens, colors: Record<string, string>, small: boolean }} Pen */
+
+/**
+ * @param {Map<string, Box>} boxes
+ * @param {DrawnPipelineEdge} edge
+ */
+const without = (boxes, { source, target }) =>
+  [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
+
+/**
+ * @param {DrawnPipelineEdge} edge
+ * @param {DrawnPipelineEdge[]} all
+ * @param {Partial<Record<string, NodeFacts>>} nodes
+ * @param {Places} places
+ * @returns {Point}
+ */
+function outOf(edge, all, nodes, places) {
+  const [x, y] = places[edge.source]
+  const ports =
+    nodes[edge.source]?.outputs ?? portsOf(all.filter((each) => each.source === edge.source).map((each) => each.out))
+  return [x + WIDTH, y + HEIGHT * share(ports, edge.out)]
+}
+
+/**
+ * @param {DrawnPipelineEdge} edge
+ * @param {DrawnPipelineEdge[]} all
+ * @param {Catalog} catalog
+ * @param {Drawing['document']} document
+ * @param {Places} places
+ * @returns {Point}
+ */
+function into(edge, all, catalog, document, places) {
+  const [x, y] = places[edge.target]
+  const operator = document.nodes.find((node) => node.id === edge.target)?.operator ?? ''
+  const ports =
+    catalog[operator]?.ports ?? portsOf(all.filter((each) => each.target === edge.target).map((each) => each.port))
+  return [x - 7, y + HEIGHT * share(ports, edge.port)]
+}
+
+/** @param {string[]} names */
+const portsOf = (names) => [...new Set(names)].sort()
+
+/**
+ * @param {string[]} ports
+ * @param {string} port
+ */
+const share = (ports, port) => (Math.max(0, ports.indexOf(port)) + 1) / (ports.length + 1)
+
+/**
+ * @param {DrawnPipelineEdge} edge
+ * @param {import('./route.js').Route} route
+ * @param {EdgeFacts | undefined} facts
+ * @param {Box[]} boxes
+ * @param {Box[]} labels of the edges before, to which this one's is added
+ * @param {Pen} pen
+ */
+function drawnEdge(edge, route, facts, boxes, labels, pen) {
+  const { pens } = pen
+  const [x, y] = route.points[route.points.length - 1]
+  const line = `<path d="${route.d}" fill="none" stroke="${pens.line}" stroke-width="${pen.small ? 3 : 1.8}"/>`
+  const tip = `<path d="M${x},${y - 5} l7,5 l-7,5 z" fill="${pens.muted}"/>`
+  const words = `from ${edge.of.source} to ${edge.of.target}${facts?.mode ? `, ${facts.mode.join(' ')}` : ''}`
+  return (
+    `<g class="edge" data-edge="${escaped(edgeKey(edge.of))}"><title>${escaped(words)}</title>${line}${tip}` +
+    `${facts?.mode?.length ? badges(facts.mode, facts.counts, route.points, boxes, labels, pen) : ''}</g>`
+  )
+}
+
+/**
+ * The kinds of an edge, two to a row or in a column, at the first place along it where they are over no node and no other badge.
+ *
+ * @param {Kind[]} mode
+ * @param {EdgeFacts['counts']} counts
+ * @param {Point[]} points
+ * @param {Box[]} boxes
+ * @param {Box[]} labels
+ * @param {Pen} pen
+ */
+function badges(mode, counts, points, boxes, labels, pen) {
+  const texts = mode.map((kind) => (counts ? ` ${shortNumber(counts[kind] ?? 0)}` : ''))
+  const wide = BADGE + Math.max(...texts.map((text) => text.length)) * 7.5
+  const inRows = mode.length > 2 || counts ? [2, 1] : [mode.length, 1]
+  const shapes = inRows.map((inRow) => ({
+    inRow,
+    width: Math.min(inRow, mode.length) * (wide + 2),
+    height: Math.ceil(mode.length / inRow) * (BADGE_HEIGHT + 2),
+  }))
+  const places = shapes.flatMap(({ inRow, width, height }) =>
+    PLACES.map((part) => points[Math.round(part * (points.length - 1))]).map(([x, y]) => ({
+      inRow,
+      left: x - width / 2,
+      top: y - height / 2,
+      right: x + width / 2,
+      bottom: y + height / 2,
+    })),
+  )
+  const isFree = (/** @type {Box} */ box) => ![...boxes, ...labels].some((other) => doOverlap(box, other))
+  const { inRow, ...free } = places.find(isFree) ?? places[0]
+  labels.push(free)
+  return mode
+    .map((kind, place) => {
+      const x = free.left + (place % inRow) * (wide + 2)
+      const y = free.top + Math.floor(place / inRow) * (BADGE_HEIGHT + 2)
+      return (
+        `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${wide.toFixed(1)}" height="${BADGE_HEIGHT}" rx="4" ` +
+        `fill="${pen.colors[kindVariable(kind)]}"/>` +
+        `<text x="${(x + wide / 2).toFixed(1)}" y="${(y + 13).toFixed(1)}" font-size="12" text-anchor="middle" ` +
+        `font-weight="600" font-family="ui-monospace, monospace" fill="${pen.colors['--on-color']}">${kind}${texts[place]}</text>`
+      )
+    })
+    .join('')
+}
+
+/**
+ * @param {Box} one
+ * @param {Box} other
+ */
+const doOverlap = (one, other) =>
+  one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top
+
+/**
+ * @typedef {object} Card
+ * @property {string} id
+ * @property {string} name
+ * @property {string} title
+ * @property {string} hint
+ * @property {string} role
+ * @property {string[]} wrong
+ * @property {boolean} isFolded
+ */
+
+/**
+ * @param {import('../types').Spot} place
+ * @param {Card} node
+ * @param {Pen} pen
+ */
+function card([x, y], { id, name, title, hint, role, wrong, isFolded }, { pens, colors, small }) {
+  const stroke = wrong.length ? colors['--problem'] : pens.line
+  const lines = broken(name, small ? 11 : 19)
+  const write = (/** @type {string} */ text, /** @type {number} */ at, /** @type {string} */ look) =>
+    `<text x="${x + 17}" y="${y + at}" ${look}>${escaped(text)}</text>`
+  const strong = `font-weight="600" fill="${pens.text}"`
+  const words = small
+    ? lines.map((line, at) => write(line, (lines.length > 1 ? 32 : 47) + at * 28, `font-size="25" fill="${pens.text}"`))
+    : [
+        ...lines.map((line, at) => write(line, 25 + at * 18, `font-size="15" ${strong}`)),
+        write(short(title, 26), lines.length > 1 ? 63 : 45, `font-size="12.5" fill="${pens.muted}"`),
+        ...(lines.length > 1 ? [] : [write(short(hint, 28), 63, `font-size="12" fill="${pens.muted}"`)]),
+      ]
+  const behind = isFolded
+    ? `<rect x="${x + 5}" y="${y + 5}" width="${WIDTH}" height="${HEIGHT}" rx="8" fill="none" stroke="${pens.line}" stroke-width="1.4"/>`
+    : ''
+  const mark = wrong.length
+    ? `<circle cx="${x + WIDTH - 3}" cy="${y + 3}" r="10" fill="${colors['--problem']}"/><text x="${x + WIDTH - 3}" y="${y + 8}" ` +
+      `text-anchor="middle" font-size="14" font-weight="700" fill="${colors['--on-color']}">!</text>`
+    : ''
+  return (
+    `<g class="node" data-node="${escaped(id)}"><title>${escaped(wrong.length ? wrong.join('\n') : `${name}: ${title}`)}</title>` +
+    `${behind}<rect class="body" x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}" rx="8" fill="${pens.card}" ` +
+    `stroke="${stroke}" stroke-width="${wrong.length ? 2.6 : 1.4}"/>` +
+    `<path d="M${x + 8},${y} a8,8 0 0 0 -8,8 v${HEIGHT - 16} a8,8 0 0 0 8,8 z" fill="${colors[`--role-${role}`]}"/>` +
+    `${words.join('')}${mark}</g>`
+  )
+}
+
+/**
+ * @param {FrameNode} of
+ * @param {Pen} pen
+ */
+function frame(of, { pens, small }) {
+  const { left, top, right, bottom } = boxOf(of)
+  const words = small
+    ? ''
+    : `<text x="${left + 10}" y="${top + 17}" font-size="12.5" fill="${pens.muted}">${escaped(short(of.data.name, 40))}</text>`
+  return (
+    `<g class="frame"><rect x="${left}" y="${top}" width="${right - left}" height="${bottom - top}" rx="10" fill="${pens.card}" ` +
+    `stroke="${pens.line}" stroke-dasharray="5 4"/>${words}</g>`
+  )
+}
+
+/** @param {FrameNode} frame */
+const boxOf = ({ position: { x, y }, width = 0, height = 0 }) => ({
+  left: x,
+  top: y,
+  right: x + width,
+  bottom: y + height,
+})
+
+/**
+ * A name in at most two lines, broken behind an underline if there is one.
+ *
+ * @param {string} name
+ * @param {number} most letters in a line
+ */
+function broken(name, most) {
+  if (name.length <= most) return [name]
+  const at = name.lastIndexOf('_', most - 1) + 1 || most
+  return [name.slice(0, at), short(name.slice(at), most)]
+}
+
+/**
+ * @param {string} text
+ * @param {number} most
+ */
+const short = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
+
+/** @type {Record<string, string>} */
+const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** @param {string} text */
+const escaped = (text) => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign])

@@ -1,0 +1,68 @@
+// The line of an edge: from port to port, around the nodes that stand between them.
+
+/** @typedef {[x: number, y: number]} Point */
+/** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
+/** @typedef {{ d: string, points: Point[] }} Route `points`: along the line, from its begin */
+
+const CLEAR = 10
+const STEPS = 24
+const LEAST_BEND = 40
+
+/**
+ * @param {Point} from
+ * @param {Point} to
+ * @param {Box[]} boxes of all other nodes
+ * @returns {Route}
+ */
+export function routed(from, to, boxes) {
+  const direct = through([from, to])
+  const hit = boxes.filter((box) => isCrossed(direct, box))
+  if (!hit.length) return direct
+  const [left, right] = [Math.min(from[0], to[0]), Math.max(from[0], to[0])]
+  const between = boxes.filter((box) => box.right > left && box.left < right)
+  const middle = (from[1] + to[1]) / 2
+  const heights = between.flatMap((box) => [box.top - CLEAR * 2, box.bottom + CLEAR * 2])
+  heights.sort((one, other) => Math.abs(one - middle) - Math.abs(other - middle))
+  const begin = Math.max(left, Math.min(...hit.map((box) => box.left)) - CLEAR)
+  const end = Math.min(right, Math.max(...hit.map((box) => box.right)) + CLEAR)
+  for (const height of heights) {
+    const around = through([from, [begin, height], [end, height], to])
+    if (!boxes.some((box) => isCrossed(around, box))) return around
+  }
+  return direct
+}
+
+/**
+ * A curve that leaves and enters every point on the level.
+ *
+ * @param {Point[]} stops
+ * @returns {Route}
+ */
+function through(stops) {
+  let d = `M${at(stops[0])}`
+  /** @type {Point[]} */
+  const points = [stops[0]]
+  for (let stop = 1; stop < stops.length; stop++) {
+    const [[x1, y1], [x2, y2]] = [stops[stop - 1], stops[stop]]
+    // Backwards, it has to turn beside the nodes; between two stops of a detour, it has not.
+    const bend = stops.length > 2 ? Math.abs(x2 - x1) / 2 : Math.max(LEAST_BEND, Math.abs(x2 - x1) / 2)
+    d += ` C${at([x1 + bend, y1])} ${at([x2 - bend, y2])} ${at([x2, y2])}`
+    for (let step = 1; step <= STEPS; step++) {
+      const t = step / STEPS
+      const mixed = (/** @type {number[]} */ [a, b, c, e]) =>
+        a * (1 - t) ** 3 + 3 * b * t * (1 - t) ** 2 + 3 * c * t ** 2 * (1 - t) + e * t ** 3
+      points.push([mixed([x1, x1 + bend, x2 - bend, x2]), mixed([y1, y1, y2, y2])])
+    }
+  }
+  return { d, points }
+}
+
+/** @param {Point} point */
+const at = ([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`
+
+/**
+ * @param {Route} route
+ * @param {Box} box
+ */
+const isCrossed = ({ points }, { left, top, right, bottom }) =>
+  points.some(([x, y]) => x > left && x < right && y > top - CLEAR && y < bottom + CLEAR)

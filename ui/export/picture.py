@@ -1,0 +1,25 @@
+"""A pipeline as a picture in a page that needs no server: what the canvas draws, drawn by a script in the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import changelog_studio_canvas
+
+
+def picture_as_html(drawing: Mapping[str, Any], *, gap: int | None = None) -> str:
+    """The place of the picture, which the script fills. drawing: what a canvas draws. gap: pixels between two nodes."""
+    picture = {"drawing": drawing} | ({} if gap is None else {"gap": gap})
+    return f'<div class="picture" data-picture="{escape(json.dumps(picture, ensure_ascii=False))}"></div>'
+
+
+@cache
+def picture_script() -> str:
+    """The script, once per page. It loads nothing."""
+    script = files(changelog_studio_canvas).joinpath("dist", changelog_studio_canvas.PICTURE).read_text("utf-8")
+    return f'<script type="module">{script}</script>'
