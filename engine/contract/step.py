@@ -88,6 +88,7 @@ class Keyed:
     uses_time: whether the kernel uses watermarks or timers. by_event_time: whether it needs event
     time at all. bundling: in mini-batch; the kernel is called at every bundle's end. columnar: the columnar kernel,
     if there is one and its conditions hold. holds: what the entries of its state are, by kind.
+    layout: the version of states (`engine.runtime.arrivals.state.LAYOUT`) since which its kernel keeps what it keeps.
     zone: the times of records and watermarks are local ones of it, and so are those of the output's columns `in_zone`.
     """
 
@@ -100,6 +101,7 @@ class Keyed:
     zone: Zone | None = None
     in_zone: tuple[int, ...] = ()
     holds: tuple[str, ...] = ("rows",)
+    layout: int = 1
 
 
 Step = Native | Keyed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.frames import RANK
@@ -46,6 +47,7 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.ranks import Ranks
+from engine.ranking.retractable import RetractableTopN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -218,8 +220,11 @@ class TopN(OwnTtl):
         row_key = self._fast_row_key(input_)
         places = () if row_key is None else tuple(schema.index(name) for name in row_key)
         by_key = None if row_key is None else places
+        if not (ttl_ms or row_key or input_.mode.is_insert_only):
+            retract = Columnar(partial(RetractableTopN, ranks, order), "columnar: all rows of many partitions at once")
+            return Keyed((KeyedInput(keys, columns),), None, columnar=retract, layout=3)
         kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, by_key, ttl_ms)
-        columnar = RECORD_BY_RECORD if ttl_ms else columnar_topn(ranks, order, schema, input_.mode)
+        columnar = RECORD_BY_RECORD if ttl_ms else columnar_topn(ranks, order, input_.mode)
         return Keyed((KeyedInput(keys, columns),), kernel, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

@@ -18,9 +18,8 @@ from engine.columnar import paths
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Emitted, Kinds, Layout, Longs, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode
-from engine.model.schema import Schema
 from engine.ranking.columnar_best_rows import BestRows, Entered
-from engine.ranking.columnar_order_keys import is_ordered, order_keys
+from engine.ranking.columnar_order_keys import order_keys
 from engine.ranking.sort_keys import SortColumn
 
 if TYPE_CHECKING:
@@ -34,17 +33,14 @@ _ROOM: Final = 1 << 23
 _MOST_RANKS: Final = 100
 
 
-def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], schema: Schema, mode: ChangelogMode) -> Columnar:
-    """The planner's choice of kernel for ROW_NUMBER. schema, mode: the input's."""
-    types = [schema.columns[part.place].type for part in order]
+def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], mode: ChangelogMode) -> Columnar:
+    """The planner's choice of kernel for AppendFast and UpdateFast. mode: the input's."""
     if not mode.is_insert_only:
-        reason = "rows of its input are replaced or retracted"
+        reason = "rows of its input are replaced by better ones"
     elif ranks.end is None:
         reason = "each partition has its own last rank"
     elif ranks.end > _MOST_RANKS:
         reason = f"it keeps more than {_MOST_RANKS} rows of a partition"
-    elif refused := [type_ for type_ in types if not is_ordered(type_)]:
-        reason = f"it is ordered by {refused[0]}"
     else:
         rows = "row" if ranks.end == 1 else f"{ranks.end} rows"
         return Columnar(partial(TopNColumns, ranks, tuple(order)), f"columnar: the best {rows} of an insert-only input")

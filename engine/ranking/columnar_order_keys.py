@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from engine.columnar.columns import longs, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
-from engine.model.types import BINARY, Type
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 PAST_ALL: Final = np.iinfo(np.int64).max
@@ -27,17 +26,12 @@ _HIGHEST: Final = PAST_ALL - 1
 _ROOM: Final = 1 << 62
 
 
-def is_ordered(type_: Type) -> bool:
-    """Whether rows can be ordered by columns of this type."""
-    return not (type_.is_nested or type_ == BINARY)
-
-
 def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: int) -> Longs:
     """The keys of the rows. columns: the order's columns, one per SortColumn."""
     if not order:
         return np.zeros(size, np.int64)
     keys = [_key(column, part) for column, part in zip(columns, order, strict=True)]
-    return keys[0] if len(keys) == 1 else _packed(keys)
+    return keys[0] if len(keys) == 1 else packed(keys)
 
 
 def _key(column: pa.Array, part: SortColumn) -> Longs:
@@ -77,19 +71,19 @@ def _ranks(values: Longs) -> Longs:
     return ranks
 
 
-def _packed(columns: Sequence[Longs]) -> Longs:
-    """Several keys combined into one."""
-    packed: Longs = columns[0]
+def packed(columns: Sequence[Longs]) -> Longs:
+    """Several keys combined into one, from 0."""
+    keys: Longs = columns[0]
     for column in columns[1:]:
-        if not len(packed):
+        if not len(keys):
             break
-        packed, room = _from_zero(packed)
+        keys, room = _from_zero(keys)
         column, span = _from_zero(column)
         if room * span >= _ROOM:
-            packed, column = _ranks(packed), _ranks(column)
+            keys, column = _ranks(keys), _ranks(column)
             span = int(column.max()) + 1
-        packed = packed * span + column
-    return packed
+        keys = keys * span + column
+    return keys
 
 
 def _from_zero(values: Longs) -> tuple[Longs, int]:

@@ -131,21 +131,8 @@ class TopNKernel(Kernel):
         """The kept rows in order, each with its rank."""
 
     def describe(self, names: Names) -> Description:
-        """The rows in order, each with its rank, whether that is emitted, and its sort key."""
-        columns = names.columns()
-        order = ", ".join(f"{columns[item.place]}{' descending' if item.descending else ''}" for item in self.order)
-        rows = [
-            (
-                rank,
-                self.ranks.start <= rank <= self.end,
-                ", ".join(str(names.inputs[0][item.place].show(row[item.place])) for item in self.order),
-                *names.show(row),
-            )
-            for rank, row in self.ranked()
-        ]
-        note = f"Ranks {self.ranks.start} to {self.end} are the output; the others are kept to move up."
-        titles = ("rank", "in the output", f"sort key: {order}" if order else "sort key", *columns)
-        return (state_table("Rows by rank", titles, rows, note),) if rows else ()
+        """The rows in order."""
+        return rows_by_rank(self.ranks.start, self.end, self.order, self.ranked(), names)
 
     def put(self, kind: int, row: Row, rank: int, out: Output) -> None:
         """Emit a row at a rank, if that is within the range."""
@@ -173,3 +160,23 @@ class TopNKernel(Kernel):
                 self.replace(row, rows[place + 1], rank + place, out)
             else:
                 self.put(DELETE, row, rank + place, out)
+
+
+def rows_by_rank(
+    start: int, end: int, order: Sequence[SortColumn], ranked: Iterable[tuple[int, Row]], names: Names
+) -> Description:
+    """The rows in order, each with its rank, whether that is emitted, and its sort key."""
+    columns = names.columns()
+    titles = ", ".join(f"{columns[item.place]}{' descending' if item.descending else ''}" for item in order)
+    rows = [
+        (
+            rank,
+            start <= rank <= end,
+            ", ".join(str(names.inputs[0][item.place].show(row[item.place])) for item in order),
+            *names.show(row),
+        )
+        for rank, row in ranked
+    ]
+    note = f"Ranks {start} to {end} are the output; the others are kept to move up."
+    shown = ("rank", "in the output", f"sort key: {titles}" if titles else "sort key", *columns)
+    return (state_table("Rows by rank", shown, rows, note),) if rows else ()

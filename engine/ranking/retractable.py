@@ -1,77 +1,141 @@
-"""Retract: the best N rows of an input that may retract any row.
+"""Retract: the best N rows of an input that may retract any row. `engine.ranking.retracting` tells the rule.
 
 Input: any, with -U. Output: with rank numbers, -U/+U for each rank that shifts, +I and -D for the last one;
 without, -D for a row that falls out or is retracted and +I for one that enters or moves up.
-State: all rows per partition in order, since each may rise into the range later.
-Source: Flink RetractableTopNFunction, which iterates over the order from the top; here only the ranks that
-change are visited. A retraction of an unknown row is ignored.
+State: all rows per partition in order, since each may rise into the range later; and a row with the rank end if that
+comes from a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
-from engine.contract.kernel import Key, Output
-from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.model.row import Row
-from engine.ranking.ordered_rows import OrderedRows
-from engine.ranking.ranks import Ranks, TopNKernel
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.columnar.codes import codes_of, order_of
+from engine.columnar.columns import Columns, joined, taken
+from engine.columnar.paths import extended
+from engine.columnar.paths import taken as steps_of
+from engine.columnar.runs import Runs, runs_of
+from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Layout, Longs, state_batch
+from engine.contract.frames import GROUP
+from engine.contract.state_in_words import Description, Names
+from engine.model.changelog import INSERT, UPDATE_AFTER
+from engine.model.row import frozen
+from engine.model.row_values import to_pylist
+from engine.ranking.columnar_order_keys import order_keys, packed
+from engine.ranking.ranks import Ranks, rows_by_rank
+from engine.ranking.retracting import retracted
 from engine.ranking.sort_keys import SortColumn
 
+# The output of a chunk has at most some 4 M records, unless a column has an end that nobody can know.
+_ROOM: Final = 1 << 22
+_UNKNOWN_END: Final = 1_000
 
-class RetractableTopN(TopNKernel):
-    """All rows of the partition in order."""
+_END: Final = "end"
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
-        super().__init__(ranks, order)
-        self.rows = OrderedRows()
 
-    def start(self, key: Key, state: Any | None) -> None:
-        """Restore the rows of this partition."""
-        self.rows = OrderedRows.of((self.sort_key(row), row) for row in self.rows_of(state))
+class RetractableTopN:
+    """All rows of many partitions."""
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Insert a row after those with an equal sort key, or remove the first row that equals it."""
-        self.read_end(row)
-        if kind in (INSERT, UPDATE_AFTER):
-            self._accumulate(row, out)
-        else:
-            self._retract(row, out)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout) -> None:
+        self.ranks = ranks
+        self.order = tuple(order)
+        self._layout = layout
+        values = [pa.field(f"value{at}", type_) for at, type_ in enumerate(layout.values[0])]
+        self.state_schema = pa.schema([*values, (_END, pa.int64())])
 
-    def ranked(self) -> Iterable[tuple[int, Row]]:
-        """All rows."""
-        return enumerate(self.rows, start=1)
+    @property
+    def most_rows(self) -> int | None:
+        """As many records as have an output of some size, if each may change all ranks."""
+        if not self.ranks.is_numbered:
+            return None
+        end = self.ranks.end or _UNKNOWN_END
+        return max(1, _ROOM // (2 * (end - self.ranks.start + 1)))
 
-    def finish(self) -> Any | None:
-        """All rows in order."""
-        return self.state_of(list(self.rows))
+    def advance(self, chunk: Chunk, timeline: object) -> Advanced:
+        """Add the records' rows to those of the state, or remove them."""
+        ends, held = self._ends(chunk)
+        records = chunk.records
+        kept = held.num_rows
+        groups = np.concatenate((held.column(GROUP).to_numpy(), records.groups))
+        rows = joined(held.columns[1:-1], records.values[0]) if kept else records.values[0]
+        adds = np.ones(len(groups), np.bool_)
+        adds[kept:] = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
+        in_order = self._in_order(groups, rows, np.flatnonzero(adds))
+        places = np.zeros(len(groups), np.int64)
+        places[in_order] = Runs.of(groups[in_order]).ordinals + 1
+        causes, kinds, out, ranks, is_there = retracted(
+            groups,
+            kept,
+            places,
+            in_order,
+            np.bincount(groups[in_order], minlength=chunk.groups),
+            _numbers_of_equals(groups, rows),
+            ends,
+            self.ranks.start,
+            int(self.ranks.is_numbered),
+            int(self.ranks.update_before),
+        )
+        causes -= kept
+        steps = extended(steps_of(records.steps, causes), runs_of(causes).ordinals)
+        numbers = (pa.array(ranks),) if self.ranks.with_rank else ()
+        emitted = Emitted(records.seqs[causes], steps, kinds.astype(np.int8), (*taken(rows, out), *numbers))
+        return Advanced(emitted, self._state(groups, rows, in_order[is_there[in_order] > 0], ends))
 
-    def _accumulate(self, row: Row, out: Output) -> None:
-        rank = self.rows.add(self.sort_key(row), row)
-        if rank > self.end:
-            return
-        if self.is_numbered:
-            first = max(rank, self.ranks.start)
-            self.shift_down(first, self.rows.ranks(first, self.end + 1), out)
-            return
-        fallen = self.rows.rank(self.end + 1)
-        if fallen is not None:
-            self.put(DELETE, fallen, self.end, out)
-        self.put(INSERT, row, rank, out)
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The rows in order."""
+        ends = state.column(_END).drop_null().to_pylist()
+        end = self.ranks.end if self.ranks.end is not None else ends[0]
+        held = state.filter(state.column(_END).is_null())
+        rows = zip(*map(to_pylist, held.columns[1:-1]), strict=True)
+        return rows_by_rank(self.ranks.start, end, self.order, enumerate(rows, start=1), names)
 
-    def _retract(self, row: Row, out: Output) -> None:
-        removed = self.rows.remove(row)
-        if removed is None or removed[0] > self.end:
-            return
-        rank, stored = removed
-        if self.is_numbered:
-            first = max(rank, self.ranks.start)
-            stood = stored if first == rank else self.rows.rank(first - 1)
-            if stood is not None:
-                self.shift_up(first, [stood, *self.rows.ranks(first, self.end)], out)
-            return
-        self.put(DELETE, stored, rank, out)
-        risen = self.rows.rank(self.end)
-        if risen is not None:
-            self.put(INSERT, risen, self.end, out)
+    def _ends(self, chunk: Chunk) -> tuple[Longs, pa.RecordBatch]:
+        """The last rank of each partition, which may come from its first row, and the rows of the state."""
+        if self.ranks.end is not None:
+            return np.full(chunk.groups, self.ranks.end), chunk.state
+        assert self.ranks.end_place is not None
+        ends = np.zeros(chunk.groups, np.int64)
+        starts = Runs.of(chunk.records.groups).starts
+        firsts = chunk.records.values[0][self.ranks.end_place].take(pa.array(starts))
+        ends[chunk.records.groups[starts]] = np.maximum(firsts.cast(pa.int64()).fill_null(0).to_numpy(), 0)
+        known = chunk.state.column(_END)
+        has_end = known.is_valid()
+        ends[chunk.state.column(GROUP).filter(has_end).to_numpy()] = known.drop_null().to_numpy()
+        return ends, chunk.state.filter(pc.invert(has_end))
+
+    def _in_order(self, groups: Longs, rows: Columns, places: Longs) -> Longs:
+        """These rows by group, sort key and arrival."""
+        keys = order_keys(taken([rows[item.place] for item in self.order], places), self.order, len(places))
+        codes = packed([groups[places], keys]) if len(places) else places
+        return places[order_of(codes, int(codes.max(initial=0)).bit_length())]
+
+    def _state(self, groups: Longs, rows: Columns, left: Longs, ends: Longs) -> pa.RecordBatch:
+        columns = (*taken(rows, left), pa.nulls(len(left), pa.int64()))
+        if self.ranks.end is not None:
+            return state_batch(self.state_schema, groups[left], columns)
+        # The end of a partition comes before its rows.
+        all_groups = np.concatenate((np.arange(len(ends)), groups[left]))
+        order = np.argsort(all_groups, kind="stable")
+        nowhere = (*(pa.nulls(len(ends), column.type) for column in rows), pa.array(ends))
+        return state_batch(self.state_schema, all_groups[order], taken(joined(nowhere, columns), order))
+
+
+def _numbers_of_equals(groups: Longs, rows: Columns) -> Longs:
+    """A number from 0 for each row, the same for equal rows of a group."""
+    columns = [_by_content(column) if pa.types.is_nested(column.type) else column for column in rows]
+    codes, bits = codes_of([pa.array(groups), *columns], len(groups))
+    order = order_of(codes, bits)
+    numbers = np.empty(len(groups), np.int64)
+    numbers[order] = Runs.of(codes[order]).numbers
+    return numbers
+
+
+def _by_content(column: pa.Array) -> pa.Array:
+    """A number for each nested value."""
+    known: dict[object, int] = {}
+    return pa.array([known.setdefault(frozen(value), len(known)) for value in to_pylist(column)], pa.int64())

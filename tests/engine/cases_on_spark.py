@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import engine
 import tests
-from engine.contract.columnar_kernel import Layout
+from engine.contract.columnar_kernel import Layout, TimedKernel
 from engine.contract.frames import (
     ENDS,
     KIND,
@@ -112,7 +112,8 @@ class _CaseRun:
         )
         clock = self._clock(first, last)
         if make is not None:
-            return ColumnarTask(make, layout, gathered, states, clock, files)
+            is_timed = isinstance(make(layout), TimedKernel)
+            return ColumnarTask(make, layout, gathered, states, clock if is_timed else None, files)
         assert self.case.kernel is not None
         is_bundled = self.case.bundle is not None
         return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, self._recorded(last))

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Final
 
 from engine.contract.cancel import Cancel
 from engine.contract.live import Checkpoint, Decision, Live, Wish
+from engine.contract.operator import Operator
 from engine.contract.recorder import LiveProgress, Progress, Recorder, SourceProgress
 from engine.contract.scan import Scan
 from engine.contract.source import Source
+from engine.contract.step import Keyed
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError
 from engine.model.combined_watermark import Standing
@@ -27,10 +29,11 @@ from engine.reading.servers.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.idleness import Idleness
 from engine.runtime.arrivals.ingest import EPOCH, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
-from engine.runtime.arrivals.state import EXPIRING_LAYOUT, ArrivalState
+from engine.runtime.arrivals.state import ArrivalState
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.runtime.record_waits import Watched
+from engine.runtime.steps import step_of
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -49,6 +52,8 @@ _LONGEST_S: Final = 30.0
 # unused session expires, and a lost engine should be noticed before records arrive.
 _ASK_S: Final = 0.2
 _PING_S: Final = 10.0
+# The version of states since which they may expire.
+_EXPIRES_SINCE: Final = 2
 
 
 class LiveEvents:
@@ -304,14 +309,18 @@ def _clock_ms() -> int:
 
 
 def _require_its_layout(plan: Plan, before: ArrivalState) -> None:
-    """Raise PipelineError for a run whose state expires and was written by a version that kept other values."""
-    is_older = before.now_ms is None or before.layout != EXPIRING_LAYOUT
-    if before.last_seq and is_older and plan.state_expires:
-        message = (
-            "the run has a state TTL and was begun by an older version, which kept its state in another form: it "
-            "cannot go on. Start a new run of the pipeline."
-        )
+    """Raise PipelineError for a run with a state that was written by a version that kept other values."""
+    if not before.last_seq:
+        return
+    older = "the run was begun by an older version, which kept {} in another form: it cannot go on. Start a new run of"
+    if plan.state_expires and (before.now_ms is None or before.layout < _EXPIRES_SINCE):
+        message = f"{older.format('states with a TTL')} the pipeline."
         raise PipelineError(message, "", "options")
+    for node in plan.nodes:
+        step = step_of(plan, node) if isinstance(node.operator, Operator) else None
+        if isinstance(step, Keyed) and before.layout < step.layout:
+            message = f"{older.format('its rows')} the pipeline."
+            raise PipelineError(message, node.id)
 
 
 def check(plan: Plan) -> None:

@@ -9,8 +9,11 @@ from typing import Any, Final
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.runtime.arrivals.watermark_rule import WatermarkState
 
-EXPIRING_LAYOUT: Final = 2
-"""The version of states that expire: raised where kernels keep other values than those that an older version wrote."""
+LAYOUT: Final = 3
+"""The version of states, raised where kernels keep other values than those that an older version wrote.
+
+2: states that expire. 3: those of steps that say so (`Keyed.layout`).
+"""
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,14 @@ class ArrivalState:
     """The state of a run before some events, whose numbers continue from last_seq.
 
     is_written: whether events have been written with numbers, since some of them were explicit watermarks. now_ms: the
-    time at which the last epoch was decided. layout: of states that expire.
+    time at which the last epoch was decided. layout: of its states.
     """
 
     last_seq: int = 0
     sources: Mapping[str, SourceState] = field(default_factory=dict)
     is_written: bool = False
     now_ms: int | None = None
-    layout: int = EXPIRING_LAYOUT
+    layout: int = LAYOUT
 
     def of(self, node: str) -> SourceState:
         """The state of a source."""

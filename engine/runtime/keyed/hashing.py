@@ -1,7 +1,7 @@
-"""Keys as numbers, for whole Arrow columns: hashes that assign keys to buckets, codes that sort equal keys together.
+"""Hashes of keys, for whole Arrow columns, that assign them to buckets.
 
-Two rows have the same key if all parts are equal: NULL equals NULL, NaN equals NaN, and -0.0 equals 0.0.
-A hash is the same on every machine and in every run.
+Keys are equal as rows are in `engine.columnar.codes`, and then have the same hash. A hash is the same on every machine
+and in every run.
 """
 
 from __future__ import annotations
@@ -11,18 +11,14 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.contract.columnar_kernel import Longs
+from engine.columnar.codes import comparable, numbers_of
 
 Hashes = NDArray[np.uint64]
 
 _NULL: Final = 0x5851F42D4C957F2D
 _BLOCK: Final = 8
-# Integers in a range of this many bits are their own codes.
-_CLOSE: Final = 40
-_BITS: Final = 62
 
 
 def hashes_of(columns: Sequence[pa.Array], size: int) -> Hashes:
@@ -42,32 +38,6 @@ def bucket_of(hashes: Hashes, buckets: int) -> Hashes:
     return hashes % np.uint64(buckets)
 
 
-def codes_of(columns: Sequence[pa.Array], size: int) -> tuple[Longs, int]:
-    """A number for each row, equal for equal rows only; and the number of bits."""
-    codes, bits = np.zeros(size, np.int64), 0
-    for column in columns:
-        own, own_bits = _coded(column)
-        if bits + own_bits > _BITS:
-            (codes, bits), (own, own_bits) = _renumbered(codes), _renumbered(own)
-        codes = own if not bits else codes << own_bits | own
-        bits += own_bits
-    return codes, bits
-
-
-def order_of(codes: Longs, bits: int) -> Longs:
-    """The indexes of the rows, sorted by code; rows with equal codes keep their order."""
-    size = len(codes)
-    place_bits = size.bit_length()
-    if bits + place_bits > _BITS:
-        return np.argsort(codes, kind="stable")
-    # NumPy sorts numbers many times faster than it argsorts them: the index is stored in the low bits.
-    packed = codes << place_bits
-    packed |= np.arange(size, dtype=np.int64)
-    packed.sort()
-    packed &= (1 << place_bits) - 1
-    return packed
-
-
 def _mix(values: Hashes) -> Hashes:
     """The finaliser of SplitMix64, in place (Steele, Lea, Flood: Fast splittable pseudorandom number generators)."""
     other = values >> np.uint64(30)
@@ -80,7 +50,7 @@ def _mix(values: Hashes) -> Hashes:
 
 
 def _hashed(column: pa.Array) -> Hashes:
-    column = _comparable(column)
+    column = comparable(column)
     if not column.null_count:
         return _hashed_values(column)
     hashes = _hashed_values(column)
@@ -100,15 +70,9 @@ def _hashed_values(column: pa.Array) -> Hashes:
         return _mix(words[0::2] + _mix(words[1::2].copy()))
     if pa.types.is_float64(type_):
         return _mix(_words(column, 1).copy())
-    numbers = _numbers(column)
+    numbers = numbers_of(column)
     filled = numbers.fill_null(0) if numbers.null_count else numbers
     return _mix(filled.to_numpy(zero_copy_only=False).astype(np.uint64))
-
-
-def _numbers(column: pa.Array) -> pa.Array:
-    if pa.types.is_date32(column.type):
-        column = column.view(pa.int32())
-    return column.cast(pa.int64())
 
 
 def _words(column: pa.Array, each: int) -> Hashes:
@@ -137,41 +101,3 @@ def _hashed_bytes(column: pa.Array) -> Hashes:
         done += _BLOCK
         places = places[lengths[places] > done]
     return hashes
-
-
-def _coded(column: pa.Array) -> tuple[Longs, int]:
-    column = _comparable(column)
-    type_ = column.type
-    if not column.null_count and len(column) and (pa.types.is_integer(type_) or pa.types.is_date32(type_)):
-        values = _numbers(column).to_numpy(zero_copy_only=False)
-        least, most = int(values.min()), int(values.max())
-        if most - least < 1 << _CLOSE:
-            return values - least, (most - least).bit_length()
-    if pa.types.is_float64(type_):
-        # Arrow would distinguish NaNs by their bits.
-        column = column.view(pa.int64())
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
-    codes: Longs = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, len(encoded.dictionary).bit_length()
-
-
-def _renumbered(codes: Longs) -> tuple[Longs, int]:
-    distinct, places = np.unique(codes, return_inverse=True)
-    return places.astype(np.int64, copy=False), len(distinct).bit_length()
-
-
-def _comparable(column: pa.Array) -> pa.Array:
-    """A column whose values are equal exactly if their bytes are."""
-    type_ = column.type
-    if pa.types.is_dictionary(type_):
-        return _comparable(column.dictionary_decode())
-    if pa.types.is_floating(type_):
-        values = column.cast(pa.float64())
-        numbers = (values.fill_null(0.0) if column.null_count else values).to_numpy(zero_copy_only=False) + 0.0
-        numbers[np.isnan(numbers)] = np.nan
-        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-        # No other value becomes NULL: from_pandas is off.
-        return pa.array(numbers, pa.float64(), mask=missing, from_pandas=False)
-    if pa.types.is_nested(type_):
-        return pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
-    return column

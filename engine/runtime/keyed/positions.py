@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from engine.columnar.codes import order_of
 from engine.columnar.paths import digits_of
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, STEP
-from engine.runtime.keyed.hashing import order_of
 
 _BITS: Final = 62
 

@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.codes import codes_of, order_of
 from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import DUE, EXPIRES, HASH, IS_EMPTY, arrow_fields
-from engine.runtime.keyed.hashing import Hashes, bucket_of, codes_of, order_of
+from engine.runtime.keyed.hashing import Hashes, bucket_of
 from engine.spark.workspace import Workspace
 
 MERGED: Final = 8

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.codes import codes_of
 from engine.contract.bundling import Bundling
 from engine.contract.frames import ENDS, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.kernel import End
 from engine.mini_batch.bundles import Bundles, unordered
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.types import Type
-from engine.runtime.keyed.hashing import codes_of
 from engine.runtime.keyed.inputs import EdgePiece, Piece, RowsPiece, Shape, StepInput, compiled, edge_pieces, plain_type
 from engine.runtime.keyed.positions import by_position
 from engine.runtime.mini_batch.on_spark import FOLDS, Flushes

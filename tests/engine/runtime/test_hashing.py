@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.runtime.keyed.hashing import codes_of, hashes_of, order_of
+from engine.columnar.codes import codes_of, order_of
+from engine.runtime.keyed.hashing import hashes_of
 
 COLUMNS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.bool_(): st.booleans(),

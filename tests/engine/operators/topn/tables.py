@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.kernel import Kernel
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.ranking.kernels import topn_kernel
 from engine.ranking.ranks import Ranks
+from engine.ranking.retractable import RetractableTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse
 
 Range = tuple[int, int | str] | tuple[int, int | str, bool]
+Make = Callable[[Layout], ColumnarKernel]
 
 
 def sort_columns(order: str, names: Sequence[str]) -> list[SortColumn]:
@@ -33,12 +37,22 @@ def kernel(
     append: bool,
     ttl_ms: int = 0,
 ) -> Callable[[], Kernel]:
-    """The kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
+    """The plain kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
+    places = None if row_key is None else tuple(names.index(name) for name in row_key)
+    made = ranks_of(names, ranks, update_before)
+    return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
+
+
+def retract(names: Sequence[str], order: str, ranks: Range, update_before: bool) -> Make:
+    """The kernel of Retract without a TTL."""
+    return partial(RetractableTopN, ranks_of(names, ranks, update_before), sort_columns(order, names))
+
+
+def ranks_of(names: Sequence[str], ranks: Range, update_before: bool) -> Ranks:
+    """The range of a tuple: the first rank, the last one or the column that has it, whether ranks are numbered."""
     start, end, *rest = ranks
     number, place = (end, None) if isinstance(end, int) else (None, names.index(end))
-    places = None if row_key is None else tuple(names.index(name) for name in row_key)
-    made = Ranks(start, number, place, bool(rest and rest[0]), update_before)
-    return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
+    return Ranks(start, number, place, bool(rest and rest[0]), update_before)
 
 
 def ranked(
@@ -56,8 +70,15 @@ def ranked(
     ttl_ms: int = 0,
 ) -> Case:
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
-    made = kernel(columns_of(given), order, ranks, update_before, row_key, append, ttl_ms)
-    return Case(title, given, expect, made, key, mode=mode_of(update_before), leaves_state=leaves_state)
+    names, columnar = columns_of(given), None
+    made: Callable[[], Kernel] | None = None
+    if append or row_key is not None or ttl_ms:
+        made = kernel(names, order, ranks, update_before, row_key, append, ttl_ms)
+    else:
+        columnar = retract(names, order, ranks, update_before)
+    return Case(
+        title, given, expect, made, key, columnar=columnar, mode=mode_of(update_before), leaves_state=leaves_state
+    )
 
 
 def columns_of(given: str) -> list[str]:

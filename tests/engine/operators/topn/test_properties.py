@@ -7,13 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Emitted, Input, run
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Emitted, Input, Output, Saved, run, run_key
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.timeline import Timeline
 from engine.ranking.sort_keys import sort_key_of
-from tests.engine.operators.topn.tables import kernel, sort_columns
+from tests.engine.operators.topn.tables import kernel, retract, sort_columns
 
 Row = tuple[Any, ...]
 NAMES = ("id", "v", "w")
@@ -22,6 +26,17 @@ ORDERS = ("v", "v DESC", "v NULLS LAST, w DESC", "v DESC NULLS FIRST")
 values = st.one_of(st.none(), st.integers(0, 4))
 rows = st.tuples(st.integers(0, 2), values, st.sampled_from(["a", "b", "ö"]))
 ranges = st.tuples(st.integers(1, 3), st.integers(0, 3), st.booleans()).map(lambda r: (r[0], r[0] + r[1], r[2]))
+
+
+def retracted(
+    order: str, ranks: tuple[int, int, bool], inputs: Sequence[Input], saved: Saved | None = None
+) -> tuple[Output, Saved | None]:
+    """The output of Retract and its state."""
+    types = (pa.int64(), pa.int64(), pa.string())
+    layout = Layout((), (types,), (*types, *([pa.int64()] if ranks[2] else [])))
+    out, timeline = Output(Timeline.of([])), Timeline.of([])
+    loop = ChunkLoop(retract(NAMES, order, ranks, True), layout, timeline, out)
+    return out, run_key(loop, inputs, timeline, (), saved)
 
 
 def batch(table: Sequence[Row], order: str, ranks: tuple[int, int, bool]) -> Counter[Row]:
@@ -62,10 +77,10 @@ def test_retract_is_the_batch_answer_after_every_record(
     steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool]
 ) -> None:
     inputs, table = changes_of(steps)
-    out, saved = run(kernel(NAMES, order, ranks, True, None, False)(), inputs)
+    out, saved = retracted(order, ranks, inputs)
     assert_follows(inputs, out.emitted, order, ranks)
     back = [Input(len(inputs) + n, DELETE, row) for n, row in enumerate(table, 1)]
-    rest, left = run(kernel(NAMES, order, ranks, True, None, False)(), back, saved=saved)
+    rest, left = retracted(order, ranks, back, saved)
     assert left is None
     shown: Counter[Row] = Counter()
     apply(shown, [*out.emitted, *rest.emitted])
@@ -131,11 +146,15 @@ def test_epochs_change_nothing(
 ) -> None:
     row_key, append = strategy
     inputs = [Input(seq, INSERT if append else kind, row) for seq, (kind, row) in enumerate(steps, 1)]
-    whole, _ = run(kernel(NAMES, order, ranks, True, row_key, append)(), inputs)
-    first, saved = run(kernel(NAMES, order, ranks, True, row_key, append)(), inputs[:cut])
-    second, _ = run(
-        kernel(NAMES, order, ranks, True, row_key, append)(), inputs[cut:], saved=pickle.loads(pickle.dumps(saved))
-    )
+
+    def part(some: Sequence[Input], saved: Saved | None = None) -> tuple[Output, Saved | None]:
+        if row_key is None and not append:
+            return retracted(order, ranks, some, saved)
+        return run(kernel(NAMES, order, ranks, True, row_key, append)(), some, saved=saved)
+
+    whole, _ = part(inputs)
+    first, saved = part(inputs[:cut])
+    second, _ = part(inputs[cut:], pickle.loads(pickle.dumps(saved)))
     assert first.emitted + second.emitted == whole.emitted
 
 

@@ -11,7 +11,7 @@ from engine.contract.kernel import Input, run
 from engine.model.changelog import INSERT
 from tests.engine.cases import check_cases
 from tests.engine.operators.topn.tables import kernel, ranked
-from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, changes_of, ranges, rows
+from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, changes_of, ranges, retracted, rows
 
 expiring = partial(ranked, ttl_ms=10)
 append = partial(expiring, append=True)
@@ -327,7 +327,7 @@ def test_retract_with_an_endless_ttl_is_retract_without_one(
     steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool]
 ) -> None:
     inputs, _ = changes_of(steps)
-    without, _ = run(kernel(NAMES, order, ranks, True, None, False)(), inputs)
+    without, _ = retracted(order, ranks, inputs)
     aging, _ = run(kernel(NAMES, order, ranks, True, None, False, LONG)(), inputs, now=lambda seq: seq)
     assert aging.emitted == without.emitted
 
