@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -12,6 +14,7 @@ from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
+from ui.shell.theme import THEMES
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +48,32 @@ def test_the_canvas_shows_what_every_edge_carried(open_page: OpenPage) -> None:
     page.get_by_role("button", name="Start").click()
     expect(lit(page)).to_have_count(0)
     expect(page.locator(".time .react-flow__node.lit")).to_have_count(0)
+
+
+def test_the_event_is_a_picture_for_a_slide(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    expect(lit(page)).to_have_count(3)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="As a picture").press("i")
+    expect(page.get_by_role("status").get_by_text("Copied as a picture")).to_be_visible()
+    copied = page.evaluate(
+        "async () => { const [item] = await navigator.clipboard.read();"
+        " return [...new Uint8Array(await (await item.getType('image/png')).arrayBuffer())].slice(0, 4) }"
+    )
+    assert bytes(copied) == b"\x89PNG"
+    for dark, paper in ((False, THEMES["light"]["background"]), (True, THEMES["dark"]["background"])):
+        page.get_by_role("button", name="As a picture").click()
+        if dark:
+            page.get_by_role("menuitemcheckbox", name="On dark").click()
+        with page.expect_download() as saved:
+            page.get_by_role("menuitem", name="Save as SVG").click()
+        assert saved.value.suggested_filename == "Word-frequency-event-3.svg"
+        saved.value.save_as(tmp_path / "event.svg")
+        texts = [
+            each.text for each in ElementTree.parse(tmp_path / "event.svg").iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert {"words", "count_words", "-U", "Hello, 1", "Hello, 2"} <= set(texts)
+        assert paper in (tmp_path / "event.svg").read_text(encoding="utf-8")
 
 
 def test_the_player_is_driven_by_keys_and_the_url_follows(open_page: OpenPage) -> None:

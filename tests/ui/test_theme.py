@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from engine.model.changelog import ChangelogMode, RowKind
 from tests.ui.conftest import ROOT
-from ui.shell.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, mode_badges, mode_of
+from ui.shell.theme import (
+    KIND_COLORS,
+    KIND_MARKERS,
+    ON_COLOR,
+    ROLE_COLORS,
+    THEMES,
+    kind_badge,
+    mode_badges,
+    mode_of,
+    pens,
+)
 
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 BACKGROUNDS = [THEME["light"]["backgroundColor"], THEME["dark"]["backgroundColor"]]
@@ -72,3 +82,20 @@ def test_a_mode_is_drawn_with_the_signs_of_its_kinds() -> None:
 
 def test_a_badge_has_the_colour_of_its_kind() -> None:
     assert KIND_COLORS[RowKind.DELETE] in kind_badge(RowKind.DELETE)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_read_outside_of_the_page_has_its_colours(theme: str) -> None:
+    page, told = THEME[theme], THEMES[theme]
+    own = ("backgroundColor", "textColor", "secondaryBackgroundColor", "borderColor", "primaryColor")
+    assert [told[name] for name in ("background", "text", "second", "border", "primary")] == [
+        page[name] for name in own
+    ]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_words_of_a_picture_are_readable(theme: str) -> None:
+    colors = pens(theme)
+    assert all(
+        contrast(colors[word], colors[ground]) >= 4.5 for word in ("text", "muted") for ground in ("paper", "card")
+    )

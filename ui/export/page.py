@@ -21,30 +21,6 @@ from ui.export.picture import picture_script
 from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parents[1] / "components" / "grid" / "grid.css"
-_COLORS: Final = {
-    "light": {
-        "background": "#fdfdfc",
-        "text": "#20242c",
-        "second": "#f4f4f1",
-        "border": "#e0e0da",
-        "primary": "#3654b8",
-        "green": "#1f6b43",
-        "red": "#a8332e",
-        "orange": "#8a5210",
-        "blue": "#2c489f",
-    },
-    "dark": {
-        "background": "#15171c",
-        "text": "#e3e5ea",
-        "second": "#1f2229",
-        "border": "#32363f",
-        "primary": "#4e6dd9",
-        "green": "#6cc79a",
-        "red": "#ee8a83",
-        "orange": "#e6a862",
-        "blue": "#8fa8f5",
-    },
-}
 _STYLE: Final = """
 body { margin: 2rem auto; max-width: 78rem; padding: 0 1.5rem; background: var(--st-background-color);
   color: var(--st-text-color); font: 15px/1.5 var(--st-font); }
@@ -93,7 +69,7 @@ def theme_variables() -> str:
     fonts = "--st-font: system-ui, sans-serif; --st-code-font: ui-monospace, monospace; --st-base-radius: .4rem;"
 
     def block(name: str) -> str:
-        colors = _COLORS[name]
+        colors = theme.THEMES[name]
         tones = "".join(
             f"--st-{tone}-text-color: {colors[tone]}; "
             f"--st-{tone}-background-color: color-mix(in srgb, {colors[tone]} 14%, transparent);"

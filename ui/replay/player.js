@@ -124,7 +124,7 @@ function summary() {
 }
 
 function drawnEdges(of) {
-  return data.edges[of].drawn.map((key) => document.querySelector(`#graph [data-edge="${CSS.escape(key)}"]`)).filter(Boolean)
+  return data.edges[of].drawn.flatMap((key) => [...document.querySelectorAll(`#graph [data-edge="${CSS.escape(key)}"]`)])
 }
 
 function light() {
@@ -148,6 +148,7 @@ function move() {
   did(event).records.slice(0, MOST_DOTS).forEach(([of, kind], place, all) => {
     for (const group of drawnEdges(of)) {
       const path = group.querySelector('path')
+      if (!path) continue
       const dot = drawn('circle', { r: 7, fill: data.kinds[kind], class: 'dot', stroke: '#fff', 'stroke-width': 1.5 })
       const length = path.getTotalLength()
       const start = performance.now() + (place * MOVE_MS) / Math.max(2, all.length)

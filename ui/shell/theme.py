@@ -50,6 +50,31 @@ SERIES: Final = ("#3f66c9", "#1c7f8c", "#8a5fbf", "#a8600c", "#4f7f2e", "#b4487f
 MUTED: Final = "color-mix(in srgb, currentColor 74%, transparent)"
 LINE: Final = "color-mix(in srgb, currentColor 26%, transparent)"
 FAINT: Final = "color-mix(in srgb, currentColor 6%, transparent)"
+THEMES: Final = {
+    "light": {
+        "background": "#fdfdfc",
+        "text": "#20242c",
+        "second": "#f4f4f1",
+        "border": "#e0e0da",
+        "primary": "#3654b8",
+        "green": "#1f6b43",
+        "red": "#a8332e",
+        "orange": "#8a5210",
+        "blue": "#2c489f",
+    },
+    "dark": {
+        "background": "#15171c",
+        "text": "#e3e5ea",
+        "second": "#1f2229",
+        "border": "#32363f",
+        "primary": "#4e6dd9",
+        "green": "#6cc79a",
+        "red": "#ee8a83",
+        "orange": "#e6a862",
+        "blue": "#8fa8f5",
+    },
+}
+"""The colours of the page in both themes, as `.streamlit/config.toml` has them, for what is read outside of it."""
 IMAGE_FORMAT: Final = "image-format"
 TRANSPARENT: Final = "rgba(0,0,0,0)"
 GRID: Final = "rgba(128,132,140,0.22)"
@@ -58,6 +83,24 @@ _BADGE: Final = (
     "display:inline-block;padding:0 .4em;border-radius:.3em;font:600 .78rem/1.5 var(--st-code-font,monospace);"
     "white-space:nowrap;"
 )
+
+
+def pens(name: str) -> dict[str, str]:
+    """The colours of a picture in a theme: plain ones, since not every program for slides mixes them."""
+    colors = THEMES[name]
+    text, paper = colors["text"], colors["background"]
+    return {
+        "text": text,
+        "muted": _mixed(text, paper, 0.7),
+        "line": _mixed(text, paper, 0.35),
+        "card": _mixed(text, paper, 0.06),
+        "paper": paper,
+    }
+
+
+def _mixed(one: str, other: str, share: float) -> str:
+    parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in parts)
 
 
 def series_color(index: int) -> str:

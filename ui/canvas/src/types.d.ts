@@ -134,9 +134,19 @@ export interface Refusal extends Complaint {
   target: string
 }
 
-interface Drawing {
+/** The plain colours of a picture. */
+export interface Pens {
+  text: string
+  muted: string
+  line: string
+  card: string
+  paper: string
+}
+
+export interface Drawing {
   name: string
   colors: Record<string, string>
+  pens: { light: Pens; dark: Pens }
   catalog: CatalogEntry[]
   document: Pipeline
   nodes: Partial<Record<string, NodeFacts>>
@@ -231,8 +241,8 @@ export type NodeData = {
 
 export type DrawnNode = Node<NodeData, 'op' | 'folded'>
 export type FrameNode = Node<{ name: string; count: number; isChosen: boolean }, 'frame'>
-export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean }, 'changelog'>
-export type LitFlowEdge = Edge<{ facts: LitFacts }, 'lit'>
+export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean; nth: number }, 'changelog'>
+export type LitFlowEdge = Edge<{ facts: LitFacts; nth: number }, 'lit'>
 export type Flow = ReactFlowInstance<DrawnNode, ChangelogFlowEdge>
 export type Box = RefObject<HTMLDivElement>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pictured } from '../src/picture/picture.js'
-import { routed } from '../src/picture/route.js'
+import { routed } from '../src/graph/route.js'
 
 /** @import { Kind, Pipeline, PipelineNode } from '../src/types' */
 

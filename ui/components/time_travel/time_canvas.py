@@ -17,7 +17,7 @@ from ui.components.builder.canvas import component
 from ui.components.changelog.record_list import in_one_line, in_zone
 from ui.shell import words
 from ui.shell.guard import guarded
-from ui.shell.theme import mode_of
+from ui.shell.theme import THEMES, mode_of, pens
 
 _RECORDS: Final = 4
 _LONGEST: Final = 60
@@ -53,6 +53,7 @@ def time_canvas(
         "event": event,
         "height": height,
         "colors": colors(),
+        "pens": {name: pens(name) for name in THEMES},
         "catalog": catalog(),
         "document": document(pipeline),
         "nodes": _nodes(run, pipeline, carried, late),

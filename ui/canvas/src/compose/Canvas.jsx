@@ -1,13 +1,15 @@
 // The canvas on which a pipeline is composed: it combines the files beside it.
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
+import { Boxes, boxesAt } from '../graph/boxes.js'
 import { Graph } from '../graph/Graph.jsx'
 import { byOperator } from '../document.js'
-import { drawnEdge, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { drawnEdge, parallel, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { useLatest } from '../graph/latest.js'
 import { Picture } from '../graph/picture.js'
 import { around, asDrawn, groupId, groupNamed } from '../grouping.js'
+import { PictureMenu } from '../picture/PictureMenu.jsx'
 import { ChangelogEdge } from './ChangelogEdge.jsx'
 import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
 import { Note, Tip } from './Notes.jsx'
@@ -38,6 +40,7 @@ export function Canvas({ data, dark, shadow, send }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
   const search = useRef(/** @type {HTMLInputElement | null} */ (null))
   const [opened, setOpened] = useState(/** @type {'sheet' | 'commands' | 'connect' | null} */ (null))
+  const [asked, setAsked] = useState(0)
   const focus = () => box.current?.focus({ preventScroll: true })
 
   const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
@@ -46,6 +49,7 @@ export function Canvas({ data, dark, shadow, send }) {
   const palette = usePalette(search, !document.nodes.length)
   const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
   const positions = useLayout(drawn, catalog)
+  const boxes = useMemo(() => boxesAt(positions), [positions])
   const viewport = useViewport(flow, box, positions, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
@@ -105,22 +109,21 @@ export function Canvas({ data, dark, shadow, send }) {
   useMeasuring(flow, nodes)
 
   /** @type {ChangelogFlowEdge[]} */
-  const edges = useMemo(
-    () =>
-      drawn.edges.map((edge) => {
-        const line = drawnEdge(edge)
-        const facts = edgeFacts(data, edge.of)
-        return {
-          ...line,
-          type: 'changelog',
-          data: { facts, isTarget: over === line.id },
-          selected: chosen.has(line.id),
-          markerEnd: ARROW,
-          ariaLabel: `from ${edge.of.source} to ${edge.of.target}${modeSuffix(facts)}`,
-        }
-      }),
-    [drawn.edges, data, chosen, over],
-  )
+  const edges = useMemo(() => {
+    const nth = parallel(drawn.edges)
+    return drawn.edges.map((edge) => {
+      const line = drawnEdge(edge)
+      const facts = edgeFacts(data, edge.of)
+      return {
+        ...line,
+        type: 'changelog',
+        data: { facts, isTarget: over === line.id, nth: nth[line.id] },
+        selected: chosen.has(line.id),
+        markerEnd: ARROW,
+        ariaLabel: `from ${edge.of.source} to ${edge.of.target}${modeSuffix(facts)}`,
+      }
+    })
+  }, [drawn.edges, data, chosen, over])
 
   const { fold } = edits
   const folding = useLatest(fold)
@@ -176,6 +179,7 @@ export function Canvas({ data, dark, shadow, send }) {
     layoutAll: () => relayout(everything),
     group: edits.group,
     ungroup: edits.ungroup,
+    picture: () => setAsked(asked + 1),
     fold: edits.foldSelected,
     foldAll: edits.foldAll,
     run: () => act({ kind: 'run' }),
@@ -218,91 +222,103 @@ export function Canvas({ data, dark, shadow, send }) {
   const count = everything.length
   return (
     <Picture.Provider value={picture}>
-      <div
-        className={`studio ${dark ? 'dark' : 'light'}`}
-        ref={box}
-        tabIndex={-1}
-        role="group"
-        aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
-        style={data.colors}
-        onKeyDown={onKeyDown}
-        data-settled={isSettled}
-        data-edges={drawn.edges.length}
-      >
-        {palette.isOpen && (
-          <Palette
-            ref={search}
-            operators={offered}
-            where={whereAdded(selection.edges, selection.nodes)}
-            add={(operator) => drop(operator)}
-            leave={leavePalette}
-            close={leavePalette}
-          />
-        )}
-        <div className="flow">
-          <Graph
-            dark={dark}
-            framed={framed}
-            nodes={nodes}
-            edges={edges}
-            edgeTypes={EDGES}
-            multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
-            selectionKeyCode="Shift"
-            onNodesChange={onNodesChange}
-            onEdgesChange={onEdgesChange}
-            onNodeClick={onClick}
-            onNodeDoubleClick={(_, { id }) => {
-              const name = groupNamed(id)
-              if (name !== undefined) fold([name], false)
-            }}
-            onEdgeClick={onClick}
-            onPaneClick={() => {
-              if (count) palette.close()
-              focus()
-              selection.clear(isFormOpen())
-              notes.clear()
-            }}
-            isValidConnection={edits.canConnect}
-            onConnect={connect}
-            onConnectEnd={edits.onConnectEnd}
-            connectionRadius={28}
-            onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
-            onEdgeMouseLeave={() => hover(null)}
-            onMoveStart={(event) => {
-              hover(null)
-              if (event) viewport.choose()
-            }}
-            onEdgeDoubleClick={(_, edge) => picture.open({ edge: data.edges[edge.id]?.output ?? edge.source })}
-            proOptions={{ hideAttribution: false }}
-            {...handlers}
-          >
-            <Controls showInteractive={false} />
-            {count > 8 && (
-              <MiniMap
-                pannable
-                zoomable
-                position="bottom-left"
-                nodeClassName={(/** @type {DrawnNode} */ node) =>
-                  node.id.startsWith('frame:') ? 'frame-in-map' : `role-${node.data.catalog?.role ?? 'operator'}`
-                }
-                ariaLabel="Pipeline minimap"
-              />
-            )}
-          </Graph>
-          {!count && (
-            <div className="start">
-              <p>
-                Drag a source from the palette, or press <kbd>A</kbd> to search for one.
-              </p>
-            </div>
+      <Boxes.Provider value={boxes}>
+        <div
+          className={`studio ${dark ? 'dark' : 'light'}`}
+          ref={box}
+          tabIndex={-1}
+          role="group"
+          aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
+          style={data.colors}
+          onKeyDown={onKeyDown}
+          data-settled={isSettled}
+          data-edges={drawn.edges.length}
+        >
+          {palette.isOpen && (
+            <Palette
+              ref={search}
+              operators={offered}
+              where={whereAdded(selection.edges, selection.nodes)}
+              add={(operator) => drop(operator)}
+              leave={leavePalette}
+              close={leavePalette}
+            />
           )}
-          <Toolbar commands={commands} history={isSettled ? data.history : undefined} />
-          {note && <Note {...note} />}
+          <div className="flow">
+            <Graph
+              dark={dark}
+              framed={framed}
+              nodes={nodes}
+              edges={edges}
+              edgeTypes={EDGES}
+              multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
+              selectionKeyCode="Shift"
+              onNodesChange={onNodesChange}
+              onEdgesChange={onEdgesChange}
+              onNodeClick={onClick}
+              onNodeDoubleClick={(_, { id }) => {
+                const name = groupNamed(id)
+                if (name !== undefined) fold([name], false)
+              }}
+              onEdgeClick={onClick}
+              onPaneClick={() => {
+                if (count) palette.close()
+                focus()
+                selection.clear(isFormOpen())
+                notes.clear()
+              }}
+              isValidConnection={edits.canConnect}
+              onConnect={connect}
+              onConnectEnd={edits.onConnectEnd}
+              connectionRadius={28}
+              onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
+              onEdgeMouseLeave={() => hover(null)}
+              onMoveStart={(event) => {
+                hover(null)
+                if (event) viewport.choose()
+              }}
+              onEdgeDoubleClick={(_, edge) => picture.open({ edge: data.edges[edge.id]?.output ?? edge.source })}
+              proOptions={{ hideAttribution: false }}
+              {...handlers}
+            >
+              <Controls showInteractive={false}>
+                <PictureMenu
+                  drawn={() => ({ ...data, document })}
+                  places={positions}
+                  name={data.name}
+                  dark={dark}
+                  asked={asked}
+                />
+              </Controls>
+              {count > 8 && (
+                <MiniMap
+                  pannable
+                  zoomable
+                  position="bottom-left"
+                  nodeClassName={(/** @type {DrawnNode} */ node) =>
+                    node.id.startsWith('frame:') ? 'frame-in-map' : `role-${node.data.catalog?.role ?? 'operator'}`
+                  }
+                  ariaLabel="Pipeline minimap"
+                />
+              )}
+            </Graph>
+            {!count && (
+              <div className="start">
+                <p>
+                  Drag a source from the palette, or press <kbd>A</kbd> to search for one.
+                </p>
+              </div>
+            )}
+            <Toolbar commands={commands} history={isSettled ? data.history : undefined} />
+            {note && <Note {...note} />}
+          </div>
+          {box.current && !note && !opened && <Tip tip={tip} box={box.current} />}
+          {(opened === 'commands' || opened === 'connect') && (
+            <CommandPalette commands={listed()} close={closeDialog} />
+          )}
+          {opened === 'sheet' && <ShortcutSheet close={closeDialog} />}
         </div>
-        {box.current && !note && !opened && <Tip tip={tip} box={box.current} />}
-        {(opened === 'commands' || opened === 'connect') && <CommandPalette commands={listed()} close={closeDialog} />}
-        {opened === 'sheet' && <ShortcutSheet close={closeDialog} />}
-      </div>
+      </Boxes.Provider>
     </Picture.Provider>
   )
 }

@@ -1,17 +1,29 @@
 // An edge: its changelog mode as badges, and after a run the number of records of each kind.
 import { memo, useContext } from 'react'
-import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
+import { BaseEdge, EdgeLabelRenderer } from '@xyflow/react'
+import { useRoute } from '../graph/boxes.js'
 import { kindClass, shortNumber } from '../graph/kinds.js'
 import { Picture } from '../graph/picture.js'
 
 /** @import { EdgeProps } from '@xyflow/react' */
 /** @import { ChangelogFlowEdge } from '../types' */
 
+// The size of the badges, as the style has it: with a number of records, one in a row, else two.
+const WIDEST = 70
+const BADGE = 28
+const LINE = 21
+
 export const ChangelogEdge = memo(function ChangelogEdge(/** @type {EdgeProps<ChangelogFlowEdge>} */ props) {
   const { tip, pick, open } = useContext(Picture)
-  const [path, x, y] = getBezierPath(props)
   const { facts, isTarget } = props.data ?? {}
   const counts = facts?.counts
+  const kinds = facts?.mode?.length ?? 0
+  const { path, x, y } = useRoute(
+    props,
+    counts ? WIDEST : Math.min(WIDEST, kinds * BADGE),
+    LINE * (counts ? kinds : Math.ceil(kinds / 2)),
+    props.data?.nth,
+  )
   return (
     <>
       <BaseEdge

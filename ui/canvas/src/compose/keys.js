@@ -1,7 +1,7 @@
 // All shortcuts: the sheet and the command palette show this list, and the canvas handles it.
 /**
  * @typedef {'add' | 'connect' | 'delete' | 'copy' | 'cut' | 'paste' | 'duplicate' | 'undo' | 'redo' | 'all' | 'next'
- *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'fold' | 'foldAll' | 'group'
+ *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'picture' | 'fold' | 'foldAll' | 'group'
  *   | 'ungroup' | 'run' | 'save' | 'commands' | 'sheet'} ShortcutId
  */
 
@@ -29,6 +29,7 @@ export const SHORTCUTS = [
   { id: 'zoomOut', keys: '-', group: 'View', text: 'Zoom out' },
   { id: 'layout', keys: 'l', group: 'View', text: 'Arrange the selected nodes automatically' },
   { id: 'layoutAll', keys: 'shift+l', group: 'View', text: 'Arrange all nodes automatically' },
+  { id: 'picture', keys: 'i', group: 'View', text: 'Copy as a picture' },
   { id: 'group', keys: 'mod+g', group: 'Groups', text: 'Group the selected nodes' },
   { id: 'ungroup', keys: 'mod+shift+g', group: 'Groups', text: 'Take the group away, not its nodes' },
   { id: 'fold', keys: 'g', group: 'Groups', text: 'Fold or open the group' },

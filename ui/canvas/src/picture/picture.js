@@ -2,19 +2,16 @@
 // counts of the canvas, and nothing to click.
 import { byOperator, edgeKey } from '../document.js'
 import { frames, groupData } from '../graph/groups.js'
-import { kindVariable, shortNumber } from '../graph/kinds.js'
 import { asDrawn } from '../grouping.js'
 import { HEIGHT, WIDTH, layout } from '../layout.js'
-import { routed } from './route.js'
+import { routed } from '../graph/route.js'
+import { badges, escaped, records, short } from './labels.js'
 
-/** @import { Catalog, DrawnPipelineEdge, Drawing, DrawnNode, EdgeFacts, FrameNode, Kind, NodeFacts, Places } from '../types' */
-/** @import { Box, Point } from './route.js' */
+/** @import { Catalog, DrawnPipelineEdge, Drawing, DrawnNode, EdgeFacts, FrameNode, LitFacts, Kind, NodeFacts, Places } from '../types' */
+/** @import { Box, Point } from '../graph/route.js' */
 
-/**
- * The colours of a theme, as CSS. `text` is also of the lines of frames.
- *
- * @typedef {{ text: string, muted: string, line: string, card: string }} Pens
- */
+/** @typedef {Omit<import('../types').Pens, 'paper'>} Pens */
+/** @typedef {EdgeFacts & LitFacts} Carried `records`: of one event, in place of the mode */
 
 /** @type {Pens} */
 export const OF_THE_PAGE = {
@@ -27,13 +24,9 @@ export const OF_THE_PAGE = {
 const MARGIN = 24
 const SMALL_MARGIN = 4
 const SMALL_GAP = 60
-const BADGE = 27
-const BADGE_HEIGHT = 18
-// Where along an edge its badges may stand, from the best place.
-const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
 
 /**
- * @param {Pick<Drawing, 'name' | 'colors' | 'catalog' | 'document' | 'nodes'> & { edges: Partial<Record<string, EdgeFacts>> }} drawing
+ * @param {Pick<Drawing, 'name' | 'colors' | 'catalog' | 'document' | 'nodes'> & { edges: Partial<Record<string, Carried>> }} drawing
  * @param {{ pens?: Pens, small?: boolean, gap?: number, places?: Places, paper?: string }} [options] small: for a card, names only.
  *   places: where the nodes stand; without them, they are laid out. paper: the colour behind it
  * @returns {string} empty without nodes
@@ -55,14 +48,14 @@ export function pictured({ name, colors, catalog, document, nodes, edges }, opti
   const boxes = new Map(
     Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + HEIGHT }]),
   )
-  /** @type {Box[]} */
-  const labels = []
-  const pen = { pens, colors, small }
+  // Labels lie over no node and no label before.
+  const taken = [...boxes.values()]
+  const pen = { pens, paper: paper ?? 'none', colors, small }
   const lines = drawn.edges.map((edge) => {
     const route = routed(outOf(edge, drawn.edges, nodes, places), into(edge, drawn.edges, known, document, places), [
       ...without(boxes, edge),
     ])
-    return drawnEdge(edge, route, small ? undefined : carriedBy(edge, nodes, edges), [...boxes.values()], labels, pen)
+    return drawnEdge(edge, route, small ? undefined : carriedBy(edge, nodes, edges), taken, pen)
   })
   const cards = drawn.nodes.map((node) => {
     const group = groupData(document, node, drawn, nodes, edges)
@@ -78,11 +71,12 @@ export function pictured({ name, colors, catalog, document, nodes, edges }, opti
         role: entry?.role ?? 'operator',
         wrong: (facts.problems ?? []).map((each) => each.sentence),
         isFolded: Boolean(group),
+        isLit: group ? group.isLit || facts.isLit === undefined : facts.isLit !== false,
       },
       pen,
     )
   })
-  const all = [...boxes.values(), ...around.map(boxOf), ...labels]
+  const all = [...taken, ...around.map(boxOf)]
   const margin = small ? SMALL_MARGIN : MARGIN
   const left = Math.min(...all.map((box) => box.left)) - margin
   const top = Math.min(...all.map((box) => box.top)) - margin
@@ -92,7 +86,8 @@ export function pictured({ name, colors, catalog, document, nodes, edges }, opti
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${left} ${top} ${width} ${height}" width="${width}" height="${height}" ` +
     `role="img" font-family="system-ui, sans-serif" aria-label="${escaped(name)}: ${document.nodes.length} nodes">` +
-    `${behind}${around.map((each) => frame(each, pen)).join('')}${lines.join('')}${cards.join('')}</svg>`
+    `${behind}${around.map((each) => frame(each, pen)).join('')}${lines.map((each) => each.line).join('')}${cards.join('')}` +
+    `${lines.map((each) => each.label).join('')}</svg>`
   )
 }
 
@@ -101,15 +96,18 @@ export function pictured({ name, colors, catalog, document, nodes, edges }, opti
  *
  * @param {DrawnPipelineEdge} edge
  * @param {Partial<Record<string, NodeFacts>>} nodes
- * @param {Partial<Record<string, EdgeFacts>>} edges
- * @returns {EdgeFacts}
+ * @param {Partial<Record<string, Carried>>} edges
+ * @returns {Carried}
  */
 const carriedBy = ({ of }, nodes, edges) => ({
   mode: of.out === 'out' ? nodes[of.source]?.mode : undefined,
   ...edges[edgeKey(of)],
 })
 
-/** @typedef {{ pens: Pens, colors: Record<string, string>, small: boolean }} Pen */
+/** @param {boolean | undefined} isUnlit */
+const dimmed = (isUnlit) => (isUnlit ? 'opacity="0.45" ' : '')
+
+/** @typedef {{ pens: Pens, paper: string, colors: Record<string, string>, small: boolean }} Pen */
 
 /**
  * @param {Map<string, Box>} boxes
@@ -159,75 +157,27 @@ const share = (ports, port) => (Math.max(0, ports.indexOf(port)) + 1) / (ports.l
 
 /**
  * @param {DrawnPipelineEdge} edge
- * @param {import('./route.js').Route} route
- * @param {EdgeFacts | undefined} facts
- * @param {Box[]} boxes
- * @param {Box[]} labels of the edges before, to which this one's is added
+ * @param {import('../graph/route.js').Route} route
+ * @param {Carried | undefined} facts
+ * @param {Box[]} taken to which the label is added
  * @param {Pen} pen
  */
-function drawnEdge(edge, route, facts, boxes, labels, pen) {
+function drawnEdge(edge, route, facts, taken, pen) {
   const { pens } = pen
   const [x, y] = route.points[route.points.length - 1]
   const line = `<path d="${route.d}" fill="none" stroke="${pens.line}" stroke-width="${pen.small ? 3 : 1.8}"/>`
   const tip = `<path d="M${x},${y - 5} l7,5 l-7,5 z" fill="${pens.muted}"/>`
+  const label = facts?.records
+    ? records(facts.records, facts.more ?? 0, route.points, taken, pen)
+    : facts?.mode?.length
+      ? badges(facts.mode, facts.counts, route.points, taken, pen)
+      : ''
   const words = `from ${edge.of.source} to ${edge.of.target}${facts?.mode ? `, ${facts.mode.join(' ')}` : ''}`
-  return (
-    `<g class="edge" data-edge="${escaped(edgeKey(edge.of))}"><title>${escaped(words)}</title>${line}${tip}` +
-    `${facts?.mode?.length ? badges(facts.mode, facts.counts, route.points, boxes, labels, pen) : ''}</g>`
-  )
+  const group = (/** @type {string} */ name, /** @type {string} */ content) =>
+    `<g class="${name}" ${dimmed(facts?.records && !facts.records.length)}data-edge="${escaped(edgeKey(edge.of))}">` +
+    `<title>${escaped(words)}</title>${content}</g>`
+  return { line: group('edge', line + tip), label: label && group('label', label) }
 }
-
-/**
- * The kinds of an edge, two to a row or in a column, at the first place along it where they are over no node and no other badge.
- *
- * @param {Kind[]} mode
- * @param {EdgeFacts['counts']} counts
- * @param {Point[]} points
- * @param {Box[]} boxes
- * @param {Box[]} labels
- * @param {Pen} pen
- */
-function badges(mode, counts, points, boxes, labels, pen) {
-  const texts = mode.map((kind) => (counts ? ` ${shortNumber(counts[kind] ?? 0)}` : ''))
-  const wide = BADGE + Math.max(...texts.map((text) => text.length)) * 7.5
-  const inRows = mode.length > 2 || counts ? [2, 1] : [mode.length, 1]
-  const shapes = inRows.map((inRow) => ({
-    inRow,
-    width: Math.min(inRow, mode.length) * (wide + 2),
-    height: Math.ceil(mode.length / inRow) * (BADGE_HEIGHT + 2),
-  }))
-  const places = shapes.flatMap(({ inRow, width, height }) =>
-    PLACES.map((part) => points[Math.round(part * (points.length - 1))]).map(([x, y]) => ({
-      inRow,
-      left: x - width / 2,
-      top: y - height / 2,
-      right: x + width / 2,
-      bottom: y + height / 2,
-    })),
-  )
-  const isFree = (/** @type {Box} */ box) => ![...boxes, ...labels].some((other) => doOverlap(box, other))
-  const { inRow, ...free } = places.find(isFree) ?? places[0]
-  labels.push(free)
-  return mode
-    .map((kind, place) => {
-      const x = free.left + (place % inRow) * (wide + 2)
-      const y = free.top + Math.floor(place / inRow) * (BADGE_HEIGHT + 2)
-      return (
-        `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${wide.toFixed(1)}" height="${BADGE_HEIGHT}" rx="4" ` +
-        `fill="${pen.colors[kindVariable(kind)]}"/>` +
-        `<text x="${(x + wide / 2).toFixed(1)}" y="${(y + 13).toFixed(1)}" font-size="12" text-anchor="middle" ` +
-        `font-weight="600" font-family="ui-monospace, monospace" fill="${pen.colors['--on-color']}">${kind}${texts[place]}</text>`
-      )
-    })
-    .join('')
-}
-
-/**
- * @param {Box} one
- * @param {Box} other
- */
-const doOverlap = (one, other) =>
-  one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top
 
 /**
  * @typedef {object} Card
@@ -238,6 +188,7 @@ const doOverlap = (one, other) =>
  * @property {string} role
  * @property {string[]} wrong
  * @property {boolean} isFolded
+ * @property {boolean} isLit
  */
 
 /**
@@ -245,7 +196,7 @@ const doOverlap = (one, other) =>
  * @param {Card} node
  * @param {Pen} pen
  */
-function card([x, y], { id, name, title, hint, role, wrong, isFolded }, { pens, colors, small }) {
+function card([x, y], { id, name, title, hint, role, wrong, isFolded, isLit }, { pens, colors, small }) {
   const stroke = wrong.length ? colors['--problem'] : pens.line
   const lines = broken(name, small ? 11 : 19)
   const write = (/** @type {string} */ text, /** @type {number} */ at, /** @type {string} */ look) =>
@@ -266,7 +217,7 @@ function card([x, y], { id, name, title, hint, role, wrong, isFolded }, { pens, 
       `text-anchor="middle" font-size="14" font-weight="700" fill="${colors['--on-color']}">!</text>`
     : ''
   return (
-    `<g class="node" data-node="${escaped(id)}"><title>${escaped(wrong.length ? wrong.join('\n') : `${name}: ${title}`)}</title>` +
+    `<g class="node" ${dimmed(!isLit)}data-node="${escaped(id)}"><title>${escaped(wrong.length ? wrong.join('\n') : `${name}: ${title}`)}</title>` +
     `${behind}<rect class="body" x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}" rx="8" fill="${pens.card}" ` +
     `stroke="${stroke}" stroke-width="${wrong.length ? 2.6 : 1.4}"/>` +
     `<path d="M${x + 8},${y} a8,8 0 0 0 -8,8 v${HEIGHT - 16} a8,8 0 0 0 8,8 z" fill="${colors[`--role-${role}`]}"/>` +
@@ -308,15 +259,3 @@ function broken(name, most) {
   const at = name.lastIndexOf('_', most - 1) + 1 || most
   return [name.slice(0, at), short(name.slice(at), most)]
 }
-
-/**
- * @param {string} text
- * @param {number} most
- */
-const short = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
-
-/** @type {Record<string, string>} */
-const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-/** @param {string} text */
-const escaped = (text) => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign])

@@ -2,11 +2,13 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { byOperator, edgeKey } from '../document.js'
+import { Boxes, boxesAt } from '../graph/boxes.js'
 import { Graph } from '../graph/Graph.jsx'
-import { drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { drawnEdge, parallel, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'
+import { PictureMenu } from '../picture/PictureMenu.jsx'
 import { LitEdge } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
@@ -26,11 +28,13 @@ export function TimeCanvas({ data, dark, pick }) {
   /** @type {Pipeline} */
   const ran = useMemo(() => JSON.parse(text), [text])
   // Groups are folded as they were when the pipeline ran, until somebody folds or opens them here.
+  const [asked, setAsked] = useState(0)
   const [states, setStates] = useState(/** @type {Record<string, boolean>} */ ({}))
   const document = useMemo(() => folded(ran, states), [ran, states])
   const { drawn } = useMemo(() => asDrawn(document), [document])
   const unplaced = useMemo(() => ({ ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }), [drawn])
   const positions = useLayout(unplaced, catalog, GAP)
+  const boxes = useMemo(() => boxesAt(positions), [positions])
 
   const describe = useCallback(
     (/** @type {PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
@@ -56,25 +60,24 @@ export function TimeCanvas({ data, dark, pick }) {
   const framed = useMemo(() => frames(drawn, nodes), [drawn, nodes])
 
   /** @type {LitFlowEdge[]} */
-  const edges = useMemo(
-    () =>
-      drawn.edges.map((edge) => {
-        const line = drawnEdge(edge)
-        const facts = data.edges[line.id] ?? {}
-        const records = facts.records?.map((record) => `${record.kind} ${record.title}`).join('; ')
-        return {
-          ...line,
-          type: 'lit',
-          data: { facts },
-          className: records ? 'lit' : 'unlit',
-          selected: data.shown === facts.edge,
-          zIndex: records ? 1 : 0,
-          markerEnd: ARROW,
-          ariaLabel: `from ${edge.of.source} to ${edge.of.target}: ${records ?? 'no records'}`,
-        }
-      }),
-    [drawn.edges, data.edges, data.shown],
-  )
+  const edges = useMemo(() => {
+    const nth = parallel(drawn.edges)
+    return drawn.edges.map((edge) => {
+      const line = drawnEdge(edge)
+      const facts = data.edges[line.id] ?? {}
+      const records = facts.records?.map((record) => `${record.kind} ${record.title}`).join('; ')
+      return {
+        ...line,
+        type: 'lit',
+        data: { facts, nth: nth[line.id] },
+        className: records ? 'lit' : 'unlit',
+        selected: data.shown === facts.edge,
+        zIndex: records ? 1 : 0,
+        markerEnd: ARROW,
+        ariaLabel: `from ${edge.of.source} to ${edge.of.target}: ${records ?? 'no records'}`,
+      }
+    })
+  }, [drawn.edges, data.edges, data.shown])
 
   const fold = useCallback((/** @type {string} */ name, /** @type {boolean} */ isFolded) => {
     setStates((before) => ({ ...before, [name]: isFolded }))
@@ -106,6 +109,7 @@ export function TimeCanvas({ data, dark, pick }) {
   }, [fit, positions])
 
   const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
+    if (event.key.toLowerCase() === 'i' && !event.ctrlKey && !event.metaKey) setAsked(asked + 1)
     const picked = pickedBy(event)
     if (!picked) return
     event.preventDefault()
@@ -120,35 +124,45 @@ export function TimeCanvas({ data, dark, pick }) {
 
   return (
     <Picture.Provider value={picture}>
-      <div
-        className={`studio time ${dark ? 'dark' : 'light'}`}
-        ref={box}
-        role="group"
-        aria-label={`${data.name} at event ${data.event}`}
-        style={{ height: data.height, ...data.colors }}
-        onKeyDown={onKeyDown}
-        data-event={data.event}
-      >
-        <div className="flow">
-          <Graph
-            dark={dark}
-            framed={framed}
-            nodes={nodes}
-            edges={edges}
-            edgeTypes={EDGES}
-            selectionKeyCode={null}
-            nodesDraggable={false}
-            nodesConnectable={false}
-            zoomOnScroll={false}
-            preventScrolling={false}
-            onNodesChange={onNodesChange}
-            onNodeClick={(_, node) => choose(node.id)}
-            onEdgeClick={(_, edge) => choose(edge.id)}
-          >
-            <Controls showInteractive={false} orientation="horizontal" position="bottom-left" />
-          </Graph>
+      <Boxes.Provider value={boxes}>
+        <div
+          className={`studio time ${dark ? 'dark' : 'light'}`}
+          ref={box}
+          role="group"
+          aria-label={`${data.name} at event ${data.event}`}
+          style={{ height: data.height, ...data.colors }}
+          onKeyDown={onKeyDown}
+          data-event={data.event}
+        >
+          <div className="flow">
+            <Graph
+              dark={dark}
+              framed={framed}
+              nodes={nodes}
+              edges={edges}
+              edgeTypes={EDGES}
+              selectionKeyCode={null}
+              nodesDraggable={false}
+              nodesConnectable={false}
+              zoomOnScroll={false}
+              preventScrolling={false}
+              onNodesChange={onNodesChange}
+              onNodeClick={(_, node) => choose(node.id)}
+              onEdgeClick={(_, edge) => choose(edge.id)}
+            >
+              <Controls showInteractive={false} orientation="horizontal" position="bottom-left">
+                <PictureMenu
+                  drawn={() => ({ ...data, document })}
+                  places={positions}
+                  name={`${data.name}-event-${data.event}`}
+                  dark={dark}
+                  asked={asked}
+                />
+              </Controls>
+            </Graph>
+          </div>
         </div>
-      </div>
+      </Boxes.Provider>
     </Picture.Provider>
   )
 }

@@ -1,4 +1,4 @@
-// The line of an edge: from port to port, around the nodes that stand between them.
+// The line of an edge, from port to port and around the nodes that stand between them, and the place of its label.
 
 /** @typedef {[x: number, y: number]} Point */
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
@@ -66,3 +66,39 @@ const at = ([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`
  */
 const isCrossed = ({ points }, { left, top, right, bottom }) =>
   points.some(([x, y]) => x > left && x < right && y > top - CLEAR && y < bottom + CLEAR)
+
+// Where along a line its label may stand, from the best place.
+const PLACES = [0.5, 0.26, 0.74, 0.42, 0.58, 0.34, 0.66, 0.2, 0.8]
+
+/**
+ * The first box along a line, in one of the sizes that a label can have, that overlaps nothing; else the best one.
+ *
+ * @template {{ width: number, height: number }} S
+ * @param {Point[]} points
+ * @param {S[]} sizes
+ * @param {Box[]} taken
+ * @param {number} [nth] the place to begin with
+ * @returns {Box & { size: S }}
+ */
+export function labelBox(points, sizes, taken, nth = 0) {
+  const order = [...PLACES.slice(nth % PLACES.length), ...PLACES]
+  const places = sizes.flatMap((size) =>
+    order
+      .map((part) => points[Math.round(part * (points.length - 1))])
+      .map(([x, y]) => ({
+        left: x - size.width / 2,
+        top: y - size.height / 2,
+        right: x + size.width / 2,
+        bottom: y + size.height / 2,
+        size,
+      })),
+  )
+  return places.find((box) => !taken.some((other) => doOverlap(box, other))) ?? places[0]
+}
+
+/**
+ * @param {Box} one
+ * @param {Box} other
+ */
+const doOverlap = (one, other) =>
+  one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top

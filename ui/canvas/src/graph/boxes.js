@@ -1,0 +1,40 @@
+// The nodes that an edge's line goes around, for the edges of a canvas.
+import { createContext, useContext, useMemo } from 'react'
+import { HEIGHT, WIDTH } from '../layout.js'
+import { labelBox, routed } from './route.js'
+
+/** @import { EdgeProps } from '@xyflow/react' */
+/** @import { Places } from '../types' */
+/** @import { Box } from './route.js' */
+
+// After a run, a node has one more line.
+const TALLEST = HEIGHT + 20
+
+export const Boxes = createContext(/** @type {Map<string, Box>} */ (new Map()))
+
+/**
+ * @param {Places} places
+ * @returns {Map<string, Box>}
+ */
+export const boxesAt = (places) =>
+  new Map(
+    Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + TALLEST }]),
+  )
+
+/**
+ * The line of an edge, and the middle of its label, whose size is about this.
+ *
+ * @param {Pick<EdgeProps, 'source' | 'target' | 'sourceX' | 'sourceY' | 'targetX' | 'targetY'>} edge
+ * @param {number} width
+ * @param {number} height
+ * @param {number} nth of the edges between the same nodes
+ */
+export function useRoute({ source, target, sourceX, sourceY, targetX, targetY }, width, height, nth = 0) {
+  const boxes = useContext(Boxes)
+  return useMemo(() => {
+    const others = [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
+    const { d, points } = routed([sourceX, sourceY], [targetX, targetY], others)
+    const { left, top } = labelBox(points, [{ width, height }], [...boxes.values()], nth)
+    return { path: d, x: left + width / 2, y: top + height / 2 }
+  }, [boxes, source, target, sourceX, sourceY, targetX, targetY, width, height, nth])
+}
