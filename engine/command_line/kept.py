@@ -19,8 +19,9 @@ from engine.contract.operator import OUT
 from engine.errors import PipelineError
 from engine.kept.judging import Verdict, judged
 from engine.kept.junit import to_xml
-from engine.kept.keeping import Chosen, Recorded, Wanted, keep
+from engine.kept.keeping import Chosen, Recorded, keep
 from engine.kept.kept_test import KeptTest, tests_in
+from engine.kept.manifest import Wanted
 from engine.kept.replaying import InProcess, OnEngine
 from engine.model.pipeline import Pipeline
 from engine.pipeline_files import job_in
@@ -76,11 +77,11 @@ def keep_run(args: Namespace, store: Any) -> str:
     pipeline = Pipeline.from_json(run.document).model_copy(update={"identity": run.identity})
     test = keep(
         Recorded(pipeline, store.recordings.write(args.run)),
-        Wanted(
-            args.name or args.folder.name,
-            names,
-            args.words,
-            "table" if args.table else "changelog",
+        Wanted.of(
+            name=args.name or args.folder.name,
+            edges=names,
+            words=args.words,
+            expects="table" if args.table else "changelog",
             order=not (args.any_order or args.table),
             kinds=not args.any_kind,
         ),

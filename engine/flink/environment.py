@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +27,7 @@ ENVIRONMENT: Final = "CHANGELOG_STUDIO_FLINK"
 SIZE: Final = "about 400 MB to download, 1 GB on disk"
 """Of apache-flink and what it needs."""
 _DONE: Final = "installed"
+_LOOK_S: Final = 0.2
 _COLLECTING: Final = re.compile(r"^(?:Collecting|Downloading|Building wheel|Installing|Preparing)\b.*")
 Told = Callable[[str], None]
 
@@ -90,23 +93,38 @@ def _python(home: Path) -> Path:
 def _run(command: list[str], told: Told, stop: Event) -> None:
     """Run a command; its steps are told. Raises RunCancelled, EngineUnavailable with its last lines."""
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        # What it starts, such as a compiler, ends with it.
+        start_new_session=True,
     )
+    # It says nothing for minutes while it downloads.
+    watching = threading.Thread(target=_end_when, args=(stop, process), daemon=True)
+    watching.start()
     lines: list[str] = []
     assert process.stdout is not None
-    try:
+    with process:
         for line in process.stdout:
-            if stop.is_set():
-                why = "the installation of Flink was cancelled."
-                raise RunCancelled(why)
             lines.append(line.strip())
             if _COLLECTING.match(line.strip()):
                 told(line.strip()[:120])
-        if process.wait():
-            message = f"Flink cannot be installed: {' '.join(lines[-3:])[:400]}"
-            raise EngineUnavailable(message)
-    finally:
-        if process.poll() is None:
+        status = process.wait()
+    watching.join()
+    if stop.is_set():
+        why = "the installation of Flink was cancelled."
+        raise RunCancelled(why)
+    if status:
+        message = f"Flink cannot be installed: {' '.join(lines[-3:])[:400]}"
+        raise EngineUnavailable(message)
+
+
+def _end_when(stop: Event, process: subprocess.Popen[str]) -> None:
+    while process.poll() is None:
+        if stop.wait(_LOOK_S):
             with suppress(OSError):
-                process.kill()
-            process.wait()
+                os.killpg(process.pid, signal.SIGKILL)
+            return

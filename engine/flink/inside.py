@@ -12,7 +12,8 @@ one with `rows_per_second`, which keeps their order for operators with two input
 Rows of no table come first then: those that arrive while an operator starts lose their order between its inputs.
 With `marks`, each row of a table is followed by the watermark after it in ms, and a row of the kind null moves only the
 watermark. `sink_key`: the changelog is that which an upsert sink with this key receives.
-A job {"statements": [...]} is a script, run by itself; it answers {"printed": [...]}, the lines of its SELECTs.
+A job {"statements": [...]} is a script, run by itself; it answers {"printed": [...]}, the lines of its SELECTs. With
+"settings" it has those of Flink in place of the ones above.
 The answers: [{"changelog": [["+I", ...], ...], "columns": [...], "plan": "..."} or {"error": "..."}, ...].
 """
 
@@ -43,6 +44,13 @@ _DEFAULTS = {
     "table.exec.mini-batch.allow-latency": "0 ms",
     "table.optimizer.agg-phase-strategy": "AUTO",
 }
+_SETTINGS = {
+    "parallelism.default": "1",
+    "pipeline.auto-watermark-interval": "0 ms",
+    "execution.buffer-timeout.interval": "0 ms",
+    # The heap backend loses updates of Top N with an offset.
+    "state.backend.type": "rocksdb",
+}
 _STARTING_SECONDS = 2
 # Of tables with marks: the watermark after a row, and whether the row is only that.
 _MARK = "studio mark"
@@ -54,8 +62,8 @@ Answer = dict[str, Any]
 def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
     """The answer to each job. If a job fails at run time, all jobs of its batch run again one by one."""
     if any("statements" in job for job in jobs):
-        return [_printed(job["statements"]) for job in jobs]
-    environment = _environment()
+        return [_printed(job["statements"], job.get("settings", _SETTINGS)) for job in jobs]
+    environment = _environment(_SETTINGS)
     planned = [_planned(environment, job) for job in jobs]
     going = [each.results for each in planned if not isinstance(each, str)]
     try:
@@ -74,11 +82,11 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
     ]
 
 
-def _printed(statements: list[str]) -> Answer:
+def _printed(statements: list[str], settings: dict[str, str]) -> Answer:
     """The changelogs of a script's SELECTs, each after a line with its columns; a blank line between two."""
     printed: list[str] = []
     try:
-        tables = StreamTableEnvironment.create(_environment())
+        tables = StreamTableEnvironment.create(_environment(settings))
         tables.get_config().set("table.local-time-zone", "UTC")
         for name, value in _DEFAULTS.items():
             tables.get_config().set(name, value)
@@ -88,27 +96,24 @@ def _printed(statements: list[str]) -> Answer:
                 tables.get_config().set(option[1], option[2])
                 continue
             result = tables.execute_sql(statement)
-            if statement.startswith(("INSERT", "EXECUTE")):
-                result.wait()
-            elif statement.startswith(("SELECT", "WITH")):
+            if statement.startswith(("SELECT", "WITH")):
                 names = result.get_table_schema().get_field_names()
                 with result.collect() as rows:
                     printed += [""] * bool(printed) + ["|".join(names)]
                     printed += [f"{_SYMBOLS[row.get_row_kind().value]}|{'|'.join(map(str, row))}" for row in rows]
+            elif result.get_job_client() is not None:
+                result.wait()
     except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
         return {"error": str(error)}
     return {"printed": printed}
 
 
-def _environment() -> StreamExecutionEnvironment:
-    settings = Configuration()
-    settings.set_string("parallelism.default", "1")
-    settings.set_string("pipeline.auto-watermark-interval", "0 ms")
-    settings.set_string("execution.buffer-timeout.interval", "0 ms")
-    # The heap backend loses updates of Top N with an offset.
-    settings.set_string("state.backend.type", "rocksdb")
-    environment = StreamExecutionEnvironment.get_execution_environment(settings)
-    environment.set_parallelism(1)
+def _environment(settings: dict[str, str]) -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    for name, value in settings.items():
+        configuration.set_string(name, value)
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
+    environment.set_parallelism(int(settings["parallelism.default"]))
     return environment
 
 

@@ -23,9 +23,12 @@ _JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx2g"
 
 
 class FlinkProcess:
-    """A process that answers batches of jobs (`engine.flink.inside`). python: an interpreter with apache-flink."""
+    """A process that answers batches of jobs (`engine.flink.inside`).
 
-    def __init__(self, python: str) -> None:
+    python: an interpreter with apache-flink. jvm: the options of its JVM.
+    """
+
+    def __init__(self, python: str, jvm: str = _JVM) -> None:
         try:
             self._process = subprocess.Popen(
                 [python, str(_INSIDE)],
@@ -33,7 +36,7 @@ class FlinkProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env={**os.environ, "JVM_ARGS": _JVM},
+                env={**os.environ, "JVM_ARGS": jvm},
                 # Ctrl-C is for this process, which ends that one.
                 start_new_session=True,
             )

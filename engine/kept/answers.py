@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import KIND, SEQ
-from engine.kept.manifest import Expects
+from engine.kept.manifest import Wanted
 from engine.model.changelog import SYMBOLS
 from engine.model.printing import json_value, printable
 from engine.model.schema import Schema
@@ -65,12 +65,12 @@ class Output:
                 held.pop(key, None)
         return [*held.values()]
 
-    def answer(self, expects: Expects, *, order: bool, kinds: bool) -> Answer:
+    def answer(self, wanted: Wanted) -> Answer:
         """The output as it is expected."""
-        if expects == "table":
+        if wanted.expects == "table":
             return Answer(self.columns, tuple(map(line_of, sorted(self.table(), key=_by_value))))
-        named = [(event, kind if kinds else kind[0], *row) for event, kind, *row in self.records]
-        if order:
+        named = [(event, kind if wanted.kinds else kind[0], *row) for event, kind, *row in self.records]
+        if wanted.order:
             return Answer(("event", "kind", *self.columns), tuple(map(line_of, named)))
         rows = sorted((record[1:] for record in named), key=lambda record: (_by_value(record[1:]), record[0]))
         return Answer(("kind", *self.columns), tuple(map(line_of, rows)))

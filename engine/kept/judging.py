@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from engine.errors import StudioError
 from engine.kept.answers import Answer, Output
-from engine.kept.kept_test import KeptTest, expected_of
+from engine.kept.kept_test import KeptTest
 from engine.kept.replaying import Place, outputs
 from engine.model.pipeline import Pipeline
 from engine.model.printing import table
@@ -76,7 +76,7 @@ def judged(test: KeptTest, place: Place, pipeline: Pipeline | None = None) -> Ve
     wanted = test.manifest
     try:
         got = outputs(pipeline or test.pipeline(), test.recordings(), wanted.edges, test.folder, place)
-        answers = {edge: expected_of(wanted, output) for edge, output in got.items()}
+        answers = {edge: output.answer(wanted) for edge, output in got.items()}
         expected = test.expected()
     except StudioError as error:
         return Verdict(test, problem=str(error), seconds=monotonic() - began)

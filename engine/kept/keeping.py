@@ -16,8 +16,8 @@ from engine.contract.frames import KIND, NUMBER, WATERMARK
 from engine.errors import PipelineError, shortened
 from engine.expressions.analyzer import TypeRules
 from engine.kept.answers import Output
-from engine.kept.kept_test import SOURCES, KeptTest, expected_of, write_description
-from engine.kept.manifest import Expects, Manifest
+from engine.kept.kept_test import SOURCES, KeptTest, write_description
+from engine.kept.manifest import Manifest, Wanted
 from engine.kept.replaying import InProcess, on_records, outputs, outputs_of
 from engine.kept.shrinking import shrunk
 from engine.local import Events, Spark
@@ -29,18 +29,6 @@ from engine.reading.recorded_text import TEXT
 
 MOST: Final = 20_000
 """Source records of a run that is kept. A test is read by people, and run while somebody edits."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a test is to be called, and what it expects (`Manifest`)."""
-
-    name: str
-    edges: tuple[str, ...]
-    words: str = ""
-    expects: Expects = "changelog"
-    order: bool = True
-    kinds: bool = True
 
 
 @dataclass(frozen=True)
@@ -78,15 +66,7 @@ def keep(
         message = f"the run read {records:,} records; a test holds up to {MOST:,}. Keep a run of fewer records."
         raise PipelineError(message)
     only = None if chosen is None else smallest(run, chosen, folder.parent, place.spark, told)
-    manifest = Manifest(
-        name=wanted.name,
-        words=wanted.words,
-        expects=wanted.expects,
-        order=wanted.order,
-        kinds=wanted.kinds,
-        edges=wanted.edges,
-        sources=tuple(run.recordings),
-    )
+    manifest = Manifest.of(**wanted.model_dump(), sources=tuple(run.recordings))
     made = folder.with_name(f".{folder.name}.{uuid4().hex}")
     try:
         (made / SOURCES).mkdir(parents=True)
@@ -96,7 +76,7 @@ def keep(
         test = KeptTest(made, manifest)
         # What is kept is what the texts give: this shows at once that they can be read.
         got = outputs(run.pipeline, test.recordings(), wanted.edges, made, place)
-        test.accept({edge: expected_of(manifest, output) for edge, output in got.items()})
+        test.accept({edge: output.answer(manifest) for edge, output in got.items()})
         made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from engine.errors import PipelineError, shortened
 from engine.expressions.analyzer import TypeRules
-from engine.kept.answers import Answer, Output
+from engine.kept.answers import Answer
 from engine.kept.manifest import FILE, PIPELINE, Manifest
 from engine.model.pipeline import Pipeline
 from engine.pipeline_files import job_in
@@ -109,11 +109,6 @@ class KeptTest:
     def remove(self) -> None:
         """Delete the folder."""
         shutil.rmtree(self.folder)
-
-
-def expected_of(wanted: Manifest, output: Output) -> Answer:
-    """An output in the form in which a test expects it."""
-    return output.answer(wanted.expects, order=wanted.order, kinds=wanted.kinds)
 
 
 def _names(line: str, edge: str) -> list[str]:

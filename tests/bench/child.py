@@ -34,7 +34,6 @@ def measure(
     job: Job,
     *,
     limit_s: float,
-    python: str = sys.executable,
     environ: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run `tests.bench.<side>` with this job. environ: additional environment variables."""
@@ -43,7 +42,7 @@ def measure(
         given = json.dumps(asdict(job) | {"scratch": scratch})
         with log.open("w") as output:
             process = subprocess.Popen(
-                [python, "-m", f"tests.bench.{side}", given, str(report)],
+                [sys.executable, "-m", f"tests.bench.{side}", given, str(report)],
                 cwd=_ROOT,
                 env={**os.environ, "TMPDIR": scratch, FOLDER_ENVIRONMENT: str(engines), **(environ or {})},
                 stdin=subprocess.DEVNULL,

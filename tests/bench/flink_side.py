@@ -1,6 +1,6 @@
-"""Flink's side, for an interpreter with apache-flink: a workload into a blackhole sink.
+"""Flink's side: a workload into a blackhole sink, run by the one Flink that the project asks (`engine.flink.process`).
 
-Timed from the submission of the job to its end. Imports only pyflink and the standard library.
+Timed from the submission of the job to its end. CPU seconds are those of Flink's interpreter and its JVM.
 """
 
 from __future__ import annotations
@@ -9,39 +9,37 @@ import os
 import re
 from pathlib import Path
 
-from pyflink.table import EnvironmentSettings, TableEnvironment
-
+from engine.flink.environment import ENVIRONMENT
+from engine.flink.process import FlinkProcess
 from tests.bench.measured import Job, Measured, Spent, Stopwatch, answer
 from tests.bench.workloads import QUERIES, tables
 
 
 def workload(job: Job) -> Measured:
     """Measure a workload, in a JVM that has run it over the first events, unless it should begin cold."""
-    if job.first:
-        _run(job.first, job)
-    return Measured((_run(job.events, job),))
+    # All compilers and the default collector, as a cluster has them.
+    flink = FlinkProcess(os.environ[ENVIRONMENT], jvm="")
+    try:
+        if job.first:
+            _run(flink, job.first, job)
+        return Measured((_run(flink, job.events, job),))
+    finally:
+        flink.close()
 
 
-def _run(events: str, job: Job) -> Spent:
-    flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    flink.get_config().set("parallelism.default", str(cores(job.engine)))
-    for statement in tables(job.workload, Path(events).as_uri()):
-        flink.execute_sql(statement)
-    query = QUERIES[job.workload]
-    schema = flink.sql_query(query).get_schema()
-    columns = ", ".join(
-        f"`{name}` {_sink_type(str(of))}"
-        for name, of in zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
-    )
-    flink.execute_sql(f"CREATE TABLE sink ({columns}) WITH ('connector' = 'blackhole')")
+def _run(flink: FlinkProcess, events: str, job: Job) -> Spent:
     watch = Stopwatch()
-    flink.execute_sql(f"INSERT INTO sink {query}").wait()
+    settings = {"parallelism.default": str(cores(job.engine))}
+    (answered,) = flink.ask([{"statements": statements(job, events), "settings": settings}])
+    if "error" in answered:
+        raise RuntimeError(answered["error"])
     return watch.lap("job")
 
 
-def _sink_type(type_: str) -> str:
-    known = {"TIMESTAMP_LTZ": "TIMESTAMP_LTZ(3)", "TIMESTAMP": "TIMESTAMP(3)", "CHAR": "STRING", "STRING": "STRING"}
-    return next((sink for part, sink in known.items() if part in type_), "BIGINT")
+def statements(job: Job, events: str) -> list[str]:
+    """The script of a workload over a file of events."""
+    filled = f"CREATE TABLE sink WITH ('connector' = 'blackhole') AS {QUERIES[job.workload]}"
+    return [*tables(job.workload, Path(events).as_uri()), filled]
 
 
 def cores(engine: str) -> int:

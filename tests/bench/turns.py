@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from engine.flink.environment import ENVIRONMENT
 from engine.spark.java import environment
 from tests.bench import events
 from tests.bench.child import Ended, measure
@@ -63,8 +64,8 @@ class Case:
         yield self.studio[-1]
         if setting.flink:
             job = replace(job, first="" if setting.cold_flink else job.first)
-            java = {"JAVA_HOME": environment()["JAVA_HOME"]}
-            self.flink.append(measure("flink_side", job, limit_s=limit_s, environ=java, python=setting.flink))
+            environ = {"JAVA_HOME": environment()["JAVA_HOME"], ENVIRONMENT: setting.flink}
+            self.flink.append(measure("flink_side", job, limit_s=limit_s, environ=environ))
             yield self.flink[-1]
 
 

@@ -1,7 +1,7 @@
 """The workloads, in SQL that both Flink and the studio support.
 
 Events are `seq, k, v, ts`: a number, a key, a value, a time in ms; the watermark is 5 s behind. `ev2` is the same file
-again, for joins. Only the standard library is imported, since an interpreter with apache-flink imports this, too.
+again, for joins.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from engine.errors import PipelineError
 from engine.examples import examples
 from engine.kept.answers import Output
 from engine.kept.judging import judged
-from engine.kept.keeping import Chosen, Recorded, Wanted, keep
+from engine.kept.keeping import Chosen, Recorded, keep
 from engine.kept.kept_test import KeptTest
+from engine.kept.manifest import Wanted
 from engine.kept.replaying import InProcess
 from engine.kept.shrinking import shrunk
 from engine.model.changelog import SYMBOLS
@@ -71,7 +72,7 @@ def kept(store: Store, folder: Path, pipeline: Pipeline, chosen: Chosen | None =
     run = run_locally(store, folder, pipeline)
     edges = wanted.pop("edges", ("windows", "counts", "windows.late"))
     recorded = Recorded(pipeline, store.recordings.write(run))
-    return keep(recorded, Wanted("two sources", edges, **wanted), folder / "kept", HERE, chosen)
+    return keep(recorded, Wanted.of(name="two sources", edges=edges, **wanted), folder / "kept", HERE, chosen)
 
 
 def lines(test: KeptTest, file: str) -> list[str]:
@@ -206,7 +207,7 @@ def test_a_test_says_what_the_pipeline_lacks(store: Store, tmp_path: Path) -> No
     with pytest.raises(PipelineError, match="wrong"):
         KeptTest.in_folder(test.folder)
     with pytest.raises(PipelineError, match="already exists"):
-        keep(Recorded(TWO, {}), Wanted("again", ("counts",)), test.folder, HERE)
+        keep(Recorded(TWO, {}), Wanted(name="again", edges=("counts",)), test.folder, HERE)
 
 
 def test_a_table_without_retractions_is_folded_by_its_key() -> None:
@@ -254,7 +255,9 @@ def test_the_whole_gallery_is_kept_and_gives_again_what_its_runs_gave(store: Sto
     for name, pipeline in examples().items():
         run = run_locally(store, tmp_path, pipeline)
         sinks = tuple(edge.node for edge in store.runs.edges(run) if edge.role == "sink")
-        test = keep(Recorded(pipeline, store.recordings.write(run)), Wanted(name, sinks), tmp_path / name, HERE)
+        test = keep(
+            Recorded(pipeline, store.recordings.write(run)), Wanted(name=name, edges=sinks), tmp_path / name, HERE
+        )
         assert judged(test, HERE).is_same
         for sink in sinks:
             records = store.changelog.page(run, sink, limit=1000).records

@@ -15,8 +15,8 @@ from engine.examples import examples
 from engine.flink.asking import Asked
 from engine.flink.comparison import Compared, Outcome
 from engine.flink.environment import ENVIRONMENT
-from engine.kept.keeping import Wanted
 from engine.kept.kept_test import KeptTest
+from engine.kept.manifest import Wanted
 from engine.kept.packed import packed, unpacked
 from engine.model.pipeline import Pipeline
 from storage import Store
@@ -41,7 +41,8 @@ def patient() -> Pipeline:
 @pytest.fixture
 def test(store: Store) -> KeptTest:
     run = run_locally(store, workspace.folder(), LATE)
-    return kept_tests().keep(store.runs.get(run), Wanted("A late record", ("results",), "Record 6 is lost."), None)
+    wanted = Wanted(name="A late record", edges=("results",), words="Record 6 is lost.")
+    return kept_tests().keep(store.runs.get(run), wanted, None)
 
 
 def has_run() -> None:

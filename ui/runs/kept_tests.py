@@ -18,8 +18,9 @@ from typing import Final
 
 from engine.errors import StudioError
 from engine.kept.judging import Verdict, judged
-from engine.kept.keeping import Chosen, Recorded, Wanted, keep
+from engine.kept.keeping import Chosen, Recorded, keep
 from engine.kept.kept_test import KeptTest, tests_in
+from engine.kept.manifest import Wanted
 from engine.kept.replaying import InProcess
 from engine.model.pipeline import Pipeline
 from engine.spark.session import DEFAULT_MASTER, get_spark

@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import pytest
 
-from engine.errors import EngineUnavailable
+from engine.contract.cancel import Cancel
+from engine.errors import EngineUnavailable, RunCancelled
 from engine.examples import examples
 from engine.expressions.analyzer import TypeRules
 from engine.flink.asking import Asked, Asking
 from engine.flink.comparison import Compared, Outcome, compared
-from engine.flink.environment import ENVIRONMENT, home_beside, python_in, require_python
+from engine.flink.environment import ENVIRONMENT, VERSION, home_beside, install, python_in, remove, require_python
 from engine.flink.known import FLINK_MD, KNOWN, line_of
 from engine.flink.process import FlinkProcess, Session
 from engine.model.pipeline import Pipeline
@@ -171,6 +172,62 @@ def test_without_a_flink_it_is_said_how_to_get_one(tmp_path: Path, monkeypatch: 
     assert require_python(home) == "/opt/flink/bin/python"
     with pytest.raises(EngineUnavailable, match="cannot be started"):
         FlinkProcess(str(tmp_path / "none"))
+
+
+FAKE_INSTALLER: Final = """#!/bin/sh
+if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; exit; fi
+for last; do :; done
+{then}
+"""
+
+
+def installer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str) -> Path:
+    """An interpreter whose venv has a pip that does this; $last is what it should install. Returns Flink's home."""
+    fake = tmp_path / "python"
+    fake.write_text(FAKE_INSTALLER.format(then=then), encoding="utf-8")
+    fake.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(fake))
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    return home_beside(tmp_path / "studio.duckdb")
+
+
+def test_an_installation_is_told_step_by_step_and_is_there_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = installer(tmp_path, monkeypatch, 'echo "Collecting $last"')
+    told: list[str] = []
+    assert install(home, told.append) == python_in(home)
+    assert told == ["Collecting wheel", f"Collecting apache-flink=={VERSION}"]
+    remove(home)
+    assert python_in(home) is None
+
+
+def test_an_installation_that_is_cancelled_ends_at_once_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pip that downloads says nothing for a long time, and may have started others."""
+    pid = tmp_path / "pid"
+    home = installer(tmp_path, monkeypatch, f"sleep 600 & echo $! > {pid}; echo Collecting; wait")
+    cancel = Cancel()
+    with pytest.raises(RunCancelled, match="cancelled"):
+        install(home, lambda step: cancel.set(), cancel)
+    assert not [*home.parent.iterdir()]
+    assert python_in(home) is None
+    for _ in range(200):
+        if not Path(f"/proc/{pid.read_text().strip()}").exists():
+            break
+        Event().wait(0.02)
+    else:
+        pytest.fail("what the installer has started goes on")
+
+
+def test_an_installation_that_fails_says_why_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = installer(tmp_path, monkeypatch, "echo ERROR: no matching distribution; exit 1")
+    with pytest.raises(EngineUnavailable, match="cannot be installed: .*no matching distribution"):
+        install(home)
+    assert not [*home.parent.iterdir()]
 
 
 def test_a_process_that_ends_is_an_error_and_the_next_question_starts_another(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Final
 import streamlit as st
 
 from engine.contract.operator import OUT
-from engine.kept.keeping import MOST, Chosen, Wanted
+from engine.kept.keeping import MOST, Chosen
+from engine.kept.manifest import Wanted
 from storage.model import Run, RunStatus
 from ui.runs.kept_tests import kept_tests
 from ui.shell import workspace
@@ -75,11 +76,11 @@ def _keep(run_id: int) -> None:
     given = st.session_state
     edges = tuple(given["keep-edges"])
     is_table = given["keep-expects"] == _TABLE
-    wanted = Wanted(
-        str(given["keep-name"]).strip() or "test",
-        edges,
-        str(given["keep-words"]).strip(),
-        "table" if is_table else "changelog",
+    wanted = Wanted.of(
+        name=str(given["keep-name"]).strip() or "test",
+        edges=edges,
+        words=str(given["keep-words"]).strip(),
+        expects="table" if is_table else "changelog",
         order=not is_table and bool(given.get("keep-order", True)),
         kinds=is_table or bool(given.get("keep-kinds", True)),
     )
