@@ -16,7 +16,7 @@ from ui.access.people import person
 from ui.builder.drafting import open_draft
 from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
-from ui.components.event_time.late_link import is_late, open_late_file
+from ui.components.event_time.late_link import is_late, open_late_file, what_if_key
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
@@ -330,7 +330,7 @@ def _show(run: Run) -> None:
         node = st.selectbox("Operator", names, key=f"what-if-node-{run.run_id}")
     operator = operators[node]
     losses = workspace.store().what_if.losses(run.run_id, operator)
-    delay_ms, lateness_ms = _sliders(operator, losses, f"what-if-{run.run_id}-{node}")
+    delay_ms, lateness_ms = _sliders(operator, losses, what_if_key(run.run_id, node))
     _figures(run, operator, losses, delay_ms, lateness_ms)
     _apply(run, operator, delay_ms, lateness_ms)
     draw_figure(loss_chart(losses, operator, delay_ms, lateness_ms, _top(operator, losses)), "loss-chart")

@@ -27,7 +27,7 @@ export const SOURCES = __SOURCES__
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {CanvasData | TimeData} data
  * @property {(name: 'sent', value: Sent) => void} setStateValue
- * @property {(name: 'picked', value: { node?: string, edge?: string }) => void} setTriggerValue
+ * @property {(name: 'picked', value: { node?: string, edge?: string, late?: string }) => void} setTriggerValue
  */
 
 /** @typedef {{ root: import('react-dom/client').Root, style: Element, host: HTMLElement }} Mounted */

@@ -15,6 +15,7 @@ from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
 from ui.components.builder.canvas import component
 from ui.components.changelog.record_list import in_one_line, in_zone
+from ui.components.event_time.late_link import open_late_file
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.theme import THEMES, mode_of, pens
@@ -40,7 +41,7 @@ def time_canvas(
 ) -> None:
     """Draw the pipeline. late: for which operators the event's record was late.
 
-    node, edge: the selected ones; on_pick gets the node or the edge that the user clicks.
+    node, edge: the selected ones; on_pick gets the node or the edge that the user clicks. What was late opens its file.
     """
     carried: dict[str, list[CascadeRecord]] = {}
     for entry in cascade:
@@ -64,7 +65,9 @@ def time_canvas(
 
     def picked() -> None:
         pick = (st.session_state.get(key) or {}).get("picked")
-        if pick:
+        if pick and "late" in pick:
+            open_late_file(run.run_id, event)
+        elif pick:
             on_pick(pick.get("node"), pick.get("edge"))
 
     component()(key=key, data=data, height=height, on_picked_change=guarded(picked))

@@ -19,7 +19,7 @@ const GAP = 190 // room for records between the nodes
 const ARROW = { type: MarkerType.ArrowClosed, width: 20, height: 20, markerUnits: 'userSpaceOnUse' }
 const quiet = () => {}
 
-/** @param {{ data: TimeData, dark: boolean, pick: (what: { node?: string, edge?: string }) => void }} props */
+/** @param {{ data: TimeData, dark: boolean, pick: (what: { node?: string, edge?: string, late?: string }) => void }} props */
 export function TimeCanvas({ data, dark, pick }) {
   const flow = useReactFlow()
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
@@ -91,7 +91,16 @@ export function TimeCanvas({ data, dark, pick }) {
     },
     [document.edges, data.edges, pick, fold],
   )
-  const picture = useMemo(() => ({ tip: quiet, problems: quiet, open: quiet, pick: choose, fold }), [choose, fold])
+  const picture = useMemo(
+    () => ({
+      tip: quiet,
+      problems: quiet,
+      open: (/** @type {{ late?: string }} */ { late }) => late !== undefined && pick({ late }),
+      pick: choose,
+      fold,
+    }),
+    [choose, pick, fold],
+  )
 
   // The whole pipeline stays in view, also when the page changes its width.
   const fit = useCallback(
@@ -147,7 +156,10 @@ export function TimeCanvas({ data, dark, pick }) {
               zoomOnScroll={false}
               preventScrolling={false}
               onNodesChange={onNodesChange}
-              onNodeClick={(_, node) => choose(node.id)}
+              onNodeClick={({ target }, node) => {
+                // A button on a node does its own.
+                if (!(target instanceof Element && target.closest('button'))) choose(node.id)
+              }}
               onEdgeClick={(_, edge) => choose(edge.id)}
             >
               <Controls showInteractive={false} orientation="horizontal" position="bottom-left">
