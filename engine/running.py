@@ -49,13 +49,18 @@ class Collected(ForwardingRecorder):
             return [one.seen_as(info.view, info.schema) for one in self.records(info.view.node, info.view.port)]
         return [records_of(info, output.edges.get((node, port), ())) for output in self._outputs]
 
+    @property
+    def late(self) -> list[str]:
+        """The files of the late ledger."""
+        return [file for output in self._outputs for file in output.late]
+
     def recorded(self, planned: Plan) -> Recorded:
         """All of the output, for the batch check."""
         return Recorded(
             edges={
                 (node.id, port): self.records(node.id, port) for node in planned.nodes for port in (OUT, *node.second)
             },
-            late=[file for output in self._outputs for file in output.late],
+            late=self.late,
             clocks=[clock for output in self._outputs for clock in output.clocks],
             watermarks=[file for output in self._outputs for file in output.watermarks],
             idle=stretches([turn for output in self._outputs for turn in output.turns]),
@@ -65,11 +70,10 @@ class Collected(ForwardingRecorder):
         """The records that were late, and the rejected rows."""
         from pyspark.sql import functions as F
 
-        late = [file for output in self._outputs for file in output.late]
         rejected = [file for output in self._outputs for file in output.rejected]
         records: dict[bool, int] = {}
-        if late:
-            ledger = spark.read.schema(late_ddl("seq", "step", "is_dropped")).parquet(*late)
+        if self.late:
+            ledger = spark.read.schema(late_ddl("seq", "step", "is_dropped")).parquet(*self.late)
             verdicts = ledger.groupBy("seq", "step").agg(F.max("is_dropped").alias("is_dropped"))
             records = {row[0]: row[1] for row in verdicts.groupBy("is_dropped").count().collect()}
         rows = spark.read.schema("node string").parquet(*rejected).count() if rejected else 0

@@ -22,7 +22,7 @@ from engine.kept.junit import to_xml
 from engine.kept.keeping import Chosen, Recorded, keep
 from engine.kept.kept_test import KeptTest, tests_in
 from engine.kept.manifest import Wanted
-from engine.kept.replaying import InProcess, OnEngine
+from engine.kept.replaying import LATE, InProcess, OnEngine
 from engine.model.pipeline import Pipeline
 from engine.pipeline_files import job_in
 from engine.spark.session import DEFAULT_MASTER, get_spark
@@ -37,7 +37,7 @@ def add_keep(commands: Any) -> None:
     keeping.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
     keeping.add_argument("--name", help="the name of the test; default: the folder's")
     keeping.add_argument("--words", default="", help="what the test shows, for people")
-    keeping.add_argument("--edge", action="append", metavar="NODE", help="an output (NODE or NODE.late)")
+    keeping.add_argument("--edge", action="append", metavar="NODE", help="an output, or what was late (NODE.late)")
     keeping.add_argument("--table", action="store_true", help="expect the final table instead of the changelog")
     keeping.add_argument("--any-order", action="store_true", help="the order of records does not count")
     keeping.add_argument("--any-kind", action="store_true", help="only that a row comes or goes counts")
@@ -68,8 +68,12 @@ def keep_run(args: Namespace, store: Any) -> str:
     edges = store.runs.edges(args.run)
     for edge in edges:
         outputs.setdefault(edge.node, []).append(edge.port)
+    late = list(store.late.totals(args.run).by_node)
+    for node in late:
+        outputs[node] = list(dict.fromkeys((*outputs[node], LATE)))
     sinks = [edge.node for edge in edges if edge.role == "sink"]
-    chosen = [chosen_edge(each, outputs, sinks) for each in args.edge or sinks]
+    usual = sinks if args.smallest else [*sinks, *(f"{node}.{LATE}" for node in late)]
+    chosen = [chosen_edge(each, outputs, sinks) for each in args.edge or usual]
     names = tuple(node if port == OUT else f"{node}.{port}" for node, port in chosen)
     if args.smallest and len(names) > 1:
         message = f"--smallest is about one output; choose it with --edge: {', '.join(names)}."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from engine.contract.frames import SEQ, STEP
+from engine.contract.frames import SEQ, STEP, late_ddl
 from engine.contract.operator import OUT
 from engine.contract.source import Source
 from engine.errors import PipelineError, RunFailed, StudioError, unknown_name
@@ -15,6 +15,7 @@ from engine.expressions.analyzer import TypeRules
 from engine.kept.answers import Output
 from engine.local import Events, LocalRun, Spark
 from engine.local.sources import read
+from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
@@ -25,7 +26,6 @@ from engine.runtime.edges.records import together
 from engine.spark.failures import failure_sentence
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 
@@ -46,13 +46,20 @@ class InProcess:
 Place = InProcess | OnEngine
 
 
+LATE: Final = "late"
+"""`NODE.late`: the second output of that name, else the node's entries in the late ledger."""
+_LEDGER: Final = (
+    *("event_time_ms", "window_start_ms", "window_end_ms", "watermark_ms", "lateness_ms", "reason", "is_dropped"),
+)
+
+
 @dataclass(frozen=True)
 class _Edge:
-    """An output of a plan. row_key: of its table."""
+    """An output of a plan. row_key: of its table. schema: None if it is the late ledger."""
 
     node: str
     port: str
-    schema: Schema
+    schema: Schema | None
     row_key: tuple[str, ...] | None
 
 
@@ -64,10 +71,7 @@ def outputs(
     try:
         if isinstance(place, OnEngine):
             with finished(on_kept, place.spark, folder) as job:
-                return {
-                    edge: Output.of(_records_of(job, at), at.schema, at.row_key)
-                    for edge, at in _edges(edges, job.plan).items()
-                }
+                return {edge: _on_engine(job, at) for edge, at in _edges(edges, job.plan).items()}
         planned = plan(on_kept, TypeRules(), folder)
         return outputs_of(planned, read(planned, place.spark, folder), edges, place.spark)
     except StudioError:
@@ -79,10 +83,7 @@ def outputs(
 def outputs_of(planned: Plan, events: Mapping[str, Events], edges: Sequence[str], spark: Spark) -> dict[str, Output]:
     """The outputs of a plan over these events of its sources, in this process. Raises StudioError."""
     run = LocalRun(planned, events, spark)
-    return {
-        edge: Output.of(run.records(at.node, at.port), at.schema, at.row_key)
-        for edge, at in _edges(edges, planned).items()
-    }
+    return {edge: _in_process(run, at) for edge, at in _edges(edges, planned).items()}
 
 
 def on_records(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path) -> Pipeline:
@@ -104,6 +105,7 @@ def on_records(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path)
 def _edges(wanted: Sequence[str], planned: Plan) -> dict[str, _Edge]:
     """The outputs by name. Raises PipelineError."""
     known = {node.id: _Edge(node.id, OUT, node.schema, node.row_key) for node in planned.nodes}
+    known |= {f"{node.id}.{LATE}": _Edge(node.id, LATE, None, None) for node in planned.nodes if node.inputs}
     for node in planned.nodes:
         known |= {
             f"{node.id}.{port}": _Edge(node.id, port, derived.schema, None) for port, derived in node.second.items()
@@ -115,5 +117,24 @@ def _edges(wanted: Sequence[str], planned: Plan) -> dict[str, _Edge]:
     return {edge: known[edge] for edge in wanted}
 
 
-def _records_of(job: Finished, at: _Edge) -> pa.Table:
-    return together(job.spark, at.schema, job.output.records(at.node, at.port)).orderBy(SEQ, STEP).toArrow()
+def _in_process(run: LocalRun, at: _Edge) -> Output:
+    if at.schema is not None:
+        return Output.of(run.records(at.node, at.port), at.schema, at.row_key)
+    return _ledger([(late.seq, late.step, *(getattr(late, name) for name in _LEDGER)) for late in run.lates(at.node)])
+
+
+def _on_engine(job: Finished, at: _Edge) -> Output:
+    if at.schema is not None:
+        records = together(job.spark, at.schema, job.output.records(at.node, at.port)).orderBy(SEQ, STEP)
+        return Output.of(records.toArrow(), at.schema, at.row_key)
+    if not (files := job.output.late):
+        return _ledger([])
+    ledger = job.spark.read.schema(late_ddl("node", "seq", "step", *_LEDGER)).parquet(*files)
+    entries = ledger.filter(ledger["node"] == at.node).drop("node").collect()
+    return _ledger([(int(row[0]), bytes(row[1]), *row[2:]) for row in entries])
+
+
+def _ledger(entries: Sequence[tuple[Any, ...]]) -> Output:
+    """Entries, each after the position of its record, as an output that only inserts."""
+    records = sorted(entries, key=lambda entry: (*entry[:2], entry[3] or 0))
+    return Output(_LEDGER, tuple((seq, SYMBOLS[INSERT], *values) for seq, _, *values in records))

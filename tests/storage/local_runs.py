@@ -1,7 +1,7 @@
 """Runs of small pipelines as Spark leaves them in a store, computed by the local executor.
 
 Planner, kernels and explanations are those of a run on Spark, so that tests of the storage and of the pages see what
-real operators say. Expressions are those that need no Spark: `KnownTypes` refuses all others.
+real operators say. Expressions are those that Arrow can evaluate, without Spark.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import RunPlan
 from engine.contract.source import Source
+from engine.expressions.analyzer import TypeRules
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.changelog import SYMBOLS
@@ -23,7 +24,6 @@ from engine.runtime import described
 from engine.runtime.edges.views import views_of
 from storage import Store
 from storage.model import SavedPipeline
-from tests.engine.planning import KnownTypes
 from tests.storage.written_runs import Epoch, Event
 
 
@@ -48,7 +48,7 @@ def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch, save
 
 def computed(pipeline: Pipeline, folder: Path) -> tuple[RunPlan, Epoch]:
     """What a recorder is told of a pipeline's run, and its only epoch."""
-    planned = plan(pipeline, KnownTypes(), folder)
+    planned = plan(pipeline, TypeRules(), folder)
     run = LocalRun(planned, read(planned, no_spark, folder), no_spark)
     epoch = Epoch(
         records=_records(planned, run),

@@ -12,10 +12,12 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from engine.__main__ import main
 from engine.errors import PipelineError
 from engine.examples import examples
+from engine.expressions.analyzer import TypeRules
 from engine.kept.answers import Output
 from engine.kept.judging import judged
 from engine.kept.keeping import Chosen, Recorded, keep
@@ -30,6 +32,7 @@ from engine.model.type_texts import type_from
 from engine.reading.recorded import about
 from engine.reading.recorded_text import TextPart, batch_of
 from storage import Store
+from tests.conformance.case import Case
 from tests.storage.local_runs import no_spark, run_locally
 from tests.storage.test_recordings import TWO as TWO_SOURCES
 
@@ -52,6 +55,8 @@ TWO = Pipeline.from_dict(
     }
 )
 HERE = InProcess(no_spark)
+NEED_SPARK = ("q1", "q10", "q14", "q15", "q16", "q17", "q21", "q22")
+CASES = Path(__file__).parents[1] / "conformance" / "cases"
 ALL_TYPES = [
     ("text", "string", ["ü\n", "", None]),
     ("small", "tinyint", [1, -128, None]),
@@ -161,6 +166,37 @@ def test_a_changed_delay_is_a_difference_with_its_event_and_is_kept_when_it_is_a
     assert again.pipeline().node("left").parameters["watermark_delay_ms"] == 5000
 
 
+def test_late_records_are_expected_also_where_no_port_is_drawn(store: Store, tmp_path: Path) -> None:
+    test = kept(store, tmp_path, TWO_SOURCES, edges=("windows", "windows.late"))
+    names, *late = lines(test, "expected/windows.late.jsonl")
+    assert names == (
+        '["event","kind","event_time_ms","window_start_ms","window_end_ms","watermark_ms","lateness_ms","reason",'
+        '"is_dropped"]'
+    )
+    stored = store.late.page(1).records
+    assert [json.loads(line)[0] for line in late] == [record.seq for record in stored]
+    assert [json.loads(line)[6] for line in late] == [record.lateness_ms for record in stored]
+    assert judged(test, HERE).is_same
+    verdict = judged(test, HERE, with_delay(TWO_SOURCES, 5000))
+    assert "windows.late: 1 missing, first at event 5." in verdict.sentence
+
+
+@pytest.mark.slow
+def test_tests_run_on_an_engine_too(
+    store: Store, tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also what is expected of late records, whose ledger workers write."""
+    run = run_locally(store, tmp_path, TWO_SOURCES)
+    place = str(tmp_path / "tests")
+    edges = ["--edge", "counts", "--edge", "windows.late"]
+    assert main(["keep", str(run), f"{place}/all", *edges, "--store", str(store.path)]) == 0
+    assert main(["test", place, "--engine", "local[2]"]) == 0
+    late = tmp_path / "tests" / "all" / "expected" / "windows.late.jsonl"
+    late.write_text(late.read_text().replace("true", "false"))
+    assert main(["test", place, "--engine", "local[2]"]) == 1
+    assert "windows.late: 1 missing and 1 not expected" in capsys.readouterr().out
+
+
 def test_the_smallest_set_of_records_still_shows_the_chosen_one(store: Store, tmp_path: Path) -> None:
     """The late record needs the one that moves the watermark, and no other."""
     test = kept(store, tmp_path, TWO, Chosen("windows.late", 0), edges=("windows.late",))
@@ -251,15 +287,25 @@ def test_the_command_line_keeps_tests_and_runs_them(
     assert main(["test", str(tests), "--yes"]) == 2
 
 
-def test_the_whole_gallery_is_kept_and_gives_again_what_its_runs_gave(store: Store, tmp_path: Path) -> None:
-    for name, pipeline in examples().items():
-        run = run_locally(store, tmp_path, pipeline)
-        sinks = tuple(edge.node for edge in store.runs.edges(run) if edge.role == "sink")
-        test = keep(
-            Recorded(pipeline, store.recordings.write(run)), Wanted(name=name, edges=sinks), tmp_path / name, HERE
-        )
-        assert judged(test, HERE).is_same
-        for sink in sinks:
-            records = store.changelog.page(run, sink, limit=1000).records
-            found = [json.loads(line)[:2] for line in lines(test, f"expected/{sink}.jsonl")[1:]]
-            assert found == [[record.seq, SYMBOLS[record.kind]] for record in records], name
+def pipelines() -> dict[str, Pipeline]:
+    """The gallery, and Nexmark's queries but for those whose expressions need Spark."""
+    nexmark = sorted(path for path in CASES.glob("nexmark_q*.json") if ".expected" not in path.name)
+    nexmark = [path for path in nexmark if path.stem.removeprefix("nexmark_") not in NEED_SPARK]
+    return examples() | {path.stem: Case.read(path).pipeline(TypeRules()) for path in nexmark}
+
+
+@pytest.mark.parametrize("name", pipelines())
+def test_the_gallery_and_nexmark_are_kept_and_give_again_what_their_runs_gave(
+    name: str, store: Store, tmp_path: Path
+) -> None:
+    pipeline = pipelines()[name]
+    run = run_locally(store, tmp_path, pipeline)
+    sinks = tuple(edge.node for edge in store.runs.edges(run) if edge.role == "sink") or (pipeline.nodes[-1].id,)
+    recorded = Recorded(pipeline, store.recordings.write(run))
+    test = keep(recorded, Wanted(name=name, edges=sinks), tmp_path / name, HERE)
+    assert judged(KeptTest.in_folder(test.folder), HERE).is_same
+    for sink in sinks:
+        records = store.changelog.page(run, sink, limit=1000).records
+        assert records
+        found = [json.loads(line)[:2] for line in lines(test, f"expected/{sink}.jsonl")[1:]]
+        assert found == [[record.seq, SYMBOLS[record.kind]] for record in records]

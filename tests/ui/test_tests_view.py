@@ -99,6 +99,7 @@ def test_a_run_is_kept_by_the_form(store: Store, open_view: OpenView) -> None:
     app.button(key="keep-now").click().run()
     (kept,) = kept_tests().all()
     assert (kept.folder.name, kept.name, kept.manifest.expects) == ("late-again", "Late / again!", "table")
+    assert kept.manifest.edges == ("results", "windows.late")
     assert kept.records == 6
 
 

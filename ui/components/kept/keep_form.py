@@ -9,6 +9,7 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.kept.keeping import MOST, Chosen
 from engine.kept.manifest import Wanted
+from engine.kept.replaying import LATE
 from storage.model import Run, RunStatus
 from ui.runs.kept_tests import kept_tests
 from ui.shell import workspace
@@ -42,9 +43,17 @@ def _form(run: Run) -> None:
     edges = workspace.store().runs.edges(run.run_id)
     names = [edge.node if edge.port == OUT else f"{edge.node}.{edge.port}" for edge in edges if edge.role != "source"]
     sinks = [edge.node for edge in edges if edge.role == "sink"]
+    late = [f"{node}.{LATE}" for node in workspace.store().late.totals(run.run_id).by_node]
+    names += [name for name in late if name not in names]
     st.text_input("Name", run.name, key="keep-name", max_chars=200)
     st.text_area("What it shows", key="keep-words", placeholder="Order 7 comes too late.", height=68)
-    chosen = st.multiselect("Outputs", names, sinks or names[-1:], key="keep-edges")
+    chosen = st.multiselect(
+        "Outputs",
+        names,
+        [*(sinks or names[-1:]), *late],
+        key="keep-edges",
+        help=f"`NODE.{LATE}` is what was late at a step, with its window, how late it was, and whether it was dropped.",
+    )
     with st.container(horizontal=True):
         expects = st.radio("Expect", [_CHANGELOG, _TABLE], key="keep-expects", horizontal=True)
         records = st.radio("Source records", [_ALL, _SMALLEST], key="keep-records", horizontal=True)
