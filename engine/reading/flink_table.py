@@ -45,13 +45,14 @@ def create_table(
     options: Mapping[str, str],
     primary_key: Sequence[str] = (),
     metadata: Mapping[str, str] = MappingProxyType({}),
+    not_null: Sequence[str] = (),
 ) -> str:
     """The CREATE TABLE statement of a source. metadata: by column, the metadata key of a message.
 
     Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
     `<name>_time` beside it.
     """
-    keys = set(primary_key)
+    keys = {*primary_key, *not_null}
     computed = [column.name for column in source.computed]
     lines = [
         f"  {quote(column.name)} {column.type.flink}{' NOT NULL' if column.name in keys else ''}"
@@ -68,7 +69,7 @@ def create_table(
             timed = quote(f"{column.name}_time")
             lines.append(f"  {timed} AS TO_TIMESTAMP_LTZ({quote(column.name)}{factor}, 3)")
         lines.append(f"  WATERMARK FOR {timed} AS {timed} - {interval(source.watermark_delay_ms or 0)}")
-    if keys:
+    if primary_key:
         lines.append(f"  PRIMARY KEY ({', '.join(quote(name) for name in primary_key)}) NOT ENFORCED")
     settings = [f"  {literal(key)} = {literal(value)}" for key, value in {**options, **_watermarks(source)}.items()]
     columns = ",\n".join(lines)

@@ -71,7 +71,7 @@ _WAITING: Final = {
     ALIGNMENT_DRIFT: "alignment_drift_ms",
     ALIGNMENT_INTERVAL: "alignment_interval_ms",
 }
-_CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+_CHANGELOG_FORMATS: Final = ("debezium-json", "debezium-avro-confluent", "canal-json", "maxwell-json", "ogg-json")
 _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str, Any]]]]] = {
     **dict.fromkeys(TOPICS, topics),
     CONNECTOR: changes,
@@ -79,7 +79,7 @@ _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str,
 }
 CONNECTORS: Final = ("filesystem", JDBC, "datagen", *_SERVED)
 INSTEAD: Final = "The table has no rows until you enter some in its node, or the script inserts them by VALUES."
-_UNREAD_FORMATS: Final = ("avro", "avro-confluent", "debezium-avro-confluent", "orc", "protobuf", "ogg-json")
+_UNREAD_FORMATS: Final = ("orc", "protobuf", "ogg-json")
 
 
 _OLD: Final = "connector.type"

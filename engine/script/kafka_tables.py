@@ -12,16 +12,18 @@ from sqlglot import exp
 from engine.model.free_names import free_name
 from engine.model.options import milliseconds
 from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from engine.reading.avro.formats import AVRO
 from engine.reading.kafka.source import DISCOVERY
 from engine.reading.servers.message_rows import METADATA
+from engine.script.avro_tables import avro_options
 from engine.script.tables import Computed, TableDdl, cast_to
 from engine.sql.algebra import Expr
 
 TOPICS: Final = {"kafka": "kafka", "upsert-kafka": "upsert_kafka"}
 """The operator of each connector."""
-_CHANGES: Final = ("debezium-json", "canal-json", "maxwell-json")
-_FORMATS: Final = {"kafka": ("json", "csv", "raw", *_CHANGES), "upsert-kafka": ("json", "csv", "raw")}
-_KEY_FORMATS: Final = ("json", "csv", "raw")
+_CHANGES: Final = ("debezium-json", "debezium-avro-confluent", "canal-json", "maxwell-json")
+_KEY_FORMATS: Final = ("json", "csv", "raw", "avro", "avro-confluent")
+_FORMATS: Final = {"kafka": (*_KEY_FORMATS, *_CHANGES), "upsert-kafka": _KEY_FORMATS}
 _STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
@@ -156,6 +158,9 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
         # Of another text for NULL, or of none, an empty field is no NULL, as in Flink.
         csv["empty_is_null"] = csv.get("null_text") == ""
     parameters |= csv
+    of_avro = [(f"{where}{one}.", one) for where, one in ((prefix, name), ("key.", key)) if one in AVRO]
+    if of_avro:
+        parameters |= avro_options(ddl, options, of_avro)
 
 
 def _place(

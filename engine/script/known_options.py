@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from engine.reading.avro.registry import OPTIONS
 from engine.script.tables import TableDdl
 
 _OF_ALL: Final = """
@@ -45,6 +46,10 @@ _TIMES_AND_KEYS: Final = (
     "ignore-parse-errors timestamp-format.standard map-null-key.mode map-null-key.literal "
     "encode.decimal-as-plain-number encode.ignore-null-fields"
 )
+_REGISTRY: Final = f"""
+url schema-registry.url schema-registry.subject schema-registry.schema auto.register.schemas properties.*
+{" ".join(OPTIONS)}
+"""
 _FORMATS: Final[Mapping[str, str]] = {
     "csv": (
         "field-delimiter disable-quote-character quote-character allow-comments ignore-parse-errors "
@@ -55,6 +60,9 @@ _FORMATS: Final[Mapping[str, str]] = {
     "canal-json": f"{_TIMES_AND_KEYS} database.include table.include",
     "maxwell-json": _TIMES_AND_KEYS,
     "raw": "charset endianness",
+    "avro": "encoding codec timestamp_mapping.legacy ignore-parse-errors",
+    "avro-confluent": _REGISTRY,
+    "debezium-avro-confluent": _REGISTRY,
     "excel": "sheet header",
 }
 

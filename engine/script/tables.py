@@ -76,7 +76,8 @@ class TableDdl:
     """A table as a script declares it. columns: the physical ones, which are read or written.
 
     order: the names of all its columns. start_ms: when the clock of its generator starts. clocked: the processing times
-    that have the values of the recorded clock. hidden: columns that `*` does not have.
+    that have the values of the recorded clock. hidden: columns that `*` does not have. not_null: the columns that are
+    declared NOT NULL.
     """
 
     name: str
@@ -92,6 +93,7 @@ class TableDdl:
     start_ms: int | None = None
     clocked: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    not_null: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Column, ...]:
@@ -150,12 +152,13 @@ class Draft:
     warnings: list[str]
     metadata: list[Metadata]
     order: list[str]
+    not_null: list[str]
     watermark: Watermark | None = None
 
     @classmethod
     def empty(cls) -> Draft:
         """Without elements."""
-        return cls([], [], [], [], [], [])
+        return cls([], [], [], [], [], [], [])
 
 
 def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
@@ -197,6 +200,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         tuple(draft.warnings),
         tuple(draft.metadata),
         tuple(draft.order),
+        not_null=tuple(draft.not_null),
     )
     return table, cursor
 
@@ -259,7 +263,9 @@ def _column(cursor: Cursor, draft: Draft, table: str) -> None:
             if cursor.skip("PRIMARY", "KEY"):
                 draft.keys.append(name)
                 cursor.skip("NOT", "ENFORCED")
-            elif not (cursor.skip("NOT", "NULL") or cursor.skip("NULL")):
+            elif cursor.skip("NOT", "NULL"):
+                draft.not_null.append(name)
+            elif not cursor.skip("NULL"):
                 break
     if cursor.skip("COMMENT"):
         cursor.take()

@@ -1,6 +1,6 @@
 """Kafka topics: a record per message, or the changes in the message.
 
-Input: messages in CSV or JSON, or changes in the JSON of Debezium, Canal and Maxwell; also message keys, if
+Input: messages in CSV, JSON or Avro, or changes as Debezium, Canal and Maxwell write them; also message keys, if
 `key_format` is set. Output: insert-only, or the changes, ordered by the messages' timestamps, as far as each
 partition is ordered by them.
 A message without a value is skipped; an unreadable one is rejected with topic, partition, offset and reason.
@@ -29,11 +29,24 @@ class Kafka(KafkaTopics):
 
     operator: ClassVar[str] = "kafka"
     title: ClassVar[str] = "Kafka"
-    summary: ClassVar[str] = "Messages of topics: CSV, JSON, or changes as Debezium, Canal and Maxwell write them."
+    summary: ClassVar[str] = "Messages of topics: CSV, JSON, Avro, or changes of Debezium, Canal and Maxwell."
     connector: ClassVar[str] = "kafka"
-    envelopes: ClassVar = {each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)}
+    envelopes: ClassVar = {
+        **{each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)},
+        "debezium-avro-confluent": DebeziumJson,
+    }
 
-    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = FORMAT
+    format: Literal[
+        "json",
+        "csv",
+        "raw",
+        "avro",
+        "avro-confluent",
+        "debezium-json",
+        "debezium-avro-confluent",
+        "canal-json",
+        "maxwell-json",
+    ] = FORMAT
     start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = parameter(
         "Begin at", "Where a new run begins. A resumed run goes on where it stopped.", default="earliest-offset"
     )
@@ -49,6 +62,11 @@ class Kafka(KafkaTopics):
         "Columns of the key", "The columns that are in the message keys.", default=(), last=True
     )
     primary_key: PrimaryKey = parameter(last=True)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The primary key."""
+        return self.primary_key
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class UpsertKafka(KafkaTopics):
     summary: ClassVar[str] = "Kafka topics whose messages replace the row of their key, or delete it."
     connector: ClassVar[str] = "upsert-kafka"
 
-    format: Literal["json", "csv", "raw"] = FORMAT
+    format: Literal["json", "csv", "raw", "avro", "avro-confluent"] = FORMAT
     key_format: KeyFormat | None = parameter("Format of the key", "The format of message keys.", default="json")
     primary_key: PrimaryKey = parameter(description="The columns that are in the message keys.")
     end: Literal["unbounded", "latest-offset"] = END
@@ -38,6 +38,11 @@ class UpsertKafka(KafkaTopics):
     def update_kind(self) -> UpdateKind:
         """Only +U."""
         return UpdateKind.ONLY_UPDATE_AFTER
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The primary key."""
+        return self.primary_key
 
     @property
     def keys(self) -> tuple[str, ...]:

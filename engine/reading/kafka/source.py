@@ -8,32 +8,36 @@ holds the offsets that it took: offsets are never committed to a consumer group.
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import Duration, Parameters, parameter
-from engine.contract.source import Endless, TypedColumn
+from engine.contract.parameters import Columns, Parameters, parameter
+from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
+from engine.reading.avro.formats import AVRO, REGISTERED, RegistryOption, avro_reader, columns_written
+from engine.reading.avro.messages import AvroReader
+from engine.reading.avro.registry import Registry, RegistryOptions
+from engine.reading.avro.schemas import BadSchema
+from engine.reading.avro.types import NoAvro
 from engine.reading.documents.envelopes import EnvelopeFile
 from engine.reading.documents.json_sample import columns_in, itself, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table, null_literal
-from engine.reading.kafka.brokers import check_brokers
-from engine.reading.kafka.client import BROKERS, check_options, client_of
+from engine.reading.kafka.client import BROKERS, client_of
 from engine.reading.kafka.fetch import Fetching, messages_of
-from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
+from engine.reading.kafka.offsets import first_logs
 from engine.reading.kafka.stream import KafkaStream
-from engine.reading.servers.message_rows import METADATA, Format, MessageReader, Raw
+from engine.reading.kafka.topics import DISCOVERY_MS, Topics
+from engine.reading.servers.message_rows import METADATA, Binary, Format, MessageReader, Raw
 from engine.reading.servers.secrets import NOTE, named_in, names_any
-from engine.reading.servers.served import ColumnsThere, ReceivedSource
+from engine.reading.servers.served import ColumnsThere
 from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
@@ -42,10 +46,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DISCOVERY: Final = "scan.topic-partition-discovery.interval"
-DISCOVERY_MS: Final = 300_000
 # The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
-KeyFormat = Literal["json", "csv", "raw"]
+KeyFormat = Literal["json", "csv", "raw", "avro", "avro-confluent"]
 FORMAT: Final = parameter("Format", "The format of message values.", default="json")
 END: Final = parameter(
     "End at",
@@ -71,7 +74,7 @@ class MetadataColumn(Parameters):
     )
 
 
-class KafkaTopics(ReceivedSource):
+class KafkaTopics(Topics):
     """A source over topics."""
 
     asks_for_columns: ClassVar[str] = "Take the columns of the first messages"
@@ -79,22 +82,6 @@ class KafkaTopics(ReceivedSource):
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
     """The formats whose messages are changes, by name."""
 
-    servers: str = parameter(
-        "Bootstrap servers", "Brokers as host:port, separated by commas: localhost:9092.", default=""
-    )
-    topic: str = parameter("Topic", "The name of the topic. Separate several with semicolons.", default="")
-    topic_pattern: str = parameter(
-        "Pattern of topics",
-        "Instead of names: a regular expression that matches whole names, such as orders-.*",
-        default="",
-        last=True,
-    )
-    discovery_interval_ms: Duration = parameter(
-        "Look for more every",
-        "How often a live run looks for new topics and partitions. It reads them from their start. 0: never.",
-        default=DISCOVERY_MS,
-        last=True,
-    )
     columns: tuple[TypedColumn, ...] = parameter(
         "Columns", "Names and types, for CSV in the order of the fields.", default=()
     )
@@ -126,6 +113,31 @@ class KafkaTopics(ReceivedSource):
         default=(),
         last=True,
     )
+    registry: str = parameter(
+        "Schema registry",
+        "For avro-confluent, the address of the registry that has the schemas of the messages: http://localhost:8081.",
+        default="",
+        last=True,
+    )
+    registry_options: tuple[RegistryOption, ...] = parameter(
+        "Options of the registry",
+        "basic-auth.user-info, bearer-auth.token, ssl.truststore.location and the like; schema, to read with this one.",
+        default=(),
+        last=True,
+    )
+    not_null: Columns = parameter(
+        "Never NULL",
+        "For Avro, the columns that are NOT NULL in Flink: their schema has no null. A primary key always is.",
+        default=(),
+        last=True,
+    )
+    legacy_timestamps: bool = parameter(
+        "TIMESTAMP is Avro's timestamp",
+        "As in Flink, unless 'avro.timestamp_mapping.legacy' is false. Otherwise TIMESTAMP is local-timestamp, and "
+        "TIMESTAMP_LTZ is timestamp. avro-confluent knows no other.",
+        default=True,
+        last=True,
+    )
     separator: str = parameter("Separator", "One character, for CSV.", default=",", last=True)
     quote: str = parameter("Quote", "One character, for CSV.", default='"', last=True)
     null_text: str = parameter("NULL text", "The text that means NULL, for CSV.", default="", last=True)
@@ -143,54 +155,32 @@ class KafkaTopics(ReceivedSource):
         """The columns of the key."""
 
     @property
+    @abstractmethod
+    def identity(self) -> tuple[str, ...]:
+        """The columns that identify a row, which are not null."""
+
+    @property
     def is_upsert(self) -> bool:
         """Whether a message replaces the previous one with its key."""
         return False
 
-    @property
-    def begins(self) -> tuple[str, str]:
-        """The start: a mode under Flink's name, and its offsets or time."""
-        return "earliest-offset", ""
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The end, in the same form."""
-        return "unbounded", ""
-
-    @property
-    def extent(self) -> Extent:
-        """The wanted part of the topics."""
-        return Extent(tuple(self.topics), self.topic_pattern, self.begins, self.ends, self.options)
-
-    @property
-    def topics(self) -> list[str]:
-        """The names of the topics."""
-        return [name.strip() for name in self.topic.split(";") if name.strip()]
-
     def described(self, node: str, *, changelog: bool, primary_key: Sequence[str]) -> Derived:
         """The source's output. Raises PipelineError."""
-        if not self.servers.strip():
-            message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
-            raise PipelineError(message, node, "servers")
-        check_brokers(self.servers, node)
-        if bool(self.topics) == bool(self.topic_pattern):
-            both = "there are names and a pattern; give only one of the two." if self.topics else ""
-            message = f"topic: {both or 'there is none. Give its name, or a pattern of names.'}"
-            raise PipelineError(message, node, "topic")
-        try:
-            re.compile(self.topic_pattern)
-        except re.error as error:
-            message = f"topic_pattern: {self.topic_pattern!r} is not a regular expression: {error}."
-            raise PipelineError(message, node, "topic_pattern") from error
-        check_options(self.options, node)
-        for where, (mode, text) in (("start", self.begins), ("end", self.ends)):
-            self._check_offsets(where, mode, text, node)
+        self.check_topics(node)
+        if any(self._is_registered):
+            self._registry_options.check(node)
         columns = self._columns(node)
         check_names([column.name for column in columns], node, "columns")
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
         self._check_keys(node)
+        for name in self.not_null:
+            Schema(tuple(columns)).column(name, node, "not_null")
+        own = tuple(columns[: len(self.columns)])
+        for field in ("format", "key_format"):
+            if getattr(self, field) in AVRO:
+                self._avro(getattr(self, field), own, node, field)
         return derive_source(self, node, columns, primary_key, changelog)
 
     @property
@@ -206,7 +196,7 @@ class KafkaTopics(ReceivedSource):
         of_value = [column for column in columns if column.name not in known]
         if self.key_format is not None and not self.value_has_key:
             of_value = [column for column in of_value if column.name not in self.keys]
-        key: Format | None = None
+        key: Format | Binary | None = None
         if self.key_format is not None:
             # A deletion has no value, so a key column that is the event time must not be null.
             stripped = [
@@ -225,13 +215,29 @@ class KafkaTopics(ReceivedSource):
     @property
     def server(self) -> str:
         """The brokers, and any other addresses in the client's options."""
-        addresses = (value for name, value in self.options.items() if name in BROKERS or "://" in value)
+        addresses = [value for name, value in self.options.items() if name in BROKERS or "://" in value]
+        addresses += [self.registry.strip()] if any(self._is_registered) else []
         return ", ".join(part for part in (self.servers.strip(), *sorted(addresses)) if part)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that the client's options name."""
-        return named_in(self.options.values())
+        """The environment variables that the options of the client and of the registry name."""
+        of_registry = self._registry_options.options.values() if any(self._is_registered) else ()
+        return named_in((*self.options.values(), *of_registry))
+
+    @property
+    def _is_registered(self) -> tuple[bool, bool]:
+        """Whether values, and keys, begin with the number of a schema in a registry."""
+        return self.format in REGISTERED, self.key_format in REGISTERED
+
+    @property
+    def _registry_options(self) -> RegistryOptions:
+        return RegistryOptions(self.registry, {each.name: each.value for each in self.registry_options})
+
+    def registry_for(self, node: str) -> Registry | None:
+        """The registry that knows the schemas of the messages; None if no format needs one."""
+        columns = [name for name, is_one in zip(("value", "key"), self._is_registered, strict=True) if is_one]
+        return Registry(self._registry_options, node, columns) if columns else None
 
     @property
     def origin(self) -> str:
@@ -240,12 +246,13 @@ class KafkaTopics(ReceivedSource):
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The messages available when the run begins. Raises SourceError."""
-        client = client_of(self.servers, self.options, node)
+        client, registry = client_of(self.servers, self.options, node), self.registry_for(node)
         try:
             logs = first_logs(self.extent, client, node, is_bounded=True)
             fetching = Fetching(client, self.servers, logs)
             for rows in fetching.all(most):
-                yield messages_of(rows, fetching.logs)
+                messages = messages_of(rows, fetching.logs)
+                yield messages if registry is None else registry.completed(messages)
         except SourceError as error:
             raise SourceError(error.sentence, node, error.field) from error
         finally:
@@ -254,6 +261,9 @@ class KafkaTopics(ReceivedSource):
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """The columns of the first messages. Raises SourceError."""
         envelope = self.envelopes.get(self.format)
+        if self.format in REGISTERED:
+            batches, is_change = self.received(node, folder, _SAMPLE), self.format in self.envelopes
+            return ColumnsThere(columns_written(batches, self.origin, is_change=is_change, node=node))
         if self.format != "json" and envelope is None:
             message = f"columns: messages in {self.format} do not name them. Type their names."
             raise SourceError(message, node, "columns")
@@ -267,16 +277,6 @@ class KafkaTopics(ReceivedSource):
             raise SourceError(message, node, "columns")
         return ColumnsThere([TypedColumn(name=column.name, type=column.type.flink) for column in columns])
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether no end is set."""
-        return self.ends[0] == "unbounded"
-
-    @property
-    def endless(self) -> Endless:
-        """Without an end."""
-        return Endless("Read it without an end", {"end": "unbounded"})
-
     def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
         """The messages of a live run."""
         return KafkaStream(
@@ -288,6 +288,7 @@ class KafkaTopics(ReceivedSource):
             folder,
             run,
             self.reader(node, folder),
+            self.registry_for(node),
         )
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
@@ -312,13 +313,15 @@ class KafkaTopics(ReceivedSource):
                     f"{where}csv.quote-character": self.quote,
                     **null_literal(self.null_text, f"{where}csv.", empty_is_null=self.empty_is_null),
                 }
-            if name != "raw":
+            if name in AVRO:
+                settings |= self._avro_sql(name, where)
+            elif name != "raw":
                 settings[f"{where}{name}.ignore-parse-errors"] = "true"
         if self.key_format is not None:
             settings |= {"key.fields-prefix": self.key_prefix} if self.key_prefix else {}
             settings["value.fields-include"] = "ALL" if self.value_has_key else "EXCEPT_KEY"
         known = {each.name: each.of for each in self.metadata}
-        table = create_table(node, schema, self, settings, primary_key, known)
+        table = create_table(node, schema, self, settings, primary_key, known, self.not_null)
         return (NOTE if names_any(self.options.values()) else "") + table
 
     def _columns(self, node: str) -> list[Column]:
@@ -352,18 +355,29 @@ class KafkaTopics(ReceivedSource):
             message = "key_format: raw is for a key of one column. Choose json or csv."
             raise PipelineError(message, node, "key_format")
 
-    def _check_offsets(self, where: str, mode: str, text: str, node: str) -> None:
-        if mode == "specific-offsets":
-            specific_offsets(text, where, node)
-        if mode == "timestamp" and not text.strip().isdecimal():
-            message = f"{where}_at: a time is a number of ms since 1970, not {text!r}."
-            raise PipelineError(message, node, f"{where}_at")
-        if mode == "group-offsets" and "group.id" not in self.options:
-            message = "properties: group-offsets needs the name of the group: the option group.id."
-            raise PipelineError(message, node, "properties")
+    def _avro(self, name: str, columns: tuple[Column, ...], node: str, field: str) -> AvroReader:
+        """The reader of a format of Avro. Raises PipelineError for types that it does not have."""
+        required = {*self.not_null, *self.identity}
+        required |= {each.removeprefix(self.key_prefix) for each in required if each in self.keys}
+        legacy = self.legacy_timestamps or name in REGISTERED
+        given = self._registry_options.options.get("schema", "") if name in REGISTERED else ""
+        try:
+            changes_of = self.envelopes[name].changes_of if name in self.envelopes else None
+            return avro_reader(name, columns, required, changes_of, legacy=legacy, given=given)
+        except (NoAvro, BadSchema) as error:
+            message = f"{field}: {error}" if isinstance(error, NoAvro) else f"registry_options: the schema {error}."
+            raise PipelineError(message, node, field if isinstance(error, NoAvro) else "registry_options") from error
 
-    def _format(self, name: str, columns: tuple[Column, ...], node: str) -> Format:
+    def _avro_sql(self, name: str, where: str) -> dict[str, str]:
+        if name not in REGISTERED:
+            return {} if self.legacy_timestamps else {f"{where}avro.timestamp_mapping.legacy": "false"}
+        options = self._registry_options.options
+        return {f"{where}{name}.url": self.registry, **{f"{where}{name}.{each}": options[each] for each in options}}
+
+    def _format(self, name: str, columns: tuple[Column, ...], node: str) -> Format | Binary:
         rows = RowTypes(columns)
+        if name in AVRO:
+            return self._avro(name, columns, node, "format")
         if name in self.envelopes:
             return EnvelopeReader(rows, self.envelopes[name].changes_of)
         if name == "csv":

@@ -5,16 +5,21 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Stopping, Taken, never
 from engine.errors import SourceError
+from engine.reading.avro.registry import NotAnswered, Registry
 from engine.reading.kafka.client import client_of
 from engine.reading.kafka.consumer import Consumer
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs
 from engine.reading.servers.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.servers.message_rows import MessageReader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass
@@ -36,10 +41,14 @@ class KafkaStream:
     folder: Path
     run: str
     reader: MessageReader
+    registry: Registry | None = None
     _client: Consumer | None = None
     _fetching: Fetching | None = None
     _keeping: Keeping | None = None
     _place: str = ""
+    # Messages that are taken, while a registry does not tell their schemas, and the position before them.
+    _waiting: pa.RecordBatch | None = None
+    _told: Json = None
     _listed_s: float = field(default_factory=time.monotonic)
 
     def poll(
@@ -54,29 +63,47 @@ class KafkaStream:
         what: list[Json] = []
         if not ending:
             self._discover(fetching)
-            if rows := fetching.fetch(limit):
-                what.append(keeping.keep(messages_of(rows, fetching.logs)))
+            try:
+                if messages := self._next(fetching, limit):
+                    what.append(keeping.keep(messages))
+            except NotAnswered as error:
+                return Taken(None, self._told, is_end=False, notes=[f"{error.sentence} The run waits for it."])
         else:
             if silence := fetching.silence:
                 # A finished run must not lack available messages.
                 message = f"{silence}. The source cannot end before it does; resume the run then."
                 raise SourceError(message, self.node)
             fetching.end_now()
+            if self._waiting is not None:
+                what.append(keeping.keep(self._completed(self._waiting)))
+                self._waiting = None
             for rows in fetching.all():
-                what.append(keeping.keep(messages_of(rows, fetching.logs)))
+                what.append(keeping.keep(self._completed(messages_of(rows, fetching.logs))))
         notes = list(fetching.said)
         fetching.said.clear()
         if trouble := fetching.trouble:
             notes.append(trouble)
         count = fetching.behind
+        self._told = {"kept": self._place, "logs": [log.to_json() for log in fetching.logs]}
         return Taken(
             what or None,
-            {"kept": self._place, "logs": [log.to_json() for log in fetching.logs]},
+            self._told,
             # If no topic exists yet, one may be created.
             is_end=bool(fetching.logs) and fetching.is_over,
             behind=f"{count:,} messages" if count else "",
             notes=notes,
         )
+
+    def _next(self, fetching: Fetching, limit: Limit) -> pa.RecordBatch | None:
+        """The next messages, with the schemas that they name. Raises SourceError; they are not lost then."""
+        if self._waiting is None and (rows := fetching.fetch(limit)):
+            self._waiting = messages_of(rows, fetching.logs)
+        messages = None if self._waiting is None else self._completed(self._waiting)
+        self._waiting = None
+        return messages
+
+    def _completed(self, messages: pa.RecordBatch) -> pa.RecordBatch:
+        return messages if self.registry is None else self.registry.completed(messages)
 
     def read(self, what: Json) -> Scan:
         """The messages of these pieces."""
@@ -95,6 +122,7 @@ class KafkaStream:
         else:
             logs = [Log(topic, number, at, clock, end) for topic, number, at, clock, end in position["logs"]]
             self._place = position["kept"]
+            self._told = position
         self._fetching = Fetching(client, self.servers, logs)
         self._keeping = Keeping(self.folder, self._place)
 

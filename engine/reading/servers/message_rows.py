@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
 from engine.model.changelog import DELETE, INSERT
 from engine.model.schema import Column
 from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, Type
+from engine.reading.avro.registry import Written, written_in
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
 from engine.reading.servers.kept_messages import Piece, messages_in
@@ -51,6 +52,26 @@ class Format(Protocol):
 
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
         """The records and rejected lines of a block."""
+
+
+class Read(NamedTuple):
+    """What some values are: their records, by record the index of its value, and the reasons of rejected values."""
+
+    records: pa.RecordBatch
+    owners: list[int]
+    reasons: dict[int, str]
+
+
+@runtime_checkable
+class Binary(Protocol):
+    """Reads values that are no text."""
+
+    @property
+    def rows(self) -> RowTypes:
+        """The columns of a value."""
+
+    def of_messages(self, values: Sequence[bytes], written: Written) -> Read:
+        """The records of values. written: the schemas of a registry that stand beside the messages."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +111,8 @@ class MessageReader:
     """
 
     columns: tuple[Column, ...]
-    value: Format
-    key: Format | None = None
+    value: Format | Binary
+    key: Format | Binary | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     upserts: bool = False
     key_prefix: str = ""
@@ -137,7 +158,7 @@ class MessageReader:
 
     def _read(
         self,
-        format_: Format,
+        format_: Format | Binary,
         what: str,
         texts: Sequence[bytes | None],
         wanted: Sequence[int],
@@ -145,6 +166,8 @@ class MessageReader:
         rejected: dict[int, Rejected],
     ) -> tuple[pa.RecordBatch, list[int]]:
         """The records of some keys or values, and the index of the message of each."""
+        if isinstance(format_, Binary):
+            return self._read_bytes(format_, what, texts, wanted, places, rejected)
         lines: list[bytes] = []
         owners: list[int] = []
         one_line, may_be_blank = isinstance(format_, CsvReader | Raw), isinstance(format_, Raw)
@@ -176,6 +199,32 @@ class MessageReader:
         for one in part.rejected:
             rejected[one.line] = places.rejected_message(one.line, one.raw.encode(), one.reason)
         return part.records, [owners[line - 1] for line in part.lines]
+
+    @staticmethod
+    def _read_bytes(
+        format_: Binary,
+        what: str,
+        values: Sequence[bytes | None],
+        wanted: Sequence[int],
+        places: _Places,
+        rejected: dict[int, Rejected],
+    ) -> tuple[pa.RecordBatch, list[int]]:
+        """The same of values that are no text. A rejected one is shown in hexadecimal digits."""
+        asked: list[bytes] = []
+        owners: list[int] = []
+        for at in wanted:
+            value = values[at]
+            if value is None or len(value) > LINE_BYTES:
+                reason = _NO_KEY if value is None else TOO_LONG.replace("line", what)
+                rejected[at] = places.rejected_bytes(at, value or b"", reason)
+                continue
+            asked.append(value)
+            owners.append(at)
+        read = format_.of_messages(asked, places.written)
+        for index, why in read.reasons.items():
+            reason = why if what == "value" else f"the key: {why}"
+            rejected[owners[index]] = places.rejected_bytes(owners[index], asked[index], reason)
+        return read.records, [owners[index] for index in read.owners]
 
     def _known(self, messages: pa.RecordBatch, owners: Sequence[int]) -> dict[str, pa.Array]:
         """The metadata columns."""
@@ -258,6 +307,7 @@ class _Places:
         self._topics = messages.column("topic").to_pylist()
         self._partitions = messages.column("partition").to_pylist()
         self._offsets = messages.column("offset").to_pylist()
+        self.written = written_in(messages)
 
     def file(self, at: int) -> str:
         """The file of a message."""
@@ -271,6 +321,11 @@ class _Places:
         """A message that cannot be read."""
         said = reason.replace("the line ", "the message ")
         return Rejected(self.file(at), self.offset(at), text.decode(errors="replace")[:RAW_CHARS], said)
+
+    def rejected_bytes(self, at: int, value: bytes, reason: str) -> Rejected:
+        """The same, of a message that is no text."""
+        shown = value[: RAW_CHARS // 3].hex(" ")
+        return Rejected(self.file(at), self.offset(at), shown, reason.replace("the line ", "the message "))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ WORDS: Final = r"password|passwd|passphrase|secret|token|credentials?|access[._-
 _CALLED_SO: Final = re.compile(rf"(?i)(?:{WORDS}|keystore[._-]key$|key[._-]pem$)")
 # What only speaks of a secret: an address that gives tokens, the file of a key, a field of generated rows of this name.
 _SPEAKS_OF_ONE: Final = re.compile(
-    r"(?i)^fields\.|[._-](?:url|uri|location|file|path|provider|class|type|(?:client|key)[._-]id|expires?[._-]\w+)$"
+    r"(?i)^fields\.|[._-](?:url|uri|location|file|path|provider|class|type|source|(?:client|key)[._-]id|expires?[._-]\w+)$"
 )
 NOTE: Final = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
 """The comment above a table in Flink SQL whose options name a secret."""

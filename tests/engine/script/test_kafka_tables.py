@@ -55,6 +55,32 @@ TABLE = """
 """
 OF_MYSQL = TABLE.replace("postgresql://db:5433", "mysql://[::1]:3306").replace("sales.users", "odd.name")
 
+AVRO = """
+    CREATE TABLE orders (id BIGINT NOT NULL, note STRING, at TIMESTAMP(6)) WITH (
+      'connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = 'localhost:9092',
+      'scan.startup.mode' = 'earliest-offset', 'format' = 'avro', 'avro.timestamp_mapping.legacy' = 'false'
+    );
+    SELECT note, COUNT(*) AS n FROM orders GROUP BY note;
+"""
+REGISTERED = """
+    CREATE TABLE users (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
+      'connector' = 'upsert-kafka', 'topic' = 'users', 'properties.bootstrap.servers' = 'localhost:9092',
+      'key.format' = 'avro-confluent', 'key.avro-confluent.url' = 'http://localhost:8081',
+      'key.avro-confluent.basic-auth.user-info' = '${env:REGISTRY}',
+      'value.format' = 'avro-confluent', 'value.avro-confluent.url' = 'http://localhost:8081',
+      'value.avro-confluent.basic-auth.user-info' = '${env:REGISTRY}', 'value.avro-confluent.subject' = 'users'
+    );
+    SELECT name, COUNT(*) AS n FROM users GROUP BY name;
+"""
+OF_DEBEZIUM = """
+    CREATE TABLE users (id BIGINT, name STRING) WITH (
+      'connector' = 'kafka', 'topic' = 'users', 'properties.bootstrap.servers' = 'localhost:9092',
+      'scan.startup.mode' = 'earliest-offset', 'format' = 'debezium-avro-confluent',
+      'debezium-avro-confluent.schema-registry.url' = 'https://registry:8081'
+    );
+    SELECT name, COUNT(*) AS n FROM users GROUP BY name;
+"""
+
 
 def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
     return read(text, spark).pipeline.nodes[0].parameters
@@ -69,6 +95,9 @@ def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
         CHANGES,
         TABLE,
         OF_MYSQL,
+        AVRO,
+        REGISTERED,
+        OF_DEBEZIUM,
         USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id"),
     ],
 )

@@ -319,8 +319,8 @@ def test_a_statement_that_leads_to_another_needs_no_semicolon(spark: SparkSessio
             "Flink would refuse this: 'connector.type' is an option of Flink 1.10. Write 'connector' = 'kafka'",
         ),
         (
-            "WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'avro')",
-            "the format 'avro' is not read here.",
+            "WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'protobuf')",
+            "the format 'protobuf' is not read here.",
         ),
     ],
 )

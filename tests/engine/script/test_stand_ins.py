@@ -62,8 +62,8 @@ def test_a_script_that_is_written_anew_keeps_the_table_and_its_rows(spark: Spark
     ("table", "mode"),
     [
         ("'connector' = 'mysql-cdc', 'hostname' = 'h'", "[I,UB,UA,D]"),
-        ("'connector' = 'kafka', 'topic' = 't', 'format' = 'debezium-avro-confluent'", "[I,UB,UA,D]"),
-        ("'connector' = 'upsert-kafka', 'topic' = 't', 'key.format' = 'avro', 'value.format' = 'avro'", "[I,UA,D]"),
+        ("'connector' = 'kafka', 'topic' = 't', 'format' = 'ogg-json'", "[I,UB,UA,D]"),
+        ("'connector' = 'upsert-kafka', 'topic' = 't', 'key.format' = 'orc', 'value.format' = 'orc'", "[I,UA,D]"),
         ("'connector' = 'mongodb-cdc', 'hosts' = 'h'", "[I,UA,D]"),
         ("'connector' = 'delta', 'table-path' = 's3://t'", "[I]"),
     ],

@@ -1,0 +1,1 @@
+"""Avro: what its schemas say, what a reader makes of a writer's values, messages, container files, the registry."""
