@@ -11,8 +11,8 @@ from ui.components.builder.canvas import canvas, dialogue, listen
 from ui.components.builder.canvas_run import run_failure, run_watch
 from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
+from ui.components.builder.notices import notices
 from ui.components.builder.panel import panel
-from ui.components.builder.stand_ins import empty_tables
 from ui.components.gallery.start_here import start_here
 from ui.components.kept.beside_canvas import tests_beside
 from ui.runs.overlay import overlay
@@ -38,10 +38,7 @@ def build(drafting: Drafting) -> None:
             build_bar(drafting, verdict, shown)
         with st.container(key="bench-notes"):
             newer_version(drafting)
-            for notice in drafting.notices:
-                st.info(as_sentence(notice), icon=":material/info:")
-            if drafting.notices:
-                empty_tables(drafting)
+            notices(drafting)
             nodes = {node.id for node in pipeline.nodes}
             for problem in verdict.problems:
                 # The form of a node shows the node's problems, and an empty canvas says how to begin.

@@ -9,6 +9,8 @@ import { labelBox, routed } from './route.js'
 
 // After a run, a node has one more line.
 const TALLEST = HEIGHT + 20
+// From the label of one edge to that of another between the same nodes, below it.
+const BETWEEN = 4
 
 export const Boxes = createContext(/** @type {Map<string, Box>} */ (new Map()))
 
@@ -34,7 +36,7 @@ export function useRoute({ source, target, sourceX, sourceY, targetX, targetY },
   return useMemo(() => {
     const others = [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
     const { d, points } = routed([sourceX, sourceY], [targetX, targetY], others)
-    const { left, top } = labelBox(points, [{ width, height }], [...boxes.values()], nth)
-    return { path: d, x: left + width / 2, y: top + height / 2 }
+    const { left, top } = labelBox(points, [{ width, height }], [...boxes.values()])
+    return { path: d, x: left + width / 2, y: top + height / 2 + nth * (height + BETWEEN) }
   }, [boxes, source, target, sourceX, sourceY, targetX, targetY, width, height, nth])
 }

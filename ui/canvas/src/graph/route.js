@@ -77,21 +77,17 @@ const PLACES = [0.5, 0.26, 0.74, 0.42, 0.58, 0.34, 0.66, 0.2, 0.8]
  * @param {Point[]} points
  * @param {S[]} sizes
  * @param {Box[]} taken
- * @param {number} [nth] the place to begin with
  * @returns {Box & { size: S }}
  */
-export function labelBox(points, sizes, taken, nth = 0) {
-  const order = [...PLACES.slice(nth % PLACES.length), ...PLACES]
+export function labelBox(points, sizes, taken) {
   const places = sizes.flatMap((size) =>
-    order
-      .map((part) => points[Math.round(part * (points.length - 1))])
-      .map(([x, y]) => ({
-        left: x - size.width / 2,
-        top: y - size.height / 2,
-        right: x + size.width / 2,
-        bottom: y + size.height / 2,
-        size,
-      })),
+    PLACES.map((part) => points[Math.round(part * (points.length - 1))]).map(([x, y]) => ({
+      left: x - size.width / 2,
+      top: y - size.height / 2,
+      right: x + size.width / 2,
+      bottom: y + size.height / 2,
+      size,
+    })),
   )
   return places.find((box) => !taken.some((other) => doOverlap(box, other))) ?? places[0]
 }

@@ -69,7 +69,10 @@ export function PictureMenu({ drawn, places, name, dark, asked }) {
         aria-label="As a picture"
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => {
+          setTold('')
+          setOpen(!isOpen)
+        }}
       >
         <svg viewBox="0 0 24 24" aria-hidden="true">
           <path d="M9 4 7.5 6H4a2 2 0 0 0-2 2v10a2 2 0 0 0 2 2h16a2 2 0 0 0 2-2V8a2 2 0 0 0-2-2h-3.5L15 4zm3 4.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9" />
