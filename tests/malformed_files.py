@@ -169,12 +169,13 @@ def _archive(files: Mapping[str, bytes], compression: int) -> bytes:
 
 
 def avro(chance: random.Random, damaged: Damage) -> File:
-    """An Avro container, which no source reads, under the name of another format."""
+    """An Avro container, under its own name and those of other formats."""
     schema = b'{"type":"record","name":"r","fields":[{"name":"a","type":"long"}]}'
     head = b"Obj\x01\x04\x16avro.schema" + bytes([len(schema) * 2 & 0x7F | 0x80, len(schema) * 2 >> 7]) + schema
     data = head + b"\x14avro.codec\x08null\0" + b"\x07" * 16 + b"\x02\x02\x02" + b"\x07" * 16
     operator, ending = chance.choice(
         [
+            ("avro", "avro"),
             ("csv", "avro"),
             ("parquet", "avro"),
             ("parquet", "parquet"),

@@ -1,6 +1,6 @@
 """Tables of a script as nodes: sources over files, servers or generated rows, or sinks.
 
-    filesystem   csv, json, parquet, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
+    filesystem   csv, json, parquet, avro, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
     jdbc         a table of a database (`engine.script.jdbc_tables`)
     datagen      generated rows
     faker        made-up rows (`engine.script.faker_tables`)
@@ -33,6 +33,7 @@ from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.recorded import is_recording
 from engine.registry import configured
+from engine.script.avro_tables import avro_options
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
@@ -52,6 +53,7 @@ FORMATS: Final = {
     "csv": "csv",
     "json": "jsonl",
     "parquet": "parquet",
+    "avro": "avro",
     "excel": "excel",
     "debezium-json": "debezium_json",
     "canal-json": "canal_json",
@@ -64,7 +66,7 @@ _OF_NO_MATTER: Final = re.compile(
 )
 _NO_KINDS: Final = "{} cannot take the row kind from a column. Use the table itself."
 _WATCH: Final = "source.monitor-interval"
-_NOT_WATCHED: Final = ("parquet", "excel")
+_NOT_WATCHED: Final = ("parquet", "avro", "excel")
 _WAITING: Final = {
     IDLE_TIMEOUT: "idle_timeout_ms",
     ALIGNMENT_GROUP: "alignment_group",
@@ -281,13 +283,15 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
     elif operator == "excel":
         parameters |= {"table": options.pop("excel.sheet", ""), "header": options.pop("excel.header", "true") == "true"}
+    elif operator == "avro":
+        parameters |= {"legacy_timestamps": True} | avro_options(ddl, options, [("avro.", "avro")])
     if operator not in _NOT_WATCHED and (text := options.pop(_WATCH, None)) is not None:
         parameters["monitor_interval_ms"] = milliseconds(text)
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
-    if "monitor_interval_ms" in parameters or is_web(path):
-        # The declared columns are trusted: the files may not exist yet.
+    if "monitor_interval_ms" in parameters or is_web(path) or operator == "avro":
+        # The declared columns are trusted: the files may not exist yet, and Avro has NULL where one has no such field.
         parameters |= {"types": {column.name: column.type.declared for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):

@@ -61,5 +61,5 @@ def test_an_empty_file_opens_all_the_same(tmp_path: Path) -> None:
 
 
 def test_a_kind_of_file_that_is_not_read_is_refused_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match=r"photo\.png is not a file type .*; it reads \.csv, .*\.parquet"):
+    with pytest.raises(PipelineError, match=r"photo\.png is not a file type .*; it reads \.avro, \.csv, .*\.parquet"):
         first_pipeline("photo.png", tmp_path)

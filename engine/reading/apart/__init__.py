@@ -6,10 +6,10 @@
     Apart(make, ...)         an object there, whose methods are called: engine.reading.apart.talking
     known_apart(module)      the functions of a module outside this folder will be asked
 
-Workbooks, databases, Parquet and compressed files are read by libraries that an untrusted file can crash, or make take
-all memory or hours. Such a process is killed if it gives no answer in time, if nobody reads on, and when this process
-ends; its end is a SourceError. It is forked from a starter with all imports (`engine.reading.apart.starter`), which
-takes some 10 ms. The Python workers of Spark are such processes themselves, and read files directly.
+Workbooks, databases, Parquet, Avro and compressed files are read by libraries that an untrusted file can crash, or make
+take all memory or hours. Such a process is killed if it gives no answer in time, if nobody reads on, and when this
+process ends; its end is a SourceError. It is forked from a starter with all imports (`engine.reading.apart.starter`),
+which takes some 10 ms. The Python workers of Spark are such processes themselves, and read files directly.
 """
 
 from __future__ import annotations

@@ -15,18 +15,13 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from engine.contract.frames import KIND
+from engine.reading.avro.gathering import Changes, Gathering, Read
 from engine.reading.avro.registry import HEADER, Written, number_in
 from engine.reading.avro.resolution import Resolve, Unreadable, resolver
 from engine.reading.avro.schemas import Avro, AvroField, BadSchema, Decode, Undecodable, decoder, schema_of
-from engine.reading.avro.types import value_of
 from engine.reading.documents.json_scan import NoChange
-from engine.reading.servers.message_rows import Read
 from engine.reading.typed.typed_rows import RowTypes
 
-Changes = Sequence[tuple[int, dict[str, Any]]]
 ChangesOf = Callable[[dict[str, Any]], Changes]
 
 
@@ -51,36 +46,13 @@ class AvroReader:
     def of_messages(self, values: Sequence[bytes], written: Written) -> Read:
         """The records of some values, and the reasons for those that cannot be read."""
         readers = _Readers(self, written)
-        made = [(column.name, value_of(column.type)) for column in self.rows.payload]
-        columns: list[list[Any]] = [[] for _ in made]
-        kinds: list[int] = []
-        owners: list[int] = []
-        reasons: dict[int, str] = {}
+        gathering = Gathering(self.rows, has_kinds=self.changes_of is not None)
         for at, value in enumerate(values):
             try:
-                changes = self._changes(readers.read(value))
-                rows = [[make(row[name]) for name, make in made] for _, row in changes]
+                gathering.add(at, self._changes(readers.read(value)))
             except (Unreadable, Undecodable, BadSchema, NoChange) as error:
-                reasons[at] = str(error)
-                continue
-            for (kind, _), row in zip(changes, rows, strict=True):
-                kinds.append(kind)
-                owners.append(at)
-                for held, item in zip(columns, row, strict=True):
-                    held.append(item)
-        arrays = {
-            column.name: pa.array(held, column.type.arrow)
-            for column, held in zip(self.rows.payload, columns, strict=True)
-        }
-        for place, why in self.rows.misfits(arrays).items():
-            reasons.setdefault(owners[place], why)
-        of_kinds = {KIND: pa.array(kinds, pa.int8())} if self.changes_of is not None else {}
-        batch = self.rows.batch({**of_kinds, **arrays})
-        kept = [at not in reasons for at in owners]
-        if not all(kept):
-            batch = batch.filter(pa.array(kept, pa.bool_()))
-            owners = [at for at in owners if at not in reasons]
-        return Read(batch, owners, reasons)
+                gathering.reasons[at] = str(error)
+        return gathering.read()
 
     def _changes(self, value: dict[str, Any]) -> Changes:
         return [(0, value)] if self.changes_of is None else self.changes_of(value)

@@ -245,11 +245,7 @@ def decoder(texts: tuple[str, ...]) -> Decode:
     Numbers and bytes of logical types come as they are; a value of a named type within a union comes with the name:
     ("Name", value). The decoder raises Undecodable.
     """
-    try:
-        import fastavro
-    except ModuleNotFoundError as error:
-        message = "Avro is read with fastavro, which the engine's workers do not have. Install it there."
-        raise OSError(message) from error
+    fastavro = reading()
     from fastavro.schema import SchemaParseException, UnknownType
 
     schema_of(texts)
@@ -274,6 +270,16 @@ def decoder(texts: tuple[str, ...]) -> Decode:
             raise Undecodable(message) from error
 
     return decode
+
+
+def reading() -> Any:
+    """The library. Raises OSError on workers that do not have it."""
+    try:
+        import fastavro
+    except ModuleNotFoundError as error:
+        message = "Avro is read with fastavro, which the engine's workers do not have. Install it there."
+        raise OSError(message) from error
+    return fastavro
 
 
 def _without_logical(schema: Any) -> Any:

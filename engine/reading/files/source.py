@@ -208,6 +208,11 @@ class RowFile(FileSource):
     )
 
     @property
+    def required(self) -> Sequence[str]:
+        """The columns that are declared NOT NULL."""
+        return ()
+
+    @property
     def update_kind(self) -> UpdateKind:
         """+U alone if updates are applied by key."""
         return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
@@ -229,7 +234,7 @@ class RowFile(FileSource):
         if "connector" not in options:
             options = {"connector": "filesystem", "path": self.path, **options}
         if self.kind_column is None:
-            return create_table(node, schema, self, options, self.primary_key)
+            return create_table(node, schema, self, options, self.primary_key, not_null=self.required)
         keys = self.primary_key if self.updates_by_key else ()
         return from_changelog(node, schema, self, options, self.kind_column, keys)
 

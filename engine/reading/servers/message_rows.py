@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
 from engine.model.changelog import DELETE, INSERT
 from engine.model.schema import Column
 from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, Type
+from engine.reading.avro.gathering import Read
 from engine.reading.avro.registry import Written, written_in
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
@@ -52,14 +53,6 @@ class Format(Protocol):
 
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
         """The records and rejected lines of a block."""
-
-
-class Read(NamedTuple):
-    """What some values are: their records, by record the index of its value, and the reasons of rejected values."""
-
-    records: pa.RecordBatch
-    owners: list[int]
-    reasons: dict[int, str]
 
 
 @runtime_checkable

@@ -24,6 +24,7 @@ POINT = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "in
 at = datetime.fromisoformat
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+TIME_OF_DAY = {"type": "int", "logicalType": "time-millis"}
 CENTS = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
 
 
@@ -74,7 +75,7 @@ def read(written: Any, value: Any, type_: str, required: bool = False, legacy: b
         (MILLIS, 1_700_000_000_123, "TIMESTAMP(3)", at("2023-11-14 22:13:20.123")),
         (MILLIS, -1, "TIMESTAMP(3)", at("1969-12-31 23:59:59.999")),
         ("long", 1000, "TIMESTAMP(3)", at("1970-01-01 00:00:01")),
-        (MILLIS, 1 << 60, "TIMESTAMP(3)", "the time is before the year 1 or after the year 9999"),
+        (MILLIS, 1 << 60, "TIMESTAMP(3)", "column 'c': the time is before the year 1 or after the year 9999"),
         (
             MICROS,
             5,
@@ -84,8 +85,8 @@ def read(written: Any, value: Any, type_: str, required: bool = False, legacy: b
         ),
         (MICROS, 5, "BIGINT", 5),
         ({"type": "int", "logicalType": "date"}, 19_723, "DATE", date(2024, 1, 1)),
-        ({"type": "int", "logicalType": "time-millis"}, 3_723_004, "TIME(3)", time(1, 2, 3, 4000)),
-        ({"type": "int", "logicalType": "time-millis"}, 90_000_000, "TIME(3)", "the time is not within a day"),
+        (TIME_OF_DAY, 3_723_004, "TIME(3)", time(1, 2, 3, 4000)),
+        (TIME_OF_DAY, 90_000_000, "TIME(3)", "column 'c': the time is not within a day"),
         (CENTS, Decimal("-12.34"), "DECIMAL(6, 2)", Decimal("-12.34")),
         (CENTS, Decimal("1234.56"), "DECIMAL(5, 2)", None),
         (

@@ -22,7 +22,7 @@ from ui.shell.uploads import keep
 def dropzone() -> None:
     """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
     _uploader(
-        "Drop a file here: CSV, JSON Lines, Parquet, Excel, SQLite or DuckDB, or a pipeline as JSON or SQL",
+        "Drop a file here: CSV, JSON Lines, Parquet, Avro, Excel, SQLite or DuckDB, or a pipeline as JSON or SQL",
         [*dict.fromkeys([*(suffix[1:] for suffix in readable()), *ENDINGS])],
         "drop",
         _from_file,
