@@ -111,7 +111,7 @@ def series_color(index: int) -> str:
 def kind_badge(kind: RowKind) -> str:
     """A kind as HTML: its sign in white on its colour."""
     style = f"{_BADGE}background:{KIND_COLORS[kind]};color:{ON_COLOR}"
-    return f'<span title="{KIND_WORDS[kind]}" style="{style}">{SYMBOLS[kind]}</span>'
+    return f'<span class="kind" title="{KIND_WORDS[kind]}" style="{style}">{SYMBOLS[kind]}</span>'
 
 
 def mode_badges(mode: ChangelogMode | str) -> str:

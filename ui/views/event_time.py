@@ -84,7 +84,6 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
                 on_change=_saw,
                 args=(key,),
                 placeholder="the whole pipeline",
-                help="An operator sees the sources above it, and the lowest of their watermarks.",
             )
         if len(names) > 1:
             above = names if node is None else [name for name in names if name in stored.holdbacks(node)]

@@ -68,8 +68,7 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
             durations_to(top, operator.delay_ms, now[0], *_worth_trying(losses, now[1])),
             format_func=words.duration,
             key=f"{key}-delay",
-            help="How far out of order records may arrive. "
-            + ("Results wait this long." if operator.rule.delays_results else "Rows are kept this much longer."),
+            help="Results wait this long." if operator.rule.delays_results else "Rows are kept this much longer.",
         )
         lateness_ms = 0
         if lateness is not None:
@@ -78,8 +77,6 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
                 durations_to(top, lateness, now[1], *_worth_trying(losses, delay_ms)),
                 format_func=words.duration,
                 key=f"{key}-lateness",
-                help="How long a window accepts records after it has fired. Results do not come later, but are "
-                "corrected with -U and +U.",
             )
     known = lateness_ms if lateness is not None else 0
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

@@ -10,6 +10,7 @@ import streamlit as st
 from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
+from ui.components.glossary import glossary
 from ui.components.runs.run_status import look
 from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
@@ -57,6 +58,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
     if room is None:
         st.html(colors() + PRESENTED)
         with st.container(key="page-tools"):
+            glossary()
             replay_export(view, chooses=False)
             st.button(
                 "Leave presentation",
@@ -105,6 +107,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             args=(True,),
             help="Large text and only the page itself.",
         )
+        glossary()
         _account()
 
 

@@ -20,7 +20,6 @@ from ui.shell.guard import guarded
 from ui.shell.state import state
 
 _SHOWN: Final = 200
-_ENDS: Final = "The end of each source is an event as well."
 _DRAWN: Final = "drawn-status-of-the-run"
 _RUN: Final = "picked-run"
 _EDGE: Final = "picked-edge"
@@ -80,7 +79,7 @@ def run_and_edge_picker(canvas: Drafting | None) -> None:
         _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})
         if run.last_seq:
             event = f"event {min(state.event, run.last_seq):,} of" if state.event is not None else "events:"
-            st.html(f'<span class="run-edge-event" title="{_ENDS}">{event} {run.last_seq:,}</span>', width="content")
+            st.html(f'<span class="run-edge-event">{event} {run.last_seq:,}</span>', width="content")
 
 
 def catch_up() -> None:

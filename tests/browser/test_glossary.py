@@ -1,0 +1,80 @@
+"""Terms are told where they stand, by mouse and by keyboard, and listed in the glossary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from storage import Store
+from tests.browser.accessible import violations
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage
+from tests.ui import seeded_store
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with a run in its store: windows that drop two records."""
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        seeded_store.windows(store, folder)
+    with running_app(folder) as running:
+        yield running
+
+
+def _dropped(page: Page) -> None:
+    expect(page.locator("[data-term=first]").filter(has_text="were dropped")).to_be_visible()
+
+
+def test_a_term_is_told_on_hover_and_on_focus(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=1")
+    _dropped(page)
+    told, label = page.get_by_role("tooltip"), page.locator("strong", has_text="were dropped")
+    label.hover()
+    expect(told).to_contain_text("A late record that counts in no result.")
+    page.mouse.move(5, 400)
+    expect(told).to_be_hidden()
+    page.keyboard.press("Tab")
+    label.focus()
+    expect(told).to_contain_text("A late record that counts in no result.")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+
+
+def test_only_the_first_mention_on_a_page_is_underlined(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=1")
+    _dropped(page)
+    rejected = page.locator("[data-term]").filter(has_text=re.compile("rejected", re.IGNORECASE))
+    expect(rejected).to_have_count(2)
+    assert [each.get_attribute("data-term") for each in rejected.all()] == ["first", "again"]
+
+
+def test_enter_on_a_term_opens_the_list_at_it(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=1")
+    _dropped(page)
+    page.keyboard.press("Tab")
+    page.locator("strong", has_text="were dropped").focus()
+    expect(page.get_by_role("tooltip")).to_be_visible()
+    page.keyboard.press("Enter")
+    listed = page.get_by_role("dialog", name="Glossary")
+    expect(listed.locator("article.sought")).to_contain_text("Dropped")
+    expect(listed.locator("article.sought")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(listed).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_bar_opens_the_list_and_terms_are_found(open_page: OpenPage, scheme: str) -> None:
+    page = open_page("event-time?run=1", color_scheme=scheme)
+    page.get_by_role("button", name="Glossary").click()
+    listed = page.get_by_role("dialog", name="Glossary")
+    assert violations(page) == []
+    listed.get_by_role("searchbox").press_sequentially("record")
+    expect(listed.locator("article", has_text="How far event time has come")).to_be_hidden()
+    expect(listed.locator("article", has_text="A row with its kind")).to_be_visible()
+    listed.get_by_role("searchbox").fill("zebra")
+    expect(listed.get_by_role("status")).to_have_text("No term has this word.")
