@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from engine.contract.explanation import NO_STATE
 from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
 from engine.contract.operator import OUT, InputPlan, Operator
-from engine.contract.recorder import EdgeFile, EdgeView, Held
+from engine.contract.recorder import EdgeView, Held
 from engine.contract.step import Keyed, Native
 from engine.model.combined_watermark import Above, Combined, Standing
 from engine.model.position import ordinal
@@ -24,10 +24,10 @@ from engine.model.types import quote
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents
-from engine.runtime.edges.arrow_native import Branch, branches_of
-from engine.runtime.edges.edge_files import EdgeFiles, Follower
+from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.edges.native import run_native
 from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.edges.shared_jobs import SharedJobs
 from engine.runtime.keyed.account import HELD, Points, held_of
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import (
@@ -129,6 +129,10 @@ class EpochRunner:
         """The state that the next epoch needs."""
         return Kept(dict(self._states), dict(self._open_bundles), dict(self._marks))
 
+    @cached_property
+    def _shared(self) -> SharedJobs:
+        return SharedJobs(self.plan, self.views, self.workspace)
+
     def go_on(self, kept: Kept) -> None:
         """Continue after epochs that another process ran."""
         self._states, self._open_bundles = dict(kept.states), dict(kept.bundles)
@@ -140,6 +144,7 @@ class EpochRunner:
             standings = {name: clock.standing() for name, clock in self._clocks.items()}
             self._marks |= {name: standing for name, standing in standings.items() if standing is not None}
         self._clocks.clear()
+        self._records.clear()
 
     def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         """Run one node in one epoch; its inputs have already run."""
@@ -176,35 +181,18 @@ class EpochRunner:
         return records.where(f.col(KIND).isin(sorted(int(kind) for kind in node.mode)))
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
-        inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
-        branches = branches_of(node, step, inputs, [self._kinds(input_, node) for input_ in node.inputs])
-        if branches is not None:
-            return self._run_branches(node, branches, epoch)
+        there = {edge: records for edge, records in self._records.items() if edge not in self.views}
+        there |= {(name, OUT): records for name, records in self._followed.items()}
+        done = frozenset(name for name, _ in (*self._records, *there))
+        written = self._shared.run(self.spark, node, there, done, epoch)
+        if written is not None:
+            own = written.pop(node.id)
+            self._followed |= written
+            return own
         frames = [self._given(input_) for input_ in node.inputs]
-        suspects = partial(suspects_of_native, step, inputs)
+        suspects = partial(suspects_of_native, step, [self._records[each.node, each.port] for each in node.inputs])
         frame = self._without_retractions(run_native(node, step, frames), node)
         return self._write(frame, node, OUT, epoch, suspects)
-
-    def _run_branches(self, node: NodePlan, branches: Sequence[Branch], epoch: int) -> EdgeRecords:
-        """Run a native step over the files of its inputs, one task each."""
-        files = self._edge_files(node, OUT, epoch)
-
-        def task(branch: Branch, file: EdgeFile, place: int) -> Iterator[Report]:
-            writer = files.begin(f"{place:06d}-{task_name()}")
-            writer.write_all(branch.batches(files.workspace, file))
-            yield from writer.close()
-
-        work = [
-            (replace(branch, records=replace(branch.records, files=())), file)
-            for branch in branches
-            for file in branch.records.files
-        ]
-        reports = run_each(self.spark, [partial(task, *each, place) for place, each in enumerate(work)])
-        return self._written(files, reports)
-
-    def _kinds(self, input_: InputPlan, node: NodePlan) -> frozenset[int] | None:
-        """The kinds of an input's records that a stateless step forwards; None for all of them."""
-        return self.plan.passing(input_, node.mode if self.plan.drops_retractions else None)
 
     def _write(
         self,
@@ -215,7 +203,7 @@ class EpochRunner:
         suspects: Callable[[], Sequence[Suspects]] = tuple,
     ) -> EdgeRecords:
         """Write a frame of records as an edge. suspects: as in `Watched`."""
-        files = self._edge_files(node, port, epoch)
+        files = self._shared.edge_files(node, port, epoch)
 
         def task(batches: Batches) -> Iterator[Report]:
             writer = files.begin(task_name())
@@ -223,33 +211,6 @@ class EpochRunner:
             yield from writer.close()
 
         return self._written(files, self.watched.run(frame, task, node.id, suspects=suspects))
-
-    def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
-        folder = ("edges", node.id, port, f"epoch={epoch}")
-        if port != OUT:
-            return EdgeFiles(self.workspace, node.id, folder, node.second[port].schema)
-        return EdgeFiles(self.workspace, node.id, folder, node.schema, tuple(self._followers(node, epoch)))
-
-    def _followers(self, node: NodePlan, epoch: int) -> Iterator[Follower]:
-        """The native steps whose only input is this node's output, or a view of it."""
-        own = EdgeRecords(node.schema, (), 0)
-        for other in self.plan.nodes:
-            if len(other.inputs) != 1 or (other.id, OUT) in self.views:
-                continue
-            (input_,) = other.inputs
-            view = self.views.get((input_.node, input_.port))
-            if (input_.node, input_.port) == (node.id, OUT):
-                records = own
-            elif view is not None and (view.node, view.port) == (node.id, OUT):
-                records = own.seen_as(view, input_.schema)
-            else:
-                continue
-            step = step_of(self.plan, other)
-            branches = None
-            if isinstance(step, Native):
-                branches = branches_of(other, step, [records], [self._kinds(input_, other)])
-            if branches is not None:
-                yield Follower(branches[0], self._edge_files(other, OUT, epoch))
 
     def _written(self, files: EdgeFiles, reports: Sequence[Report]) -> EdgeRecords:
         """The written edge. Edges of followers are noted until the turn of their nodes."""
@@ -270,7 +231,7 @@ class EpochRunner:
         kept = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
         states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, kept)
         files = NodeFiles(
-            self._edge_files(node, OUT, epoch),
+            self._shared.edge_files(node, OUT, epoch),
             epoch,
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),

@@ -28,7 +28,7 @@ RECORDS: Final = "records"
 
 @dataclass(frozen=True)
 class EdgeFiles:
-    """The files of a node's edge in an epoch. followers: stateless steps with only this input."""
+    """The files of a node's edge in an epoch. followers: stateless steps that have it as an input."""
 
     workspace: Workspace
     node: str
@@ -53,7 +53,7 @@ class EdgeFiles:
 
 @dataclass(frozen=True)
 class Follower:
-    """A stateless step with one input edge. branch: its computation on the records of that edge."""
+    """A stateless step of an input edge. branch: its computation on the records of that edge."""
 
     branch: Branch
     files: EdgeFiles
@@ -73,7 +73,8 @@ class EdgeWriter:
         self.schema = changelog_schema(files.schema)
         self._node = files.node
         self._part = PartFile(files.workspace.place(*files.folder, f"{name}.parquet"), self.schema)
-        self._followers = [(follower, follower.files.begin(name)) for follower in files.followers]
+        # What follows two steps of a file, such as a union, has a file of each.
+        self._followers = [(each, each.files.begin(f"{name}.{at}")) for at, each in enumerate(files.followers)]
         self._bounds: tuple[int, int] | None = None
         self._is_rising = True
 
