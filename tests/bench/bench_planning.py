@@ -14,10 +14,18 @@ from typing import Final
 
 from tests.engine.script.test_chains import beside, chain, planned
 
+
+def cases(count: int) -> str:
+    """A query of so many columns, each a CASE of three branches."""
+    items = (f"CASE WHEN v > {at} THEN 'a' WHEN v < -{at} THEN k ELSE 'c' END AS c{at}" for at in range(count))
+    return f"SELECT {', '.join(items)} FROM t;"
+
+
 SCRIPTS: Final = {
     "100 chained views": chain(100, "v + 1"),
     "100 chained views with CAST": chain(100, "CAST(v + 1 AS BIGINT)"),
     "300 views side by side": beside(300),
+    "400 columns of CASE": cases(400),
 }
 
 

@@ -21,7 +21,7 @@ from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Column, Schema
-from engine.model.types import Timestamp, quote
+from engine.model.types import VOID, Timestamp, quote
 from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
@@ -166,6 +166,9 @@ class Emitter:
             type_ = writer.type_of(f"coalesce({', '.join(written)})")
             if isinstance(type_, Timestamp):
                 type_ = replace(type_, precision=max(digits_of(writer, value) for value in values))
+            if type_ == VOID:
+                message = "NULL alone has no type in VALUES. Give it one: CAST(NULL AS STRING)."
+                raise SqlRejected(message, values[0])
             return type_.declared
         except StudioError as error:
             raise SqlRejected(error.sentence, values[0]) from error

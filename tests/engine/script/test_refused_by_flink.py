@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.script.refused_by_flink import as_flink_wants, notes, slips
+from engine.sql.rejected import SqlRejected
 from tests.engine.script.scripts import content, read
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ NAMES = (
 )
 WORDS = {"value": "value", "time": "timestamp", "date": "date", "year": "year"}
 PAIRS = [
+    (
+        "CREATE TABLE u (a INT, b STRING,); INSERT INTO u VALUES (1, 'x'); SELECT b FROM u;",
+        "CREATE TABLE u (a INT, b STRING); INSERT INTO u VALUES (1, 'x'); SELECT b FROM u;",
+        "there is a comma too many before )",
+    ),
     ("SELECT k, v, FROM t;", "SELECT k, v FROM t;", "there is a comma too many before FROM"),
     ("SELECT k FROM t WHERE v == 1;", "SELECT k FROM t WHERE v = 1;", "== is written ="),
     ("SELECT k FROM t WHERE v != 1;", "SELECT k FROM t WHERE v <> 1;", "!= is written <>"),
@@ -89,6 +95,12 @@ def test_a_kind_of_slip_is_told_once() -> None:
         "line 1: Flink would refuse this: == is written =.",
         "line 2: Flink would refuse this: != is written <>.",
     ]
+
+
+def test_null_alone_in_values_is_told_by_its_name(spark: SparkSession) -> None:
+    with pytest.raises(SqlRejected, match="NULL alone has no type in VALUES. Give it one: CAST"):
+        read("SELECT * FROM (VALUES (1, NULL), (2, NULL)) AS t(a, b);", spark)
+    assert read("SELECT * FROM (VALUES (1, NULL), (2, 'x')) AS t(a, b);", spark).jobs
 
 
 @pytest.mark.parametrize("text", ["SELECT 'open", "", "CREATE TABLE", "INSERT INTO", "INSERT INTO t (", "SELECT ("])
