@@ -28,7 +28,13 @@ ANSWERS: Final = {path.stem: path for path in sorted((HERE / "answers").glob("*.
 # Flink reads the files of several INSERTs in any order.
 ANY_ORDER: Final = (
     *("filled_twice", "exists_and_in", "left_join_changes", "interval_join", "window_join"),
-    *("nested_computed_and_view_columns", "expanding_arrays", "sets_of_rows", "window_joins_of_all_kinds"),
+    *(
+        "nested_computed_and_view_columns",
+        "expanding_arrays",
+        "sets_of_rows",
+        "window_joins_of_all_kinds",
+        "interval_parts",
+    ),
     # Timers that are due at once.
     "time_zone_hours",
 )

@@ -31,6 +31,7 @@ from engine.model.types import (
 from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, shown
 from engine.sql.functions.interval_values import as_text as interval_as_text
+from engine.sql.functions.interval_values import of_number
 from engine.sql.functions.moments import READABLE
 from engine.sql.functions.rows import as_text, cast_row
 from engine.sql.functions.times import as_text as time_as_text
@@ -61,6 +62,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
             return _converted(writer, part, type(node)(this=node.this, to=to))
 
         return cast_row(writer, value, node, of_field)
+    if isinstance(node.to.this, exp.Interval) and writer.type_of(value).is_number:
+        return of_number(value, node.to.this.args.get("unit"), node)
     target, length = _supported(node.to, node)
     if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.model.types import DATE, Time, Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.functions.times import moment_of
@@ -23,6 +24,14 @@ DIFFERENCE: Final = "$DIFFERENCE"
 _OF_MONTHS: Final = ("YEAR", "QUARTER", "MONTH")
 _UNITS: Final = (*_OF_MONTHS, "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _DAY_MS: Final = 86_400_000
+# By unit, its length and that of the next one.
+_MS: Final = {
+    "DAY": (_DAY_MS, 0),
+    "HOUR": (3_600_000, _DAY_MS),
+    "MINUTE": (60_000, 3_600_000),
+    "SECOND": (1000, 60_000),
+}
+_MONTHS: Final = {"YEAR": (12, 0), "MONTH": (1, 12)}
 
 
 def difference(parser: Any, parenthesis: Expr | None) -> Expr | None:
@@ -55,16 +64,51 @@ def between(writer: ExpressionWriter, call: exp.Anonymous) -> str:
 
 def as_text(writer: ExpressionWriter, interval: str) -> str:
     """An interval as Flink prints it: `+1 02:03:04.567`, or `+1-02` of years and months."""
-    of_months = {"year", "month"} & set(str(writer.type_of(interval)).split())
-    since = f"DATE '1970-01-01' + {interval}" if of_months else f"timestamp_millis(0) + {interval}"
-    if of_months:
-        count = f"((year({since}) - 1970) * 12 + month({since}) - 1)"
+    count = _count(writer, interval)
+    if _is_of_months(writer, interval):
         parts = [f"abs({count}) div 12", f"abs({count}) % 12"]
         return _formatted("%d-%02d", count, parts)
-    count = f"unix_millis({since})"
     day = f"abs({count}) % {_DAY_MS}"
     parts = [f"abs({count}) div {_DAY_MS}", f"{day} div 3600000", f"{day} div 60000 % 60", f"{day} div 1000 % 60"]
     return _formatted("%d %02d:%02d:%02d.%03d", count, [*parts, f"{day} % 1000"])
+
+
+def part_of(writer: ExpressionWriter, unit: str, interval: str, call: exp.Extract) -> str:
+    """EXTRACT(unit FROM interval): what it has of a unit beyond whole ones of the next. Raises SqlRejected."""
+    lengths = _MONTHS if _is_of_months(writer, interval) else _MS
+    if unit not in lengths:
+        message = f"{unknown_name('unit', unit, lengths)}, for this interval."
+        raise SqlRejected(message, call)
+    length, whole = lengths[unit]
+    count = _count(writer, interval)
+    rest = f"({count} % {whole})" if whole else count
+    return f"CAST({rest} div {length} AS BIGINT)"
+
+
+def of_number(value: str, unit: Expr | None, node: exp.Cast) -> str:
+    """CAST(n AS INTERVAL unit): of a written number so many units, else so many ms or months, as in Flink.
+
+    Raises SqlRejected for an interval of several units.
+    """
+    name = "" if unit is None else unit.name.upper()
+    if name not in _UNITS or isinstance(unit, exp.IntervalSpan):
+        message = "a number is cast to an interval of one unit, such as INTERVAL MINUTE."
+        raise SqlRejected(message, node)
+    if not isinstance(node.this, exp.Literal):
+        name = "MONTH" if name in _OF_MONTHS else ""
+    return f"({value} * INTERVAL '1' {name})" if name else f"({value} * INTERVAL '0.001' SECOND)"
+
+
+def _is_of_months(writer: ExpressionWriter, interval: str) -> bool:
+    return bool({"year", "month"} & set(str(writer.type_of(interval)).split()))
+
+
+def _count(writer: ExpressionWriter, interval: str) -> str:
+    """The months of an interval, or its ms."""
+    if _is_of_months(writer, interval):
+        since = f"DATE '1970-01-01' + {interval}"
+        return f"((year({since}) - 1970) * 12 + month({since}) - 1)"
+    return f"unix_millis(timestamp_millis(0) + {interval})"
 
 
 def _formatted(form: str, count: str, parts: list[str]) -> str:

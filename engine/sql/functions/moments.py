@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
+from engine.expressions.coercion import is_interval
 from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
 from engine.functions.time_zones import zone_known
 from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Time, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.digits import cut
+from engine.sql.functions.interval_values import part_of
 from engine.sql.functions.times import moment_of, require_unit, time_of
 from engine.sql.rejected import SqlRejected
 
@@ -77,6 +79,8 @@ def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
         message = f"{unknown_name('unit', unit, EXTRACTED)}."
         raise SqlRejected(message, call)
     value = writer.write(call.expression)
+    if is_interval(writer.type_of(value)):
+        return part_of(writer, unit, value, call)
     if isinstance(writer.type_of(value), Time):
         require_unit(unit, call)
         value = moment_of(value)
