@@ -8,7 +8,9 @@ question     a run as a job for Flink, or why Flink cannot be asked
 comparison   both changelogs: equal, equal but for an order that Flink leaves open, the same table, or different
 known        the differences that FLINK.md lists, recognised
 asking       all of it for one run
-gateway      the same through the SQL Gateway of a user
+gateway      a SQL Gateway of the user's: its REST API
+gateway_script, gateway_answers     a job as statements for it, and its rows as an answer
+places       which of the two is asked
 
 All of the project that asks Flink, its differential tests too, asks here.
 """

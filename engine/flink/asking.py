@@ -23,15 +23,16 @@ from engine.runtime.explain import explanation
 
 SLOWLY: Final = 4
 """Records per second of the second try, in case one overtook another in the first."""
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
-"""Answers a job, as `engine.flink.inside` does."""
+Ask = Callable[[Question], dict[str, Any]]
+"""Answers a question, as `engine.flink.inside` does its job. Raises NotAskable."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """What Flink said about a sink. event: the source event at which both part. known: the line of FLINK.md.
 
-    reason: why Flink was not asked, or refused. plans: ours and Flink's, as texts.
+    reason: why Flink was not asked, or refused. plans: ours and Flink's, as texts. by: which Flink, if another than the
+    installed one.
     """
 
     sink: str
@@ -43,6 +44,7 @@ class Asked:
     known: str = ""
     reason: str = ""
     plans: tuple[str, str] = ("", "")
+    by: str = ""
 
     @property
     def is_equal(self) -> bool:
@@ -94,10 +96,13 @@ class Asking:
         table = self._run.records(sink)
         ours = records_of(table, node.schema.names)
         seqs: list[int] = table.column(SEQ).to_pylist()
-        answer = ask(asked.job)
+        try:
+            answer = ask(asked)
+        except NotAskable as error:
+            return Asked(sink, node.schema.names, reason=error.sentence)
         found = self._compared(sink, ours, answer)
         if found.outcome is Outcome.DIFFERENT and asked.job["rows_per_second"]:
-            answer = ask({**asked.job, "rows_per_second": SLOWLY})
+            answer = ask(asked.slowly(SLOWLY))
             found = self._compared(sink, ours, answer)
         if found.outcome is Outcome.REFUSED:
             return Asked(sink, node.schema.names, found, tuple(ours), reason=_cause(answer["error"]))
@@ -116,6 +121,7 @@ class Asking:
             event,
             known(self.plan, {each.id for each in self.plan.nodes}, ours, theirs) if differs else "",
             plans=(mine, answer.get("plan", "")),
+            by=answer.get("flink", ""),
         )
 
     def _compared(self, sink: str, ours: Records, answer: dict[str, Any]) -> Compared:

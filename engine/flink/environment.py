@@ -49,7 +49,7 @@ def require_python(home: Path) -> str:
     if (found := python_in(home)) is None:
         message = (
             f"Flink {VERSION} is not installed. Install it on the page Engines, or by python -m engine flink install "
-            f"({SIZE}); or name an interpreter that has apache-flink in {ENVIRONMENT}."
+            f"({SIZE}); or name an interpreter that has apache-flink in {ENVIRONMENT}, or a SQL Gateway."
         )
         raise EngineUnavailable(message)
     return found

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from engine.contract.frames import KIND, SEQ
+from engine.contract.operator import Operator
 from engine.contract.source import Source
+from engine.contract.step import Keyed
 from engine.errors import SourceError, StudioError
 from engine.expressions.analyzer import TypeRules
 from engine.flink.values import plain
 from engine.local import LocalRun
 from engine.model.changelog import SYMBOLS, UpdateKind
+from engine.model.combined_watermark import holdbacks_of
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, TimeUnit
 from engine.model.timeline import MAX_WATERMARK
 from engine.model.types import BINARY, Timestamp, quote
 from engine.planner import NodePlan, Plan
+from engine.runtime.steps import step_of
 from engine.script import sql_of
 from engine.script.node_ids import node_id_of
 from engine.script.parts import Insert, Parts
@@ -52,10 +56,20 @@ class NotAskable(StudioError):
 
 @dataclass(frozen=True)
 class Question:
-    """A job for Flink about the records of a sink."""
+    """A job for Flink about the records of a sink.
+
+    times: of each arrival, its event time and its source's watermark after it, in ms; None without. apart: a node whose
+    watermark is not that of all sources together; empty if there is none.
+    """
 
     sink: str
     job: dict[str, Any]
+    times: tuple[tuple[int | None, int | None], ...] = ()
+    apart: str = ""
+
+    def slowly(self, per_second: float) -> Question:
+        """The same, one record after the other."""
+        return replace(self, job={**self.job, "rows_per_second": per_second})
 
 
 def question(pipeline: Pipeline, planned: Plan, run: LocalRun, sink: str, folder: Path) -> Question:
@@ -94,7 +108,27 @@ def question(pipeline: Pipeline, planned: Plan, run: LocalRun, sink: str, folder
         "options": dict(pipeline.options),
         "plan": True,
     }
-    return Question(sink, job)
+    times = {
+        node.id: {mark.seq: (mark.event_time_ms, mark.watermark_ms) for mark in run.marks[node.id]} for node in sources
+    }
+    of_table = {names[node.id]: times[node.id] for node in sources}
+    return Question(
+        sink,
+        job,
+        tuple(of_table[event[0]].get(seq, (None, None)) for seq, event in arrivals),
+        _apart(planned, sources, above),
+    )
+
+
+def _apart(planned: Plan, sources: Sequence[NodePlan], above: set[str]) -> str:
+    """The first node whose watermark is not that of all sources together."""
+    timed = {node.id for node in sources if node.schema.event_time}
+    for node in planned.nodes:
+        if node.id in above and isinstance(node.operator, Operator):
+            step = step_of(planned, node)
+            if isinstance(step, Keyed) and step.uses_time and {*holdbacks_of(node.above)} != timed:
+                return node.id
+    return ""
 
 
 def _above(planned: Plan, sink: str) -> set[str]:

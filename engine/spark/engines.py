@@ -153,13 +153,16 @@ def engines_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _write(kept: Mapping[str, Engine]) -> None:
-    """Replace the file atomically, readable for this user only."""
-    path = engines_file()
+    write_secretly(engines_file(), json.dumps([asdict(one) for one in kept.values()], indent=2))
+
+
+def write_secretly(path: Path, text: str) -> None:
+    """Replace a file atomically, readable for this user only. Raises EngineUnavailable."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A temporary file is readable for its owner only from the start.
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as draft:
-            json.dump([asdict(one) for one in kept.values()], draft, indent=2)
+            draft.write(text)
         try:
             Path(draft.name).replace(path)
         except OSError:
@@ -167,5 +170,5 @@ def _write(kept: Mapping[str, Engine]) -> None:
                 Path(draft.name).unlink()
             raise
     except OSError as error:
-        message = f"the file of engines, {path}, cannot be written: {error}."
+        message = f"the file {path} cannot be written: {error}."
         raise EngineUnavailable(message) from error

@@ -6,6 +6,7 @@ import io
 import zipfile
 from pathlib import Path
 from time import monotonic, sleep
+from typing import cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,6 +16,8 @@ from engine.examples import examples
 from engine.flink.asking import Asked
 from engine.flink.comparison import Compared, Outcome
 from engine.flink.environment import ENVIRONMENT
+from engine.flink.places import Installed
+from engine.flink.process import Session
 from engine.kept.kept_test import KeptTest
 from engine.kept.manifest import Wanted
 from engine.kept.packed import packed, unpacked
@@ -159,7 +162,7 @@ def test_flink_is_asked_in_the_background(store: Store, monkeypatch: pytest.Monk
             return {"error": "x.ValidationException: no such function"}
 
     monkeypatch.setenv(ENVIRONMENT, "/opt/flink/bin/python")
-    monkeypatch.setattr(flink_answers, "SESSION", Silent())
+    monkeypatch.setattr(flink_answers, "place", lambda home: Installed("python", cast(Session, Silent())))
     answers().ask(run)
     until = monotonic() + 30
     while run.run_id in answers().going_on and monotonic() < until:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from engine.contract.cancel import Cancel
 from engine.errors import RunCancelled, StudioError
 from engine.flink.environment import home_beside, install, python_in, remove, require_python
+from engine.flink.places import Installed, Place, place
 from engine.flink.process import SESSION
 from engine.model.pipeline import Pipeline
 from engine.spark.session import DEFAULT_MASTER, get_spark
@@ -40,6 +41,7 @@ class Answers:
     going_on: dict[int, str] = field(default_factory=dict)
     found: dict[int, tuple[Asked, ...] | str] = field(default_factory=dict)
     _cancelled: set[int] = field(default_factory=set)
+    _asked: Place | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, run: Run) -> None:
@@ -51,8 +53,8 @@ class Answers:
     def cancel(self, run_id: int) -> None:
         """End a question; Flink ends with it."""
         self._cancelled.add(run_id)
-        if self.going_on.get(run_id) not in (None, "waiting"):
-            SESSION.cancel()
+        if self.going_on.get(run_id) not in (None, "waiting") and (asked := self._asked) is not None:
+            asked.cancel()
 
     def _ask(self, run: Run) -> None:
         said: tuple[Asked, ...] | str | None = None
@@ -77,12 +79,13 @@ class Answers:
 
         self.going_on[run.run_id] = "reading the records of the run"
         recordings = self.store.recordings.write(run.run_id)
+        flink = self._asked = place(installation().home) or Installed(require_python(installation().home))
         asking = Asking(Pipeline.from_json(run.document), recordings, self.folder, lambda: get_spark(DEFAULT_MASTER))
         said = []
         for sink in asking.sinks:
-            starts = "" if SESSION.is_running else "starting Flink, "
+            starts = "starting Flink, " if flink.starts else ""
             self.going_on[run.run_id] = f"{starts}asking about {sink}"
-            said.append(asking.asked(sink, lambda job: SESSION.ask(require_python(installation().home), job)))
+            said.append(asking.asked(sink, flink.ask))
         return tuple(said)
 
 
@@ -129,6 +132,14 @@ class Installation:
             _LOG.exception("Flink could not be installed")
             self.error = FAILED
         self.step = None
+
+
+def can_ask() -> bool:
+    """Whether there is a Flink to ask. A broken setting is said when it is asked."""
+    try:
+        return place(installation().home) is not None
+    except StudioError:
+        return True
 
 
 def answers() -> Answers:

@@ -26,6 +26,7 @@ from engine.flink.comparison import Compared, Outcome, compared
 from engine.flink.environment import ENVIRONMENT, VERSION, home_beside, install, python_in, remove, require_python
 from engine.flink.known import FLINK_MD, KNOWN, line_of
 from engine.flink.process import FlinkProcess, Session
+from engine.flink.question import Question
 from engine.model.pipeline import Pipeline
 from engine.model.state_ttl import with_ttl
 from tests.conformance.case import Case
@@ -73,7 +74,8 @@ def asked(name: str, pipeline: Pipeline, sink: str, session: Session, update: bo
     file = RECORDED / f"{name}.{sink}.json"
     python = os.environ.get(ENVIRONMENT)
 
-    def ask(job: dict[str, Any]) -> dict[str, Any]:
+    def ask(asked: Question) -> dict[str, Any]:
+        job = asked.job
         question = sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
         known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         if python:

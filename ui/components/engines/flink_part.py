@@ -9,7 +9,8 @@ import streamlit as st
 from engine.flink.environment import ENVIRONMENT, SIZE, VERSION
 from engine.flink.process import SESSION
 from ui.access.serving import serving
-from ui.runs.flink_answers import installation
+from ui.components.engines.gateway_part import gateway_part
+from ui.runs.flink_answers import Installation, installation
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
 from ui.shell.words import code, escaped
 
@@ -26,28 +27,34 @@ def flink_part() -> None:
                 st.badge("running" if SESSION.is_running else "installed", color="green")
         st.caption(
             f"Not an engine for runs: a finished run's records go through Flink {VERSION}, and its changelog is "
-            "compared with the run's. Press **Ask Flink** on a run. Flink starts when it is asked and ends when idle."
+            "compared with the run's. Press **Ask Flink** on a run. It starts when it is asked and ends when idle. "
+            "A SQL Gateway of yours can be asked instead."
         )
-        if made.step is not None:
-            _going_on()
-            return
-        if made.error:
-            st.error(as_sentence(made.error), icon=":material/error:")
-        if named := os.environ.get(ENVIRONMENT):
-            st.caption(f"{ENVIRONMENT} names {code(named)}.")
-        elif made.python is not None:
-            st.caption(f"In {code(str(made.home))}.")
-            st.button("Remove Flink", icon=":material/delete:", key="flink-remove", on_click=guarded(made.remove))
-        elif serving().is_shared:
-            st.caption("Whoever runs this studio can install it: `python -m engine flink install`.")
-        else:
-            st.button(
-                f"Install Flink ({SIZE})",
-                icon=":material/download:",
-                key="flink-install",
-                on_click=guarded(made.start),
-                help="Into an environment of its own beside the store.",
-            )
+        _installed(made)
+        gateway_part(is_installed=made.python is not None)
+
+
+def _installed(made: Installation) -> None:
+    if made.step is not None:
+        _going_on()
+        return
+    if made.error:
+        st.error(as_sentence(made.error), icon=":material/error:")
+    if named := os.environ.get(ENVIRONMENT):
+        st.caption(f"{ENVIRONMENT} names {code(named)}.")
+    elif made.python is not None:
+        st.caption(f"In {code(str(made.home))}.")
+        st.button("Remove Flink", icon=":material/delete:", key="flink-remove", on_click=guarded(made.remove))
+    elif serving().is_shared:
+        st.caption("Whoever runs this studio can install it: `python -m engine flink install`.")
+    else:
+        st.button(
+            f"Install Flink ({SIZE})",
+            icon=":material/download:",
+            key="flink-install",
+            on_click=guarded(made.start),
+            help="Into an environment of its own beside the store.",
+        )
 
 
 @guarded_fragment(run_every=0.7)

@@ -10,7 +10,7 @@ from engine.flink.comparison import Outcome
 from engine.model.changelog import RowKind
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.runs.flink_answers import answers, installation
+from ui.runs.flink_answers import answers, can_ask
 from ui.shell import words
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
 from ui.shell.navigation import go
@@ -34,7 +34,7 @@ def ask_flink(run: Run) -> None:
     else:
         for asked in said or ():
             _draw(asked)
-    if installation().python is None:
+    if not can_ask():
         if st.button(
             "Ask Flink",
             icon=":material/contract:",
@@ -49,7 +49,7 @@ def ask_flink(run: Run) -> None:
         key="ask-flink",
         on_click=guarded(answers().ask),
         args=(run,),
-        help="The records of this run go through Flink 2.3 with the pipeline's SQL, in their order and with their "
+        help="The records of this run go through Flink with the pipeline's SQL, in their order and with their "
         "watermarks, and its changelog is compared with this one.",
     )
 
@@ -75,6 +75,8 @@ def _draw(asked: Asked) -> None:
         st.warning(sentence, icon=":material/difference:")
     else:
         st.error(sentence, icon=":material/error:")
+    if asked.by:
+        st.caption(f"Asked: {words.escaped(asked.by)}.")
     if asked.compared.at is not None:
         grid(sides_table(asked), key=f"flink-{asked.sink}", label=f"First difference of {asked.sink}")
     if asked.known:
