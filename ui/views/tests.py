@@ -99,7 +99,12 @@ def _actions(version: Version, *, can_accept: bool) -> None:
             open_draft(version.pipeline or test.pipeline(), identity=test.identity)
             go("build")
         st.download_button(
-            "Download", packed(test), f"{test.folder.name}.zip", "application/zip", icon=":material/download:"
+            "Download",
+            lambda: packed(test),
+            f"{test.folder.name}.zip",
+            "application/zip",
+            on_click="ignore",
+            icon=":material/download:",
         )
         with st.popover("Delete", icon=":material/delete:"):
             st.markdown("The folder of this test is deleted.")

@@ -25,7 +25,7 @@ def pipeline_form(drafting: Drafting) -> None:
         version_list(drafting)
     st.download_button(
         "Export as JSON",
-        drafting.exported(),
+        drafting.exported,
         file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
         mime="application/json",
         icon=":material/download:",

@@ -101,12 +101,18 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
         name = drafting.pipeline.name.strip() or "pipeline"
         with st.container(horizontal=True):
             st.download_button(
-                "Script", text, f"{name}.sql", icon=":material/download:", help="Runs in Flink and in Changelog Studio"
+                "Script",
+                lambda: text,
+                f"{name}.sql",
+                on_click="ignore",
+                icon=":material/download:",
+                help="Runs in Flink and in Changelog Studio",
             )
             st.download_button(
                 "PySpark program",
-                program_of(drafting.pipeline),
+                lambda: program_of(drafting.pipeline),
                 f"{name}.py",
+                on_click="ignore",
                 icon=":material/download:",
                 help="A program that uses this engine",
             )

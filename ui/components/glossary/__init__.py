@@ -37,13 +37,15 @@ def html() -> str:
         for subject, terms in GLOSSARY.items()
     )
     return (
+        # Not in the page until it is opened: nobody who searches the page should find the text of each term.
+        f"<template>{parts}</template>"
         f'<button type="button" class="open" aria-label="Glossary" title="Glossary" aria-haspopup="dialog">{_BOOK}'
         "</button>"
         '<dialog aria-labelledby="glossary-title"><header><h2 id="glossary-title">Glossary</h2>'
         '<input type="search" placeholder="Find a term" aria-label="Find a term">'
         '<button type="button" class="close" aria-label="Close the glossary">✕</button></header>'
-        f'<div class="terms" tabindex="0" role="region" aria-label="Terms">{parts}<p class="none" role="status"></p>'
-        "</div></dialog>"
+        '<div class="terms" tabindex="0" role="region" aria-label="Terms"><p class="none" role="status"></p></div>'
+        "</dialog>"
         '<div class="told" popover="manual" role="tooltip"></div>'
     )
 

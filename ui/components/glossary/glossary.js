@@ -56,7 +56,9 @@ export default ({ parentElement }) => {
 function start(root) {
   const part = (selector) => root.querySelector(selector);
   const [dialog, told, search] = [part("dialog"), part(".told"), part("input")];
-  const articles = [...root.querySelectorAll("dialog article")];
+  const list = document.createElement("div");
+  list.append(part("template").content.cloneNode(true));
+  const articles = [...list.querySelectorAll("article")];
   const termsIn = lexicon(articles);
   const tellers = new WeakMap();
   const marked = new Set();
@@ -145,6 +147,7 @@ function start(root) {
     clearTimeout(timer);
     shownAt = null;
     if (told.matches(":popover-open")) told.hidePopover();
+    told.replaceChildren();
   }
   const soon = (act, ms) => {
     clearTimeout(timer);
@@ -185,6 +188,7 @@ function start(root) {
     hide();
     search.value = "";
     find();
+    part(".terms").prepend(list);
     dialog.showModal();
     for (const each of articles) each.classList.toggle("sought", each === article);
     if (article) article.scrollIntoView({ block: "center" });
@@ -197,7 +201,7 @@ function start(root) {
       const text = ` ${each.dataset.words} ${each.textContent}`.toLowerCase().replaceAll(/[|(]/g, " ");
       each.hidden = !text.includes(` ${sought}`);
     }
-    for (const each of root.querySelectorAll("dialog section")) {
+    for (const each of list.querySelectorAll("section")) {
       each.hidden = !each.querySelector("article:not([hidden])");
     }
     part(".none").textContent = articles.some((each) => !each.hidden) ? "" : "No term has this word.";
@@ -205,6 +209,7 @@ function start(root) {
   const on = (element, type, act) => element.addEventListener(type, act, { signal });
   on(part(".open"), "click", () => open());
   on(part(".close"), "click", () => dialog.close());
+  on(dialog, "close", () => list.remove());
   on(search, "input", find);
   // Streamlit takes R and C from outside of text fields, and cannot see that this is one.
   on(dialog, "keydown", (event) => event.stopPropagation());
