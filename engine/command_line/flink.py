@@ -109,11 +109,18 @@ def lines_of(asked: Asked) -> list[str]:
     found = [asked.sentence]
     if asked.compared is not None and asked.compared.at is not None:
         sides = [("ours", asked.compared.ours), ("Flink", asked.compared.theirs)]
-        rows = [(who, *("NULL" if value is None else str(value) for value in record or ())) for who, record in sides]
+        rows = [
+            (who, *("NULL" if value is None else str(value) for value in _cells(asked, record)))
+            for who, record in sides
+        ]
         width = len(asked.columns) + 2
         found += table(("", "kind", *asked.columns), [(*row, *[""] * (width - len(row))) for row in rows])
     found += [f"asked: {asked.by}"] if asked.by else []
     return [*found, f"FLINK.md: {asked.known}"] if asked.known else found
+
+
+def _cells(asked: Asked, record: Sequence[Any] | None) -> list[Any]:
+    return [] if record is None else [record[0], *asked.values(record)]
 
 
 def _say(line: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +18,13 @@ from engine.flink.values import Records, records_of
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.model.pipeline import Pipeline
+from engine.model.types import Timestamp
 from engine.planner import Plan, plan
 from engine.recordings import on_recordings
 from engine.runtime.explain import explanation
 
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - it is shown without a zone
+_LATEST_MS: Final = 60_000_000_000_000
 SLOWLY: Final = 4
 """Records per second of the second try, in case one overtook another in the first."""
 Ask = Callable[[Question], dict[str, Any]]
@@ -32,7 +36,7 @@ class Asked:
     """What Flink said about a sink. event: the source event at which both part. known: the line of FLINK.md.
 
     reason: why Flink was not asked, or refused. plans: ours and Flink's, as texts. by: which Flink, if another than the
-    installed one.
+    installed one. moments: the columns with times, whose values are in epoch ms.
     """
 
     sink: str
@@ -45,11 +49,18 @@ class Asked:
     reason: str = ""
     plans: tuple[str, str] = ("", "")
     by: str = ""
+    moments: frozenset[str] = frozenset()
 
     @property
     def is_equal(self) -> bool:
         """Whether Flink said the same, as far as it says anything."""
         return self.compared is not None and self.compared.outcome in (Outcome.EQUAL, Outcome.OTHER_ORDER)
+
+    def values(self, record: Sequence[Any]) -> Iterator[Any]:
+        """The values of a record, times as times."""
+        for name, value in zip(self.columns, record[1:], strict=True):
+            is_moment = name in self.moments and isinstance(value, int) and abs(value) < _LATEST_MS
+            yield _EPOCH + timedelta(milliseconds=value) if is_moment else value
 
     @property
     def sentence(self) -> str:
@@ -122,6 +133,7 @@ class Asking:
             known(self.plan, {each.id for each in self.plan.nodes}, ours, theirs) if differs else "",
             plans=(mine, answer.get("plan", "")),
             by=answer.get("flink", ""),
+            moments=frozenset(column.name for column in node.schema if isinstance(column.type, Timestamp)),
         )
 
     def _compared(self, sink: str, ours: Records, answer: dict[str, Any]) -> Compared:

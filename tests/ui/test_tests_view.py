@@ -137,17 +137,29 @@ def test_what_flink_said_is_on_the_page_of_the_run(
     assert not [button for button in open_view("run", run=run).button if button.key == "ask-flink"]
     monkeypatch.setenv(ENVIRONMENT, "/opt/flink/bin/python")
     assert "Ask Flink" in [button.label for button in open_view("run", run=run).button]
-    ours, theirs = ("+I", "a", 1), ("+I", "a", 2)
+    ours, theirs = ("+I", "a", 1000), ("+I", "a", 2000)
     differs = Compared(Outcome.DIFFERENT, 0, ours, theirs)
     answers().found[run] = (
         Asked("results", ("k", "n"), Compared(Outcome.EQUAL), (ours,), (ours,), plans=("our plan", "their plan")),
-        Asked("others", ("k", "n"), differs, (ours,), (theirs,), event=3, known="Top N with an offset"),
+        Asked(
+            "others",
+            ("k", "n"),
+            differs,
+            (ours,),
+            (theirs,),
+            event=3,
+            known="Top N with an offset",
+            moments=frozenset(["n"]),
+        ),
         Asked("third", reason="state expires."),
     )
     app = open_view("run", run=run)
     assert any("Flink says the same" in success.value for success in app.success)
     assert any("others: different (1 record of Flink, 1 of ours, first at event 3)" in e.value for e in app.error)
-    assert rows_of(app, "flink-others") == [["here", "+I", "a", "1"], ["Flink", "+I", "a", "2"]]
+    assert rows_of(app, "flink-others") == [
+        ["here", "+I", "a", "1970-01-01 00:00:01"],
+        ["Flink", "+I", "a", "1970-01-01 00:00:02"],
+    ]
     assert any("Top N with an offset" in caption.value for caption in app.caption)
     assert any("third: Flink was not asked" in info.value for info in app.info)
 

@@ -80,7 +80,7 @@ def _draw(asked: Asked) -> None:
     if asked.compared.at is not None:
         grid(sides_table(asked), key=f"flink-{asked.sink}", label=f"First difference of {asked.sink}")
     if asked.known:
-        st.caption(f"Known, in FLINK.md: {words.escaped(asked.known)}")
+        st.caption(f"Perhaps the known one of FLINK.md: {words.escaped(asked.known)}")
     if all(asked.plans):
         with st.expander(f"Both plans of {words.escaped(asked.sink)}", icon=":material/account_tree:"):
             ours, theirs = st.columns(2)
@@ -97,7 +97,7 @@ def sides_table(asked: Asked) -> Table:
             (
                 Cell(who, tone=tone),
                 *((Cell(kinds=(RowKind.of(record[0]),)),) if record else (Cell("no record"),)),
-                *(Cell(words.value(value)) for value in (record[1:] if record else [""] * len(asked.columns))),
+                *(Cell(words.value(each)) for each in (asked.values(record) if record else [""] * len(asked.columns))),
             )
         )
         for who, tone, record in (("here", "good", asked.compared.ours), ("Flink", "bad", asked.compared.theirs))
