@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.engine.script.scripts import read, refusals
-from tests.golden.trace import run_locally
+from tests.golden.trace import run_locally, run_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,6 +85,16 @@ def test_random_values_are_those_of_the_record(spark: SparkSession) -> None:
         assert 0 <= int(i) < 10
         assert [len(part) for part in u.split("-")] == [8, 4, 4, 4, 12]
     assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize(("partitions", "epochs"), [(1, 1), (3, 2)])
+def test_random_values_are_the_same_for_any_tasks_and_epochs(
+    spark: SparkSession, tmp_path: Path, partitions: int, epochs: int
+) -> None:
+    query = "SELECT k, RAND() AS a, RAND_INTEGER(10) AS i, UUID() AS u FROM t WHERE RAND() < 2;"
+    pipeline = read(ROWS.replace("('b')", "('b'), ('c'), ('d'), ('e')") + query, spark).pipeline
+    expected = run_locally(pipeline, spark, Path()).text()
+    assert run_pipeline(pipeline, spark, Path(), tmp_path, partitions=partitions, epochs=epochs).text() == expected
 
 
 def test_a_clock_that_is_no_time_is_refused(spark: SparkSession) -> None:
