@@ -49,6 +49,8 @@ def test_a_gateway_is_named_tested_preferred_and_removed(
     app.text_input(key="gateway-address").set_value("http://127.0.0.1:9")
     app.button(key="gateway-save").click().run()
     assert named() == Named("http://127.0.0.1:9")
+    monkeypatch.delenv(ENVIRONMENT)
+    assert "through a SQL Gateway" in texts(open_view("engines"))
     app.button(key="gateway-remove").click().run()
     assert named() is None
     assert not app.exception

@@ -10,7 +10,7 @@ from engine.flink.environment import ENVIRONMENT, SIZE, VERSION
 from engine.flink.process import SESSION
 from ui.access.serving import serving
 from ui.components.engines.gateway_part import gateway_part
-from ui.runs.flink_answers import Installation, installation
+from ui.runs.flink_answers import Installation, can_ask, installation
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
 from ui.shell.words import code, escaped
 
@@ -21,7 +21,9 @@ def flink_part() -> None:
     with st.container(border=True, key="flink-engine"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Flink, for checking**")
-            if made.python is None:
+            if made.python is None and can_ask():
+                st.badge("through a SQL Gateway", color="green")
+            elif made.python is None:
                 st.badge("not installed", color="gray")
             else:
                 st.badge("running" if SESSION.is_running else "installed", color="green")
