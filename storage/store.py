@@ -13,7 +13,7 @@ Recording
     record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
     conditions         conditions of live runs to warn of, and the warnings
     retention          how much of a live run is kept; older records are removed
-    preparation        computes slow answers about large runs in the background, once the runs have ended
+    preparation        computes slow answers about large runs in the background: lifetimes with each epoch, others later
     lifetimes          the events between which each row is in its table
     cache              answers that do not change, in memory or in the file
 
@@ -151,10 +151,10 @@ class Store:
         self.ttl_trials = TtlTrialResults(database, self.runs)
 
         self.current_watermarks = CurrentWatermarks(database, self.runs)
-        self.retention = Retention(database, self.runs)
+        self.lifetimes = Lifetimes(database)
+        self.retention = Retention(database, self.runs, self.lifetimes)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
-        self.lifetimes = Lifetimes(database)
         self.cache = RunCache(database)
         self.held_states = HeldStates(database, self.runs, self.cache)
         self.conditions = Conditions(database, self.runs, self.current_watermarks, self.held_states)
@@ -197,7 +197,9 @@ class Store:
 
     def record(self, run_id: int) -> Recording:
         """The recorder of a run that `runs.create` has created."""
-        recording = Recording(self._database, self.runs, run_id, self._prepare_if_large, self.retention.enforce)
+        recording = Recording(
+            self._database, self.runs, run_id, self._prepare_if_large, self._follow, self.retention.enforce
+        )
         self._recordings.add(recording)
         return recording
 
@@ -205,12 +207,18 @@ class Store:
         if sum(edge.total for edge in self.runs.edges(run_id)) >= LARGE:
             self.preparation.ask(run_id)
 
+    def _follow(self, run_id: int) -> None:
+        if self.lifetimes.is_behind(run_id):
+            self.preparation.ask(run_id)
+
     def _prepare(self, run_id: int) -> Iterator[None]:
-        """Compute the slow answers about a large run in advance, one at a time."""
+        """Compute the slow answers about a large run in advance, one at a time; before its end only the lifetimes."""
         run = self.runs.stored(run_id)
         for edge in run.edges:
             yield None
             self.lifetimes.note(edge)
+        if self.runs.get(run_id).goes_on:
+            return
         for edge in run.edges:
             for find in (self.flows.keys, self.flows.cancelled, self.flows.seconds):
                 yield None

@@ -12,7 +12,7 @@ from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier
 from storage.model import Edge, TableAsOf, TableRow, Values
-from storage.recording.lifetimes import Lifetimes, Lives
+from storage.recording.lifetimes import Lifetimes
 from storage.wanted import Filter, SortOrder
 
 # Sorting more rows than this by key would be noticeably slow.
@@ -36,7 +36,7 @@ class TablesAsOf:
         """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
         where, values = conditions(edge, wanted.of_rows)
         # An insert-only edge has no lifetimes, and needs none.
-        lives = Lives("", None) if edge.is_insert_only else self._lifetimes.around(edge, seq)
+        lives = "" if edge.is_insert_only else self._lifetimes.until(edge, seq)
         total = self._total(edge, seq, lives, where, values)
         if order is None:
             order = "key" if edge.upsert_key and total <= _SORTED_BY_KEY else "position"
@@ -56,21 +56,21 @@ class TablesAsOf:
 
     def rows_after(self, edge: Edge, seq: int) -> str:
         """The FROM and WHERE of all rows after event `seq`, as alias c."""
-        return _visible(edge, seq, Lives("" if edge.is_insert_only else self._lifetimes.until(edge, seq), None))
+        return _visible(edge, seq, "" if edge.is_insert_only else self._lifetimes.until(edge, seq))
 
-    def _total(self, edge: Edge, seq: int, lives: Lives, where: str, values: dict[str, object]) -> int:
+    def _total(self, edge: Edge, seq: int, lives: str, where: str, values: dict[str, object]) -> int:
         if where == "true" and not edge.is_insert_only:
-            sql = f"SELECT count(*) FROM {lives.relation} l WHERE {_alive(seq)}"
+            sql = f"SELECT count(*) FROM {lives} l WHERE {_alive(seq)}"
         else:
             sql = f"SELECT count(*) FROM {_visible(edge, seq, lives)} AND {where}"
-        [(total,)] = self._database.rows(sql, values, tables=lives.given)
+        [(total,)] = self._database.rows(sql, values)
         return int(total)
 
     def _rows(
         self,
         edge: Edge,
         seq: int,
-        lives: Lives,
+        lives: str,
         where: str,
         values: dict[str, object],
         offset: int,
@@ -79,18 +79,20 @@ class TablesAsOf:
     ) -> list[Row]:
         columns = f"c.seq, c.step{select_columns(edge.columns, 'c')}"
         paged = f"LIMIT {int(limit)} OFFSET {int(offset)}"
-        if order == "position" and where == "true":
-            if edge.is_insert_only:
+        if where == "true" and order in ("position", "newest"):
+            if edge.is_insert_only and order == "position":
                 return self._database.rows(
                     f"SELECT {columns} FROM {records_of(edge)} c WHERE c.seq <= {int(seq)} "
                     f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
                 )
-            # Lifetimes are in position order too: select the page there, and fetch only its hundred rows here.
-            return self._database.rows(
-                f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
-                f"SELECT opened FROM {lives.relation} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid",
-                tables=lives.given,
-            )
+            if not edge.is_insert_only:
+                # Select the page among the lifetimes, and fetch only its hundred rows here.
+                way = "DESC" if order == "newest" else "ASC"
+                return self._database.rows(
+                    f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
+                    f"SELECT opened FROM {lives} l WHERE {_alive(seq)} ORDER BY opened {way} {paged}) "
+                    f"ORDER BY c.rowid {way}"
+                )
         if isinstance(order, SortOrder):
             sorted_by = order_of(edge, order)
         else:
@@ -100,22 +102,20 @@ class TablesAsOf:
         return self._database.rows(
             f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} {sorted_by} {paged}",
             values,
-            tables=lives.given,
         )
 
-    def _changes(self, edge: Edge, seq: int, lives: Lives) -> list[list[Values]]:
+    def _changes(self, edge: Edge, seq: int, lives: str) -> list[list[Values]]:
         """The rows that the event removed, and those that it added."""
         if edge.is_insert_only:
             return [[], []]
         columns = select_columns(edge.columns, "c")
         opened = " UNION ALL ".join(
-            f"(SELECT opened FROM {lives.relation} l WHERE {condition} LIMIT {_CHANGES_SHOWN})"
+            f"(SELECT opened FROM {lives} l WHERE {condition} LIMIT {_CHANGES_SHOWN})"
             for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}")
         )
         changes: list[list[Values]] = [[], []]
         for row in self._database.rows(
             f"SELECT c.seq{columns} FROM {records_of(edge)} c WHERE c.rowid IN ({opened}) ORDER BY c.rowid",
-            tables=lives.given,
         ):
             changes[row[0] == seq].append(row[1:])
         return changes
@@ -135,8 +135,8 @@ def _alive(seq: int) -> str:
     return f"l.seq <= {int(seq)} AND l.until_seq > {int(seq)}"
 
 
-def _visible(edge: Edge, seq: int, lives: Lives) -> str:
+def _visible(edge: Edge, seq: int, lives: str) -> str:
     """The FROM and WHERE of the table's rows, as alias c."""
     if edge.is_insert_only:
         return f"{records_of(edge)} c WHERE c.seq <= {int(seq)}"
-    return f"{records_of(edge)} c JOIN {lives.relation} l ON l.opened = c.rowid WHERE {_alive(seq)}"
+    return f"{records_of(edge)} c JOIN {lives} l ON l.opened = c.rowid WHERE {_alive(seq)}"

@@ -220,6 +220,9 @@ COMMENT ON COLUMN runs.composed IS
     'The pipeline as its user composed it when the run started; document is the one that was planned.';
 """
 
+# Open and ended lifetimes are apart since then. Those of stored runs are computed anew when somebody looks.
+OPEN_LIFETIMES: Final = "DELETE FROM run_lifetimes"
+
 Step = str | Callable[[Cursor], None]
 """SQL, or a function where a step depends on what the store holds."""
 
@@ -237,6 +240,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, Step], ...]] = (
     (11, "standings", STANDINGS),
     (12, "identities", IDENTITIES),
     (13, "dropped or used", tell_dropped_from_used),
+    (14, "open lifetimes", OPEN_LIFETIMES),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

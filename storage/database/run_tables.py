@@ -71,7 +71,19 @@ class RunTables:
         return identifier(self.schema, table)
 
     def lifetimes(self, table: str) -> str:
-        """The lifetime of each row of an updating edge's table, from one event to another."""
+        """The lifetime of each row of an updating edge's table, from one event to another: a view of the next two."""
+        return self.named(f"_lifetimes of {table}")
+
+    def ended(self, table: str) -> str:
+        """The lifetimes of the rows that were removed again."""
+        return self.named(f"_lifetimes ended {table}")
+
+    def still_open(self, table: str) -> str:
+        """The rows that are in the table after the last record, with their keys."""
+        return self.named(f"_lifetimes open {table}")
+
+    def lifetimes_of_older_versions(self, table: str) -> str:
+        """All lifetimes of a run that an older version recorded."""
         return self.named(f"_lifetimes {table}")
 
     def as_of(self, table: str) -> str:

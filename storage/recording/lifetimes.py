@@ -8,35 +8,40 @@ is stored:
 - without one: rows are compared as a whole, the oldest of equal rows is removed first, and a retraction of an absent
   row is ignored.
 
-Computing lifetimes costs more than loading the records, so no commit waits for it. It is done after the end of a large
-run in the background, and otherwise by the first query if few are missing. Without lifetimes, a query folds the
-records. An insert-only edge needs no lifetimes. A row that one event both adds and removes is in no table as of an
-event, and is left out.
+They follow the records in portions of bounded size, so that memory does not grow with the run:
+
+    open       the rows that are still in the table, with their keys: all that a portion needs to know of the past
+    ended      the rows that are not: appended only, in the order of their ends, so that DuckDB skips those before n
+
+A portion reads its own records and the open rows, never the records before it. Large epochs are followed in the
+background while Spark computes the next one; no commit waits for it. A few missing records are followed by the first
+query. An insert-only edge needs no lifetimes. A row that one event both adds and removes is in no table as of an event,
+and is left out.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
 
-from storage.database.cache import MemoryCache
 from storage.database.connection import Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of
 from storage.database.run_tables import as_of_macro
 from storage.database.sql import identifier, literal
 from storage.database.tables import free_name
-from storage.errors import StoreWriteFailed
 from storage.model import Edge
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FOREVER: Final = (1 << 63) - 1
 _PUTS: Final = "kind IN ('+I', '+U')"
 # Up to this many records are processed while a page waits: about 100 ms.
-_AT_ONCE: Final = 200_000
+AT_ONCE: Final = 200_000
+# The most records of a portion.
+_PORTION: Final = 2_000_000
+
+Told = Callable[[int, int], object]
+"""Told how many records of how many are followed, after each portion."""
 
 
 def create(edge: Edge) -> list[str]:
@@ -49,14 +54,22 @@ def create(edge: Edge) -> list[str]:
     chosen = f"{macro} SELECT {names} FROM {records_of(edge)} c WHERE"
     if edge.is_insert_only:
         return [f"{chosen} c.seq <= {n}"]
-    table = lifetimes_of(edge)
+    owner = edge.lifetimes_owner
+    table, ended, still_open = lifetimes_of(edge), edge.tables.ended(owner), edge.tables.still_open(owner)
+    keys = "".join(f", k{n} {kind}" for n, (_, kind) in enumerate(_keys(edge)))
     known = (
         f"(SELECT coalesce(max(last_seq), -1) FROM main.run_lifetimes WHERE run_id = {edge.run_id} "
         f"AND table_name = {literal(edge.lifetimes_owner)})"
     )
     return [
-        f"CREATE TABLE IF NOT EXISTS {table} (opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
-        f"COMMENT ON TABLE {table} IS "
+        f"DROP TABLE IF EXISTS {edge.tables.lifetimes_of_older_versions(owner)}",
+        f"CREATE TABLE IF NOT EXISTS {ended} (opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
+        f"CREATE TABLE IF NOT EXISTS {still_open} (opened BIGINT NOT NULL, seq BIGINT NOT NULL{keys})",
+        f"CREATE OR REPLACE VIEW {table} AS SELECT opened, seq, until_seq FROM {ended} "
+        f"UNION ALL SELECT opened, seq, {FOREVER} FROM {still_open}",
+        f"COMMENT ON TABLE {ended} IS 'The lifetimes of the rows that were removed again, in order of their ends.'",
+        f"COMMENT ON TABLE {still_open} IS 'The rows that are in the table after the last record, with their keys.'",
+        f"COMMENT ON VIEW {table} IS "
         + literal(
             f"Rows of {edge.lifetimes_owner} by rowid: each is in the table that the changelog describes from event "
             "seq up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
@@ -70,12 +83,14 @@ def create(edge: Edge) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Lives:
-    """Lifetimes to read: a relation, and the tables of it that are not in the file, by name."""
-
-    relation: str
-    given: Mapping[str, pa.Table] | None
+def drop(edge: Edge) -> list[str]:
+    """The statements that remove all that `create` created, except for the macro, whose table may be another edge's."""
+    owner = edge.lifetimes_owner
+    return [
+        f"DROP VIEW IF EXISTS {lifetimes_of(edge)}",
+        f"DROP TABLE IF EXISTS {edge.tables.ended(owner)}",
+        f"DROP TABLE IF EXISTS {edge.tables.still_open(owner)}",
+    ]
 
 
 class Lifetimes:
@@ -83,115 +98,124 @@ class Lifetimes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lock = threading.Lock()
-        self._folded: MemoryCache[pa.Table] = MemoryCache(4)
+        # Whoever writes lifetimes, or rewrites the records that they refer to.
+        self._lock = threading.RLock()
 
     def until(self, edge: Edge, seq: int = FOREVER) -> str:
         """The relation with the lifetimes of an edge's rows, correct as of all events up to this one.
 
         opened: the row's index in the changelog. The row is in the table as of the events seq <= n < until_seq.
+        Raises StoreWriteFailed if missing ones cannot be stored.
         """
-        return lifetimes_of(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
-
-    def around(self, edge: Edge, seq: int) -> Lives:
-        """The lifetimes of the rows in the table just before or after this event; folded only once."""
-        if self.are_at_hand(edge, seq):
-            return Lives(lifetimes_of(edge), None)
-        key = (edge.run_id, edge.table, *edge.progress, seq)
-        folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
-        return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
+        if self._missing(edge, seq) is not None:
+            self.note(edge)
+        return lifetimes_of(edge)
 
     def are_at_hand(self, edge: Edge, seq: int) -> bool:
-        """Whether the table as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
+        """Whether the table as of this event takes only milliseconds, with the few lifetimes that may be missing."""
+        return (self._missing(edge, seq) or 0) <= AT_ONCE
+
+    def note(self, edge: Edge, told: Told = lambda records, of: None) -> None:
+        """Store the lifetimes of all rows, a portion at a time. What is stored stays if `told` raises an error."""
+        while not edge.is_insert_only:
+            with self._lock, self._database.transaction() as cursor:
+                known, total = _extend(cursor, edge)
+            told(known, total)
+            if known >= total:
+                return
+
+    def is_behind(self, run_id: int) -> bool:
+        """Whether more records of a run are missing than a page can wait for."""
+        return self._database.row(_BEHIND, [run_id, AT_ONCE]) is not None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Meanwhile no other thread stores lifetimes."""
+        with self._lock:
+            yield
+
+    def _missing(self, edge: Edge, seq: int) -> int | None:
+        """The number of records to follow before the table as of this event is known; None if it is."""
         if edge.is_insert_only:
-            return True
-        records, last = self._known(edge)
-        if records >= edge.total or seq <= last:
-            return True
-        if edge.total - records > _AT_ONCE or not self.note(edge, wait=False):
-            return False
-        records, last = self._known(edge)
-        return records >= edge.total or seq <= last
-
-    def note(self, edge: Edge, *, wait: bool = True) -> bool:
-        """Store the lifetimes of all rows. False for an insert-only edge, and if they cannot be written.
-
-        wait: for another thread that is storing lifetimes; else False is returned at once.
-        """
-        if edge.is_insert_only or not self._lock.acquire(blocking=wait):
-            return False
-        try:
-            with self._database.transaction() as cursor:
-                _extend(cursor, edge)
-        except StoreWriteFailed:
-            # Without lifetimes, queries fold the records.
-            return False
-        finally:
-            self._lock.release()
-        return True
-
-    def _known(self, edge: Edge) -> tuple[int, int]:
-        row = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
-        return (int(row[0]), int(row[1])) if row else (0, -1)
+            return None
+        known = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
+        if known is None:
+            return edge.total
+        return None if known[0] >= edge.total or seq <= known[1] else edge.total - int(known[0])
 
 
 _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
+_TOTAL: Final = "inserts + updates_before + updates_after + deletes"
+_BEHIND: Final = f"""
+    SELECT 1 FROM main.run_edges e LEFT JOIN main.run_lifetimes l USING (run_id, table_name)
+    WHERE run_id = ? AND mode <> '[I]' AND shows IS NULL AND {_TOTAL} - coalesce(records, 0) > ? LIMIT 1
+"""
 
 
-def _extend(cursor: Cursor, edge: Edge) -> None:
-    """Store the lifetimes of the rows added since the last call, and end those of older rows."""
+def _extend(cursor: Cursor, edge: Edge) -> tuple[int, int]:
+    """Follow the next portion of records. Returns how many records are followed then, of how many."""
     owner = [edge.run_id, edge.lifetimes_owner]
     known = cursor.execute(_KNOWN, owner).fetchone()
     first = int(known[0]) if known else 0
+    if known is None:
+        # A run of an older version gets the tables of this one.
+        for statement in create(edge):
+            cursor.execute(statement)
+        cursor.execute(
+            "INSERT INTO main.run_lifetimes (run_id, table_name, records, last_seq) VALUES (?, ?, 0, -1)", owner
+        )
     stored = cursor.execute(
-        "SELECT inserts + updates_before + updates_after + deletes, "
-        "(SELECT max(last_seq) FROM main.run_epochs e WHERE e.run_id = r.run_id) "
+        f"SELECT {_TOTAL}, (SELECT max(last_seq) FROM main.run_epochs e WHERE e.run_id = r.run_id) "
         "FROM main.run_edges r WHERE run_id = ? AND table_name = ?",
         [edge.run_id, edge.table],
     ).fetchone()
-    if stored is None or stored[0] <= first:
-        return
-    table, records = lifetimes_of(edge), records_of(edge)
-    candidates = _candidates(edge, f"c.rowid >= {first}")
-    if first:
-        keys = _keys(edge)
-        listed = "".join(f", c.{key} AS k{n}" for n, key in enumerate(keys))
-        same = " AND ".join(f"n.{key} IS NOT DISTINCT FROM c.{key}" for key in keys)
-        candidates += f"""
-        UNION ALL
-        SELECT l.opened, l.seq, true, true{listed}
-        FROM {table} l JOIN {records} c ON c.rowid = l.opened
-        WHERE l.until_seq = {FOREVER} AND c.rowid < {first}
-          AND EXISTS (SELECT 1 FROM {records} n WHERE n.rowid >= {first} AND {same})
-        """
+    total, last = (int(stored[0]), int(stored[1] or 0)) if stored else (0, 0)
+    if total <= first:
+        return first, first
+    end = min(total, first + _PORTION)
+    if end < total:
+        # The next record may belong to the same event as the last one.
+        following = cursor.execute(f"SELECT seq FROM {records_of(edge)} WHERE rowid = {end}").fetchone()
+        last = int(following[0]) - 1 if following else -1
+    _follow(cursor, edge, first, end)
+    noted = "UPDATE main.run_lifetimes SET records = ?, last_seq = ? WHERE run_id = ? AND table_name = ?"
+    cursor.execute(noted, [end, last, *owner])
+    return end, total
+
+
+def _follow(cursor: Cursor, edge: Edge, first: int, end: int) -> None:
+    """Store the lifetimes of the rows that these records add, and end those of open rows."""
+    ended, still_open = edge.tables.ended(edge.lifetimes_owner), edge.tables.still_open(edge.lifetimes_owner)
     by = _by(edge)
+    candidates = _candidates(edge, f"c.rowid >= {first} AND c.rowid < {end}")
+    if first:
+        same = " AND ".join(f"n.k{at} IS NOT DISTINCT FROM o.k{at}" for at in range(len(_keys(edge))))
+        candidates = f"""
+            WITH portion AS MATERIALIZED ({candidates})
+            FROM portion UNION ALL
+            SELECT o.opened, o.seq, true, true, {by} FROM {still_open} o
+            WHERE EXISTS (SELECT 1 FROM portion n WHERE {same})
+        """
     if edge.upsert_key:
-        ended = _by_key(candidates, by)
+        followed = _by_key(candidates, by)
     elif cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
-        ended = _by_whole_row(_without_ignored(candidates, by), by)
+        followed = _by_whole_row(_without_ignored(candidates, by), by)
     else:
         # The usual case. It takes half of the time of the other one.
-        ended = _by_whole_row(candidates, by)
-    if not first:
-        cursor.execute(
-            f"INSERT INTO {table} SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq ORDER BY opened"
-        )
-    else:
-        cursor.execute(f"CREATE OR REPLACE TEMP TABLE ended AS {ended}")
-        cursor.execute(
-            f"INSERT INTO {table} SELECT opened, seq, until_seq FROM ended "
-            "WHERE NOT is_old AND until_seq > seq ORDER BY opened"
-        )
-        cursor.execute(
-            f"UPDATE {table} l SET until_seq = e.until_seq FROM ended e "
-            f"WHERE l.opened = e.opened AND e.is_old AND e.until_seq <> {FOREVER}"
-        )
-        cursor.execute("DROP TABLE ended")
-    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", owner)
+        followed = _by_whole_row(candidates, by)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE followed AS {followed}")
     cursor.execute(
-        "INSERT INTO main.run_lifetimes (run_id, table_name, records, last_seq) VALUES (?, ?, ?, ?)",
-        [*owner, stored[0], stored[1] or 0],
+        f"INSERT INTO {ended} SELECT opened, seq, until_seq FROM followed "
+        f"WHERE until_seq > seq AND until_seq < {FOREVER} ORDER BY until_seq, opened"
     )
+    if first:
+        over = f"SELECT opened FROM followed WHERE is_old AND until_seq < {FOREVER}"
+        cursor.execute(f"DELETE FROM {still_open} WHERE opened IN ({over})")
+    cursor.execute(
+        f"INSERT INTO {still_open} SELECT opened, seq, {by} FROM followed "
+        f"WHERE NOT is_old AND until_seq = {FOREVER} ORDER BY opened"
+    )
+    cursor.execute("DROP TABLE followed")
 
 
 def _fold(edge: Edge, where: str) -> str:
@@ -201,23 +225,21 @@ def _fold(edge: Edge, where: str) -> str:
     return f"SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq"
 
 
-def alive(edge: Edge, seq: int) -> str:
-    """The records (opened) whose rows are in the edge's table after an event, without stored lifetimes."""
-    return f"SELECT opened FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq = {FOREVER}"
-
-
 def _candidates(edge: Edge, where: str) -> str:
-    listed = "".join(f", c.{key} AS k{n}" for n, key in enumerate(_keys(edge)))
+    listed = "".join(f", c.{key} AS k{n}" for n, (key, _) in enumerate(_keys(edge)))
     return f"""
         SELECT c.rowid AS opened, c.seq, c.{_PUTS} AS puts, false AS is_old{listed}
         FROM {records_of(edge)} c WHERE {where}
     """
 
 
-def _keys(edge: Edge) -> list[str]:
+def _keys(edge: Edge) -> list[tuple[str, str]]:
+    """The columns that identify a row, with their types; in the same order for all edges that share lifetimes."""
+    names = edge.view.columns if edge.view else [column.stored_as for column in edge.columns]
     wanted = edge.upsert_key or edge.names
-    keys = [identifier(column.stored_as) for column in edge.columns if column.name in wanted]
-    return keys or ["kind IS NULL"]
+    in_order = sorted(zip(names, edge.columns, strict=True), key=lambda pair: pair[0])
+    keys = [(identifier(column.stored_as), column.duckdb_type) for _, column in in_order if column.name in wanted]
+    return keys or [("kind IS NULL", "BOOLEAN")]
 
 
 def _by(edge: Edge) -> str:
@@ -226,8 +248,8 @@ def _by(edge: Edge) -> str:
 
 def _by_key(candidates: str, by: str) -> str:
     return f"""
-        SELECT opened, seq, is_old, until_seq FROM (
-            SELECT opened, seq, puts, is_old,
+        SELECT opened, seq, is_old, until_seq, {by} FROM (
+            SELECT opened, seq, puts, is_old, {by},
                 coalesce(lead(seq) OVER (PARTITION BY {by} ORDER BY opened), {FOREVER}) AS until_seq
             FROM ({candidates}))
         WHERE puts
@@ -239,8 +261,8 @@ def _by_whole_row(candidates: str, by: str) -> str:
     return f"""
         WITH numbered AS (
             SELECT *, row_number() OVER (PARTITION BY {by}, puts ORDER BY opened) AS nth FROM ({candidates}))
-        SELECT opened, seq, is_old, until_seq FROM (
-            SELECT opened, seq, puts, is_old,
+        SELECT opened, seq, is_old, until_seq, {by} FROM (
+            SELECT opened, seq, puts, is_old, {by},
                 coalesce(lead(seq) OVER (PARTITION BY {by}, nth ORDER BY opened), {FOREVER}) AS until_seq
             FROM numbered)
         WHERE puts

@@ -46,6 +46,7 @@ class Recording:
         run_list: Runs,
         run_id: int,
         prepare: Callable[[int], None],
+        follow: Callable[[int], None],
         let_go: Callable[[int], object],
     ) -> None:
         self._database = database
@@ -53,6 +54,7 @@ class Recording:
         self._tables = run_list.tables(run_id)
         self.run_id = run_id
         self._prepare = prepare
+        self._follow = follow
         self._let_go = let_go
         self._open: _Loading | None = None
 
@@ -107,6 +109,7 @@ class Recording:
             loading.transaction.abandon()
             raise
         loading.transaction.commit()
+        self._follow(self.run_id)
         if output.checkpoint:
             self._let_go(self.run_id)
 

@@ -26,16 +26,18 @@ from typing import Any, Final
 
 from engine.reading.files.received import forget_read
 from engine.reading.servers.kept_messages import forget_older
-from storage.database.connection import NOW, Cursor
+from storage.database.connection import NOW, Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge
 from storage.errors import StoreWriteFailed
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.edge_rows import read_edges
 from storage.library.of_all_runs import OfAllRuns
+from storage.library.runs import Runs
 from storage.model import Edge
 from storage.recording import held_state, lifetimes
 from storage.recording.event_rows import summary
+from storage.recording.lifetimes import Lifetimes
 
 # Up to this many times the requested amount is tolerated.
 _SLACK: Final = 1.5
@@ -68,6 +70,10 @@ def can_keep_less(edge: Edge) -> bool:
 
 class Retention(OfAllRuns):
     """The retention of all runs."""
+
+    def __init__(self, database: Database, runs: Runs, of_rows: Lifetimes) -> None:
+        super().__init__(database, runs)
+        self._lifetimes = of_rows
 
     def of(self, run_id: int) -> Keep:
         """The requested retention of a run."""
@@ -122,7 +128,10 @@ class Retention(OfAllRuns):
             return False
         standings = {} if cut is None else RunWatermarks(self._database, self._runs.stored(run_id)).standings(cut)
         try:
-            with self._database.catalog_transaction() as cursor:
+            for edge in edges:
+                if edge.table in cuts:
+                    self._lifetimes.note(edge)
+            with self._lifetimes.held(), self._database.catalog_transaction() as cursor:
                 _let_records_go(cursor, edges, cuts)
                 for table in own:
                     noted = "UPDATE run_edge_retention SET kept_from = ? WHERE run_id = ? AND table_name = ?"
@@ -212,7 +221,8 @@ def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, in
     written = [edge for edge in edges if stored_in(edge) in cuts]
     for edge in written:
         if not edge.is_insert_only:
-            cursor.execute(f"DROP TABLE IF EXISTS {lifetimes_of(edge)}")
+            for statement in lifetimes.drop(edge):
+                cursor.execute(statement)
         known = "DELETE FROM run_lifetimes WHERE run_id = ? AND table_name = ?"
         cursor.execute(known, [edge.run_id, edge.lifetimes_owner])
     for edge in written:
@@ -235,7 +245,7 @@ def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
     table = edge.tables.named(edge.table)
     kept = f"c.seq > {cut}"
     if not edge.is_insert_only:
-        kept += f" OR c.rowid IN (SELECT opened FROM ({lifetimes.alive(edge, cut)}))"
+        kept += f" OR c.rowid IN (SELECT opened FROM {lifetimes_of(edge)} WHERE seq <= {cut} AND until_seq > {cut})"
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS SELECT * FROM {table} c WHERE {kept} ORDER BY c.rowid")
     cursor.execute(f"DROP TABLE {table}")
     for statement in create_edge(edge):

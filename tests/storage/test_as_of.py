@@ -87,9 +87,9 @@ def by_macro(store: Store, run_id: int, name: str, moments: range) -> list[Count
 
 
 @settings(max_examples=15, deadline=None)
-@given(epochs=changelogs(), known=st.integers(0, 3))
-def test_so_it_does_where_lifetimes_are_not_noted_yet(
-    shared_store: Store, epochs: list[list[Event]], known: int
+@given(epochs=changelogs(), known=st.integers(0, 3), portion=st.integers(1, 7))
+def test_so_it_does_in_portions_of_any_size_and_where_lifetimes_are_not_noted_yet(
+    shared_store: Store, epochs: list[list[Event]], known: int, portion: int
 ) -> None:
     """After so many epochs they were noted last. The macro is for whoever opens the file."""
     infos = [edge("keyed", SCHEMA, "[I,UB,UA,D]", ["k"]), edge("whole", SCHEMA, "[I,UB,UA,D]")]
@@ -97,7 +97,7 @@ def test_so_it_does_where_lifetimes_are_not_noted_yet(
     planned = plan(*infos)
     run_id = shared_store.runs.create("a run", planned.pipeline_json).run_id
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lifetimes, "_AT_ONCE", -1)
+        patch.setattr(lifetimes, "_PORTION", portion)
         recording = shared_store.record(run_id)
         recording.begin(planned)
         for number, events in enumerate(epochs):
@@ -106,12 +106,13 @@ def test_so_it_does_where_lifetimes_are_not_noted_yet(
                 for each in shared_store.runs.edges(run_id):
                     shared_store.lifetimes.note(each)
         previous: Counter[tuple[object, ...]] = Counter()
+        order = ORDERS[portion % 3]
         moments = range(max((event[0] for event in everything), default=0) + 2)
         macros = {name: by_macro(shared_store, run_id, name, moments) for name in ("keyed", "whole")}
         for seq in moments:
             seen = [event for event in everything if event[0] <= seq]
             for name, expected in (("keyed", fold_by_key(seen)), ("whole", fold_by_row(seen))):
-                table = shared_store.changelog.table_as_of(run_id, name, seq)
+                table = shared_store.changelog.table_as_of(run_id, name, seq, order=order)
                 assert Counter(row.values for row in table.rows) == expected
                 assert macros[name][seq] == expected
             assert Counter(table.removed) == previous - expected

@@ -318,8 +318,12 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         recording.begin(its_plan)
         first = Epoch(0, {"totals": [(1, b"\0", "+I", ("a", 1)), (2, b"\0", "+U", ("a", 2))]})
         recording.commit(first.write(tmp_path, its_plan.edges))
-        assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
+        store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
     with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
+        client.execute('CREATE TABLE run_1."_lifetimes totals" AS FROM run_1."_lifetimes of totals"')
+        client.execute('DROP VIEW run_1."_lifetimes of totals"')
+        for part in ("ended", "open"):
+            client.execute(f'DROP TABLE run_1."_lifetimes {part} totals"')
         _before_outcomes(client)
         client.execute("DELETE FROM migrations WHERE number >= 4")
         later = ("run_live", "run_retention", "run_edge_retention", "run_conditions", "run_warnings", "saved_views")
@@ -352,6 +356,9 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         assert store.drafts.load("k").identity == "draft-k"
         assert store.runs.composed(run.run_id) == its_plan.pipeline_json
         assert store.queries.run("SELECT records, last_seq FROM run_lifetimes").rows == ((2, 2),)
+        kept = {table.name for table in store.catalog.tables("run_1") if table.name.startswith("_lifetimes")}
+        assert "_lifetimes totals" not in kept
+        assert "_lifetimes open totals" in kept
         recording = store.record(run.run_id)
         recording.begin(its_plan)
         recording.commit(Epoch(1, {"totals": [(3, b"\0", "+U", ("a", 3))]}).write(tmp_path, its_plan.edges))

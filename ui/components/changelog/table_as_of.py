@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -53,10 +52,16 @@ def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
     ]
 
 
-def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
-    if workspace.store().lifetimes.are_at_hand(edge, event):
-        return nullcontext()
-    return st.spinner("Folding the changelog: computing how long each row is in the table …")
+def _follow(edge: Edge, event: int) -> None:
+    """Compute what is missing of a large run, with progress; leaving the page stops it, and what is done stays."""
+    lifetimes = workspace.store().lifetimes
+    if lifetimes.are_at_hand(edge, event):
+        return
+    text = "Computing how long each row is in the table"
+    place = st.empty()
+    place.progress(0.0, f"{text} …")
+    lifetimes.note(edge, lambda known, of: place.progress(known / of, f"{text}: {known:,} of {of:,} records"))
+    place.empty()
 
 
 def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = ALL) -> None:
@@ -75,8 +80,8 @@ def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = 
     ways: tuple[Order, ...] = ("key", "newest") if edge.upsert_key else ("newest",)
     order = by_column or next((way for way in ways if way == state.order), ways[0])
     rows = partial(changelog.table_as_of, edge.run_id, edge.node, event, edge.port, filter=wanted, limit=_PAGE)
-    with _patience(edge, event):
-        page = rows(offset=offset, order=order)
+    _follow(edge, event)
+    page = rows(offset=offset, order=order)
     if offset >= page.total and offset > 0:
         offset = 0
         page = rows(order=order)
