@@ -14,6 +14,7 @@ from ui.components.shell.engine_status import engine_note, start_engine  # noqa:
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.run_and_edge_picker import catch_up  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
+from ui.components.shell.story_writer import story_writer  # noqa: E402
 from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
@@ -42,6 +43,7 @@ start_engine()
 look_at_chosen_engine()
 with guard():
     story_bar()
+    story_writer(view)
     if not state.present:
         inspect_bar(view)
     page.run()

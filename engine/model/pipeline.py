@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from engine.errors import PipelineError, unknown_name
 from engine.model.free_names import LONGEST_ID, free_id
+from engine.model.story import Story
 from engine.model.whole_texts import half_character
 from engine.model.wrong_values import in_plain_words
 
@@ -107,6 +108,7 @@ class Pipeline(_Document):
     runs have theirs beside their documents.
     script: the Flink SQL as its author wrote it, if the document was opened from one. The nodes are what counts: where
     they say something else, another script is written (`engine.script.kept_text`).
+    story: what to see in its runs, in the studio and in a replay.
     """
 
     version: Literal[1] = VERSION
@@ -118,6 +120,7 @@ class Pipeline(_Document):
     arrival: Arrival = Arrival()
     options: dict[str, str] = Field(default_factory=dict)
     script: str = Field(default="", exclude_if=lambda script: not script)
+    story: Story | None = Field(default=None, exclude_if=lambda story: story is None)
     identity: str = Field(default="", max_length=LONGEST_IDENTITY, exclude_if=lambda identity: not identity)
 
     def node(self, node_id: str) -> Node:

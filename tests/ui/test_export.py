@@ -11,6 +11,7 @@ import pytest
 from streamlit.proto.Element_pb2 import Element
 
 from engine.examples import examples
+from engine.model.story import Step, Story
 from storage import Store
 from storage.model import EventRange
 from tests.engine.planning import pipeline_of, rows
@@ -21,7 +22,6 @@ from ui.components.grid import Cell, Row, Table, html_of
 from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import page_as_html
 from ui.replay.page import replay_as_html
-from ui.stories import Step, Story
 
 
 def element(kind: str, **fields: object) -> Element:
@@ -60,7 +60,7 @@ def test_a_replay_has_its_events_and_runs_nothing_of_the_data(store: Store, tmp_
         "notes -> out", notes=rows("note string", rows=[[text], [None]]), out=("sink", {"mode": "changelog"})
     ).model_copy(update={"name": "<img src=x onerror=alert(1)>"})
     run = store.runs.get(run_locally(store, tmp_path, pipeline))
-    told = Story(title="<b>", steps=(Step(view="changelog", text="<i>*see*</i> [it](http://x)", event=2),))
+    told = Story(title="<b>", steps=(Step(page="changelog", text="<i>*see*</i> [it](http://x)", event=2),))
     page = replay_as_html(store, run, EventRange(1, 1), told)
     found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
     data = json.loads(found[0])

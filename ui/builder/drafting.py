@@ -18,7 +18,7 @@ from ui.access.people import person
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.grouping import PREFIX, memberships
 from ui.builder.history import History
-from ui.builder.merging import is_same, merged
+from ui.builder.merging import merged
 from ui.runs.of_pipeline import follow, settle_run
 from ui.shell.state import state
 from ui.shell.workspace import store
@@ -151,8 +151,8 @@ class Drafting:
         if self.pipeline_id is None or self.version is None:
             return None
         newest = store().pipelines.load(self.pipeline_id)
-        is_other = newest.version != self.version and not is_same(Pipeline.from_json(newest.document), self.pipeline)
-        return newest if is_other else None
+        is_other = unplaced(Pipeline.from_json(newest.document)) != unplaced(self.pipeline)
+        return newest if newest.version != self.version and is_other else None
 
     def publish(self) -> None:
         """Write the open draft and its selection to the URL, after taking a selection that the user went back to."""

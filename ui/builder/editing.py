@@ -165,7 +165,8 @@ def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
     )
     order = tuple(named(name) for name in pipeline.arrival.order)
     arrival = pipeline.arrival.model_copy(update={"order": order})
-    return pipeline.model_copy(update={"nodes": nodes, "edges": edges, "arrival": arrival})
+    story = pipeline.story.renamed(old, new) if pipeline.story is not None else None
+    return pipeline.model_copy(update={"nodes": nodes, "edges": edges, "arrival": arrival, "story": story})
 
 
 def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
@@ -227,9 +228,14 @@ def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
 
 
 def unplaced(pipeline: Pipeline) -> Pipeline:
-    """The document without its groups and the places of its nodes; if documents are equal so, they do the same."""
+    """The document without its groups and the places of its nodes."""
     nodes = tuple(node.model_copy(update={"place": Place(), "group": ""}) for node in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": nodes, "groups": ()})
+
+
+def what_runs(pipeline: Pipeline) -> Pipeline:
+    """The document without groups, places and story; if documents are equal so, they do the same."""
+    return unplaced(pipeline).model_copy(update={"story": None})
 
 
 def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
@@ -254,7 +260,7 @@ def without_empty_groups(pipeline: Pipeline) -> Pipeline:
 
 def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
     """The places that differ: a field of the pipeline itself, `node`, `node|parameter`, `node>port`."""
-    for name in ("name", "description", "arrival", "options"):
+    for name in ("name", "description", "arrival", "options", "story"):
         if getattr(before, name) != getattr(after, name):
             yield name
     old, new = ({node.id: node for node in each.nodes} for each in (before, after))

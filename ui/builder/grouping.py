@@ -98,8 +98,9 @@ def renamed_group(pipeline: Pipeline, old: str, new: str) -> Pipeline:
 
 
 def grouped_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
-    """The document with the nodes that it shares with another one in the groups that they have there."""
+    """The document with the nodes that it shares with another one in the groups that they have there, and its story."""
     known = {node.id: node.group for node in other.nodes}
     nodes = tuple(node.model_copy(update={"group": known.get(node.id, node.group)}) for node in pipeline.nodes)
     groups = {group.name: group for group in (*pipeline.groups, *other.groups)}
-    return without_empty_groups(pipeline.model_copy(update={"nodes": nodes, "groups": tuple(groups.values())}))
+    both = {"nodes": nodes, "groups": tuple(groups.values()), "story": pipeline.story or other.story}
+    return without_empty_groups(pipeline.model_copy(update=both))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.model.pipeline import Edge, Node, Pipeline
-from ui.builder.editing import unplaced, without_empty_groups
+from ui.builder.editing import what_runs, without_empty_groups
 
 
 class Merged(NamedTuple):
@@ -32,7 +32,7 @@ def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
     edges = [edge for edge in _edges(base, mine, theirs) if {edge.source, edge.target} <= names]
     rest: dict[str, object] = {
         field: getattr(theirs if getattr(mine, field) == getattr(base, field) else mine, field)
-        for field in ("name", "description", "arrival", "options", "script")
+        for field in ("name", "description", "arrival", "options", "script", "story")
     }
     groups = {group.name: group for group in (*theirs.groups, *mine.groups)}
     rest |= {"nodes": tuple(nodes), "edges": tuple(edges), "groups": tuple(groups.values())}
@@ -47,8 +47,8 @@ def changed_nodes(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
 
 
 def is_same(one: Pipeline, other: Pipeline) -> bool:
-    """Whether two documents do the same, regardless of places and groups."""
-    return unplaced(one) == unplaced(other)
+    """Whether two documents do the same, regardless of places, groups and story."""
+    return what_runs(one) == what_runs(other)
 
 
 def _edges(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> list[Edge]:

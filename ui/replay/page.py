@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Final
 
 from engine.model.changelog import RowKind
+from engine.model.story import Step, Story
 from storage import Store
 from storage.model import EventRange, Run
 from ui.builder.picture import drawing
-from ui.export.markdown import as_html
+from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import theme_variables
 from ui.export.picture import picture_as_html, picture_script
 from ui.replay.events import Shape, replayed
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import theme
 from ui.shell.theme import mode_of
-from ui.stories import Story
+from ui.stories.step_words import as_markdown
+from ui.stories.telling import missing
 
 _HERE: Final = Path(__file__).parent
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -49,12 +51,13 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
 
     Events of the story that are outside of the range belong to the file as well.
     """
-    told = [step.event for step in story.steps if step.event] if story is not None else []
+    steps = story.steps if story is not None else ()
+    told = [step.event for step in steps if step.event and run.kept_from <= step.event <= run.last_seq]
     if told and events.from_seq is not None:
         events = EventRange(min(events.from_seq, *told), max(events.to_seq or 0, *told))
     data = replayed(store, run, events)
     data |= {"kinds": {kind.symbol: theme.KIND_COLORS[kind] for kind in RowKind}, "states": _STATES}
-    data["steps"] = _steps(story)
+    data["steps"] = [{"event": step.event, "edge": step.edge} for step in steps]
     pipeline = pipeline_of(run)
     plans = {node.id: run.explanation.node(node.id) for node in pipeline.nodes}
     modes = {name: mode_of(plan.mode) for name, plan in plans.items() if plan is not None}
@@ -68,7 +71,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
     )
     narration = (
         '<section id="story" aria-live="polite"><p id="step"></p>'
-        + "".join(f'<div class="told" hidden>{as_html(step.text)}</div>' for step in story.steps)
+        + "".join(_told(step, (*missing(store, story, step, run), *_outside(step, run, data))) for step in steps)
         + '<div class="row"><button id="back">Back</button><button id="forward" class="main">Next step</button></div>'
         "</section>"
         if story is not None
@@ -98,8 +101,16 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
     )
 
 
-def _steps(story: Story | None) -> list[Shape]:
-    return [{"event": step.event, "edge": step.edge} for step in story.steps] if story is not None else []
+def _told(step: Step, gone: tuple[str, ...]) -> str:
+    notes = "".join(f'<p class="about">{as_inline_html(sentence)}</p>' for sentence in gone)
+    return f'<div class="told" hidden>{as_html(as_markdown(step.text))}{notes}</div>'
+
+
+def _outside(step: Step, run: Run, data: Shape) -> tuple[str, ...]:
+    """What the run has, and the file has not."""
+    is_here = step.event is None or data["first"] - 1 <= step.event <= data["last"]
+    is_in_run = step.event is not None and run.kept_from <= step.event <= run.last_seq
+    return (f"Event {step.event:,} is not in this file.",) if is_in_run and not is_here else ()
 
 
 def _text(name: str) -> str:

@@ -27,7 +27,7 @@ from engine.spark.session import DEFAULT_MASTER, get_spark
 from storage import Store, default_path
 from storage.library.run_folders import tests_folder
 from storage.model import Run
-from ui.builder.editing import unplaced
+from ui.builder.editing import what_runs
 from ui.builder.history import History
 from ui.shell import workspace
 
@@ -48,7 +48,7 @@ class Version:
     def key(self) -> str:
         """Differs for another version, and after the test has changed."""
         changed = [file.stat().st_mtime_ns for file in sorted(self.test.folder.rglob("*.json*"))]
-        what = "" if self.pipeline is None else unplaced(self.pipeline).to_json()
+        what = "" if self.pipeline is None else what_runs(self.pipeline).to_json()
         return sha256(f"{self.test.folder}{changed}{what}".encode(errors="surrogateescape")).hexdigest()
 
 

@@ -153,6 +153,28 @@ WORKBENCH: Final = """
 </style>
 """
 
+# The form of a story stands beside the page; on narrow screens it is below the bar, and the page below it.
+BESIDE: Final = """
+<style>
+@media (min-width: 901px) {
+  [data-testid="stMainBlockContainer"] { padding-right: 21.5rem !important; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-story-form) { position: absolute; }
+  .st-key-story-form { position: fixed !important; inset: var(--bar) 0 0 auto; width: 20rem !important; z-index: 95;
+    overflow: hidden auto; border-left: 1px solid var(--hair); }
+}
+.st-key-story-form { background: var(--paper); padding: .6rem .9rem 1.5rem; flex-wrap: nowrap; }
+.st-key-story-form > * { flex: none; }
+.st-key-story-form-head button { min-height: 1.9rem; padding: 0 .35rem; }
+:is(.st-key-story-form-head, [class*="st-key-story-step"] [data-testid="stHorizontalBlock"]) button p
+  { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+[class*="st-key-story-open"] :is(button, button *) { justify-content: flex-start; text-align: left; }
+[class*="st-key-story-open"] [data-testid="stMarkdownContainer"] { width: 100%; }
+[class*="st-key-story-open"] button { min-height: 0; padding: .15rem 0; }
+[class*="st-key-story-step"] { border-left: 2px solid transparent; padding-left: .5rem; }
+[class*="st-key-story-step"][class*="-open"] { border-left-color: var(--accent); }
+</style>
+"""
+
 # Large text and only the page itself. The font size scales everything else, since charts do not fit when zoomed.
 # Controls stay small, and the button that ends the presentation has a margin of its own.
 PRESENTED: Final = """

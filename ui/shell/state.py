@@ -17,9 +17,11 @@
     events     the events whose records are listed    ?events=100-250
     sort       the column that sorts the records      ?sort=-cnt
     order      the order of the table beside them     ?order=newest
+    part       the part of the page that is shown     ?part=Late records
     test       the kept test that is shown            ?test=late-order
     sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
+    write      whether the story is being written     ?write=on
     present    whether the page is presented          ?present=on
 
 Streamlit drops the URL's parameters when the page changes; `sync` writes them back.
@@ -38,8 +40,14 @@ from ui.shell.kept import kept
 
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
-    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "test", "sql", "story", "present"),
+    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "part", "test", "sql"),
+    *("story", "write", "present"),
 )
+SHOWN: Final = (
+    *("versus", "selection", "node", "key", "seen"),
+    *("range", "kinds", "contains", "where", "events", "sort", "order", "part", "sql"),
+)
+"""What a page shows beside its run, its edge and its event."""
 Value = TypeVar("Value", bound=str | int)
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
@@ -177,12 +185,19 @@ class SessionState:
     order = _Value(str)
     """The order of the table beside them: `key`, `newest`, or a column as in `sort`."""
 
+    part = _Value(str)
+    """The part of the page that is shown; None: its first."""
     test = _Value(str)
     """The folder of the kept test that is shown."""
     sql = _Value(str)
     """The query on the page Query store."""
     story = _Value(str)
     """The open story with its step, from 1: `01-word-frequency.3`."""
+
+    @property
+    def write(self) -> bool:
+        """Whether the open story is being written."""
+        return self.text("write") == "on"
 
     @property
     def present(self) -> bool:

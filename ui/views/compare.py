@@ -22,6 +22,7 @@ from ui.components.runs.run_difference_tables import (
 )
 from ui.components.runs.run_status import look, when
 from ui.components.runs.so_far import all_clear, so_far
+from ui.components.shell.page_part import page_part
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -196,7 +197,7 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]], scope: str)
     """scope: up to which events the parts hold; empty if they are about whole runs. The plan always is."""
 
     def open_part(name: str) -> None:
-        st.session_state[_PART] = name
+        state.part = name
 
     rows = [
         Row(
@@ -206,7 +207,7 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]], scope: str)
                 Cell(sentence),
             ),
             pick=name,
-            is_current=name == st.session_state.get(_PART),
+            is_current=name == (state.part or parts[0][0]),
         )
         for name, count, sentence, _ in parts
     ]
@@ -239,10 +240,8 @@ def _show(left: Run, right: Run) -> None:
         st.caption("The runs have no edge in common, so no changelog and no table can be compared.")
     parts = _Differences(left, right, edge).parts()
     names = [name for name, *_ in parts]
-    if st.session_state.get(_PART) not in names:
-        st.session_state[_PART] = names[0]
     _overview(parts, so_far(left, right))
-    chosen = st.segmented_control("Part", names, key=_PART, required=True, label_visibility="collapsed")
+    chosen = page_part("Part", names, _PART)
     next(show for name, _, _, show in parts if name == chosen)()
 
 

@@ -15,7 +15,7 @@ from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import late_file
 from ui.components.event_time.late_groups import late_groups
-from ui.components.event_time.late_link import LATE, is_late, open_late_file, part_key
+from ui.components.event_time.late_link import LATE, is_late, open_late_file
 from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
@@ -27,6 +27,7 @@ from ui.components.grid import grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
 from ui.components.runs.so_far import all_clear
+from ui.components.shell.page_part import page_part
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
@@ -179,7 +180,7 @@ def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
 def _only(run: Run, start: int, end: int) -> None:
     if start < end:
         st.session_state[f"range-{run.run_id}"] = (start, end)
-        st.session_state[part_key(run.run_id)] = _RECORDS
+        state.hold(part=_RECORDS)
     elif start == end and is_late(run, start):
         open_late_file(run.run_id, start)
     elif start == end:
@@ -215,7 +216,7 @@ def _around(run_id: int, seq: int) -> None:
     """Show the events around one, and move the page to it."""
     first, last = workspace.store().timeline.extent(run_id)
     st.session_state[f"range-{run_id}"] = (max(first, seq - _AROUND), min(last, seq + _AROUND))
-    st.session_state[part_key(run_id)] = _RECORDS
+    state.hold(part=_RECORDS)
     move_to(seq)
 
 
@@ -268,15 +269,10 @@ def _lead(timeline: Timeline) -> None:
 
 def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw one part at a time: parts that are not shown are not queried."""
-    key = part_key(run.run_id)
-    st.session_state.setdefault(key, LATE)
     # Of many records, the chart above shows it.
     lead = [_LEAD] if timeline.is_exact else []
     shown = [LATE, *([_GROUPS] if totals.late else []), _RECORDS, _FIGURES, *lead]
-    if st.session_state[key] not in shown:
-        st.session_state[key] = LATE
-    part = st.segmented_control("Show", shown, key=key, required=True, width="content")
-    match part:
+    match page_part("Show", shown, f"part-{run.run_id}"):
         case "Records of the range":
             _records(run, timeline)
         case "Sources and operators":

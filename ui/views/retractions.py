@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-import streamlit as st
-
 from storage.model import Edge, Run
 from ui.components.retractions.event_retractions import event_retractions
 from ui.components.retractions.mini_batch_savings import mini_batch_savings
 from ui.components.retractions.run_retractions import run_retractions
 from ui.components.runs.open_run import show_edge
+from ui.components.shell.page_part import page_part
 
 _PARTS: Final = ("One event", "The whole run", "Mini-batch")
 
 
 def _show(run: Run, edge: Edge) -> None:
-    part = st.segmented_control(
-        "Look at", _PARTS, default=_PARTS[0], required=True, key="retraction-part", label_visibility="collapsed"
-    )
-    match part:
+    match page_part("Look at", _PARTS, "retraction-part"):
         case "The whole run":
             run_retractions(run, edge)
         case "Mini-batch":

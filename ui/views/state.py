@@ -13,6 +13,7 @@ from ui.components.held.held_table import growth_sentences, held_table, largest_
 from ui.components.held.ttl_part import ttl_part
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
+from ui.components.shell.page_part import page_part
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state
@@ -61,9 +62,7 @@ def _show(run: Run) -> None:
         on_pick=_choose,
         label="Operators with their state",
     )
-    key = f"state-part-{run.run_id}"
-    st.session_state.setdefault(key, _HOLDS)
-    part = st.segmented_control("Show", [_HOLDS, _EXPIRY, _WHAT_IF], key=key, required=True, width="content")
+    part = page_part("Show", [_HOLDS, _EXPIRY, _WHAT_IF], f"state-part-{run.run_id}")
     if part == _EXPIRY:
         expired_part(run, states)
     elif part == _WHAT_IF:

@@ -16,7 +16,7 @@ from engine.planner import Check
 from engine.script import Script, Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
-from ui.builder.editing import placed_like, unplaced
+from ui.builder.editing import placed_like, what_runs
 from ui.builder.grouping import grouped_like
 from ui.components.editor import Editing, code_area, editors, wrong_at
 from ui.shell import workspace
@@ -155,7 +155,7 @@ def _script(pipeline: Pipeline) -> Written | None:
 
 
 def _fingerprint(pipeline: Pipeline) -> str:
-    return hashlib.sha256(unplaced(pipeline).to_json().encode()).hexdigest()[:16]
+    return hashlib.sha256(what_runs(pipeline).to_json().encode()).hexdigest()[:16]
 
 
 def _kept() -> _Kept:

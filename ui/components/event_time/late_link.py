@@ -16,16 +16,10 @@ LATE: Final = "Late records"
 """The part of the page Event time that has the files."""
 
 
-def part_key(run_id: int) -> str:
-    """The key of the choice of that part."""
-    return f"part-{run_id}"
-
-
 @guarded
 def open_late_file(run_id: int, event: int) -> None:
     """For callbacks: go to the file of an event's late record."""
-    st.session_state[part_key(run_id)] = LATE
-    state.hold(run=run_id, event=event)
+    state.hold(run=run_id, event=event, part=LATE)
     lead_to("event_time")
     state.write_url()
 

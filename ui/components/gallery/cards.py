@@ -10,7 +10,7 @@ from engine.model.pipeline import Pipeline
 from ui.builder.drafting import open_draft
 from ui.builder.editing import unplaced
 from ui.components.gallery.graph import draw_miniature
-from ui.components.shell.story_bar import story_of, tell
+from ui.components.shell.story_bar import example_of, tell
 from ui.runs.starting import run_draft
 from ui.shell.navigation import go
 from ui.shell.theme import muted
@@ -41,7 +41,7 @@ def _card(example: Pipeline) -> None:
         if st.button("Open", key=f"open|{example.name}", type="tertiary", help=f"Open {example.name} in the builder"):
             open_draft(unplaced(example))
             go("build")
-        story = story_of(example)
+        story = example_of(example)
         if story is not None:
             about = f"A guided tour of {example.name}, in a few steps"
             st.button("Story", key=f"story|{example.name}", type="tertiary", help=about, on_click=tell, args=(story,))

@@ -14,6 +14,7 @@ from ui.components.glossary import glossary
 from ui.components.runs.run_status import look
 from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
+from ui.components.shell.story_writer import story_button
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
 from ui.runs.manager import runs
@@ -74,6 +75,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
         return page_as_html(f"Changelog Studio: {title}", about, elements())
 
     with aside(), room:
+        story_button(view)
         saved_views(view)
         with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
             name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"

@@ -2,115 +2,149 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import streamlit as st
 
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
+from engine.model.story import Story
 from storage.errors import UnknownRun
-from storage.model import Run, RunStatus
-from ui.builder.editing import unplaced
+from storage.model import Run
+from ui.builder.drafting import edited
 from ui.runs.manager import runs
 from ui.runs.operator_lines import pipeline_of
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.guard import guarded, guarded_fragment
-from ui.shell.navigation import lead_to
-from ui.shell.state import state
-from ui.stories import Story, stories
+from ui.shell.navigation import VIEWS, lead_to
+from ui.shell.state import SHOWN, state
+from ui.stories.step_words import as_markdown
+from ui.stories.telling import missing, run_told, told_pipeline
 
 _REFRESH_S: Final = 0.7
+_KEPT: Final = ("selection", "sql")
+"""What a step leaves as it is, unless it has its own."""
 
 
-def _open_story() -> tuple[str, Story, int] | None:
-    """The name in the URL, its story, and the index of the current step, from 0."""
-    name, _, number = (state.story or "").rpartition(".")
-    story = stories().get(name)
-    if story is None or not number.isdecimal():
+class OpenStory(NamedTuple):
+    """The open story: its name, its pipeline, and the index of the current step, from 0; -1 if it has no steps."""
+
+    name: str
+    pipeline: Pipeline
+    story: Story
+    at: int
+
+
+def opened_run() -> Run | None:
+    """The run in the address; None if there is none."""
+    try:
+        return workspace.store().runs.get(state.run) if state.run is not None else None
+    except UnknownRun:
+        # The page itself reports a run that no longer exists.
         return None
-    return name, story, min(max(int(number), 1), len(story.steps)) - 1
+
+
+def open_story() -> OpenStory | None:
+    """The story in the address; None if there is none."""
+    name, _, number = (state.story or "").rpartition(".")
+    if not name or not number.isdecimal():
+        return None
+    drafting = edited()
+    if drafting is not None and drafting.identity == name:
+        pipeline: Pipeline | None = drafting.pipeline
+    else:
+        pipeline = told_pipeline(workspace.store(), name)
+    if pipeline is None and (run := opened_run()) is not None and run.identity == name:
+        pipeline = pipeline_of(run)
+    if pipeline is None:
+        return None
+    story = pipeline.story or Story(title=pipeline.name)
+    return OpenStory(name, pipeline, story, min(max(int(number), 1), len(story.steps)) - 1)
 
 
 def told_story() -> Story | None:
-    """The story that is open; None if there is none."""
-    opened = _open_story()
-    return opened[1] if opened is not None else None
+    """The story that is open, if it has steps."""
+    opened = open_story()
+    return opened.story if opened is not None and opened.story.steps else None
 
 
-def run_of(name: str) -> Run | None:
-    """The newest finished or running run of the example; runs of a changed pipeline do not fit the story."""
-    document = unplaced(examples()[name])
-    stored = workspace.store().runs
-    for title in stored.titles(limit=200):
-        if title.status in (RunStatus.FINISHED, RunStatus.RUNNING) and title.name == document.name:
-            run = stored.get(title.run_id)
-            if unplaced(pipeline_of(run)) == document:
-                return run
-    return None
-
-
-def story_of(example: Pipeline) -> str | None:
-    """The name of an example's story; None if it has no story."""
-    return next((name for name in stories() if examples()[name] == example), None)
+def example_of(example: Pipeline) -> str | None:
+    """The name of an example that has a story; None if it has none."""
+    return next((name for name, each in examples().items() if each == example and each.story is not None), None)
 
 
 @guarded
 def tell(name: str) -> None:
-    """Begin a story on the newest run of its example, or on a new run."""
-    run = run_of(name)
-    _open(name, 0, run.run_id if run is not None else runs().start(examples()[name]))
+    """Begin a story on its run, or on a new run of its pipeline."""
+    pipeline = told_pipeline(workspace.store(), name)
+    if pipeline is None:
+        return
+    run = run_told(workspace.store(), name, pipeline)
+    is_example = name in examples()
+    state.hold(run=run.run_id if run is not None else runs().start(pipeline, identity="" if is_example else name))
+    state.hold(story=f"{name}.1", write=None)
+    to_step(0)
 
 
 @guarded
-def _to(name: str, at: int) -> None:
-    _open(name, at, state.run)
+def _to(at: int) -> None:
+    to_step(at)
 
 
-def _open(name: str, at: int, run_id: int | None) -> None:
-    """Open a step: its page, edge and event, and the choices on its page.
+def to_step(at: int) -> None:
+    """For callbacks: open a step of the open story: its page, edge and event, and what else its page shows.
 
     The URL is written last and only once: writing it may make Streamlit interrupt this script run, and half a step
     would remain.
     """
-    step = stories()[name].steps[at]
-    for key, value in step.choices.items():
-        st.session_state[key.format(run=run_id)] = value
-    lead_to(step.view)
-    state.update(run=run_id, edge=step.edge, event=step.event, story=f"{name}.{at + 1}")
+    opened = open_story()
+    if opened is None or not opened.story.steps:
+        return
+    step = opened.story.steps[at]
+    # A story of any run stays on the one that its user has chosen.
+    run = opened_run() if opened.story.run is None else None
+    run = run or run_told(workspace.store(), opened.name, opened.pipeline)
+    shown: dict[str, str | int | None] = {
+        name: step.shown.get(name) for name in SHOWN if name in step.shown or name not in _KEPT
+    }
+    if run is not None:
+        shown |= {"run": run.run_id, "edge": step.edge, "event": step.event}
+        if step.page in {view.file for view in VIEWS}:
+            lead_to(step.page)
+    state.update(**shown, story=f"{opened.name}.{at + 1}")
 
 
 @guarded
 def _end() -> None:
-    state.story = None
+    state.update(story=None, write=None)
 
 
-def _is_running(run_id: int | None) -> bool:
-    try:
-        return run_id is not None and workspace.store().runs.get(run_id).goes_on
-    except UnknownRun:
-        # The page itself reports a run that no longer exists.
-        return False
+def _is_running(run: Run | None) -> bool:
+    return run is not None and run.goes_on and not run.is_live
 
 
 @guarded_fragment(run_every=_REFRESH_S)
-def _wait(run_id: int) -> None:
-    """Wait while the example runs. Other parts of the page may have seen its end earlier, so the page is rerun."""
-    if not _is_running(run_id):
+def _wait() -> None:
+    """Wait while the pipeline runs. Other parts of the page may have seen its end earlier, so the page is rerun."""
+    if not _is_running(opened_run()):
         st.rerun()
-    st.caption(":material/progress_activity: The example is running; the tour continues when it has finished.")
+    st.caption(":material/progress_activity: The pipeline is running; the tour continues when it has finished.")
 
 
 def story_bar() -> None:
-    """Draw the current step, if a story is open."""
-    opened = _open_story()
-    if opened is None:
+    """Draw the current step, if a story is open, and is not being written."""
+    opened = open_story()
+    if opened is None or not opened.story.steps or (state.write and not state.present):
         return
-    name, story, at = opened
+    name, _, story, at = opened
     step, last = story.steps[at], len(story.steps) - 1
-    waits = _is_running(state.run)
+    run = opened_run()
+    waits = _is_running(run)
     with st.container(border=True, key="story"):
-        st.markdown(f":material/auto_stories: **{story.title}** · step {at + 1} of {last + 1}")
-        st.markdown(step.text)
+        st.markdown(f":material/auto_stories: **{words.escaped(story.title)}** · step {at + 1} of {last + 1}")
+        st.markdown(as_markdown(step.text))
+        for sentence in missing(workspace.store(), story, step, run):
+            st.caption(f":material/warning: {sentence}")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.button(
                 "Back",
@@ -118,7 +152,8 @@ def story_bar() -> None:
                 key="story-back",
                 disabled=at == 0,
                 on_click=_to,
-                args=(name, at - 1),
+                args=(at - 1,),
+                shortcut="PageUp" if state.present else None,
             )
             if at < last:
                 st.button(
@@ -128,8 +163,11 @@ def story_bar() -> None:
                     type="primary",
                     disabled=waits,
                     on_click=_to,
-                    args=(name, at + 1),
+                    args=(at + 1,),
+                    shortcut="PageDown" if state.present else None,
                 )
+            if run is None:
+                st.button("Run it", icon=":material/play_arrow:", key="story-run", on_click=tell, args=(name,))
             st.button(
                 "Show me again",
                 icon=":material/my_location:",
@@ -137,7 +175,7 @@ def story_bar() -> None:
                 type="tertiary",
                 disabled=waits,
                 on_click=_to,
-                args=(name, at),
+                args=(at,),
                 help="Go to the page of this step.",
             )
             st.button(
@@ -147,5 +185,5 @@ def story_bar() -> None:
                 type="primary" if at == last else "tertiary",
                 on_click=_end,
             )
-            if waits and state.run is not None:
-                _wait(state.run)
+            if waits:
+                _wait()
