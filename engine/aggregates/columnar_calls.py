@@ -19,7 +19,7 @@ def without_columns(calls: Sequence[AggregateCall], *, retracting: bool, keeps_v
             if not keeps_values:
                 return f"{function.name} DISTINCT keeps all values"
             if without_equality([call.type]) or call.type.is_nested:
-                return f"DISTINCT of {call.type} has no columnar kernel"
+                return f"DISTINCT of {call.type.flink} has no columnar kernel"
         if not keeps_values and function.columnar.keeps(call, retracting=retracting):
             return f"{function.name}{' with retraction' if retracting else ''} keeps all values"
         if why := function.columnar.unable(call, retracting=retracting):

@@ -106,12 +106,12 @@ def _check(
     if aggregate.filter is not None:
         type_ = analyzer.type_of(expression_of(aggregate.filter, schema), schema, node, f"{field}.filter")
         if type_ != BOOLEAN:
-            message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
+            message = f"{field}: the condition {aggregate.filter!r} is {type_.flink}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
     if aggregate.frequency is not None:
         type_ = analyzer.type_of(expression_of(aggregate.frequency, schema), schema, node, f"{field}.frequency")
         if type_ not in INTEGER_BITS:
-            message = f"{field}: the frequency {aggregate.frequency!r} is {type_}. Choose a whole number."
+            message = f"{field}: the frequency {aggregate.frequency!r} is {type_.flink}. Choose a whole number."
             raise PipelineError(message, node, f"{field}.frequency")
     if column is None:
         return

@@ -225,7 +225,9 @@ class NumericFunction(AggregateFunction):
 
     def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         """Numbers only."""
-        return None if type_.is_number else f"needs a number, but it is {type_}. Choose another column or cast it."
+        return (
+            None if type_.is_number else f"needs a number, but it is {type_.flink}. Choose another column or cast it."
+        )
 
     def result_type(self, type_: Type) -> Type:
         """Integers and floats keep their type."""
@@ -241,7 +243,7 @@ def comparable_needed(type_: Type) -> str | None:
     """The error of a type whose values must be comparable, in words; None if they are."""
     if not type_.is_nested:
         return None
-    return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
+    return f"has to compare its values, but {type_.flink} cannot be compared. Use one of its fields."
 
 
 def hashable_needed(type_: Type) -> str | None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from engine.contract.late_rule import LateRule
-from engine.model.changelog import APPEND, UpdateKind
+from engine.model.changelog import APPEND, ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
 from engine.model.schema import TimeUnit
+from engine.model.type_texts import spark_type
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -150,7 +151,9 @@ def to_text(plan: PlanExplanation) -> str:
 
 
 def _paragraph(node: NodeExplanation) -> str:
-    columns = (f"{column.name} {column.type}" + (" event time" if column.time else "") for column in node.schema)
+    columns = (
+        f"{column.name} {spark_type(column.type).flink}{' event time' if column.time else ''}" for column in node.schema
+    )
     keys = " or ".join(f"({', '.join(key)})" for key in node.upsert_keys)
     facts = [
         ("columns", ", ".join(columns)),
@@ -159,12 +162,19 @@ def _paragraph(node: NodeExplanation) -> str:
         ("strategy", f"{node.strategy}: {node.reason}"),
         ("state", node.state),
         *([("kernel", node.kernel)] if node.kernel else []),
-        *((f"from {_output(input_)}", f"{input_.mode}, {_need(input_)}") for input_ in node.inputs),
-        *((f"port {more.port}", f"{more.mode}, the dropped records, unchanged") for more in node.second_outputs),
+        *((f"from {_output(input_)}", f"{_signs(input_.mode)}, {_need(input_)}") for input_ in node.inputs),
+        *(
+            (f"port {more.port}", f"{_signs(more.mode)}, the dropped records, unchanged")
+            for more in node.second_outputs
+        ),
     ]
-    lines = [f"{node.id}: {node.title}  {node.mode}  {node.strategy}"]
+    lines = [f"{node.id}: {node.title}  {_signs(node.mode)}  {node.strategy}"]
     lines += [f"    {name:<13} {fact}" for name, fact in facts]
     return "\n".join(lines) + "\n"
+
+
+def _signs(mode: str) -> str:
+    return ChangelogMode.read(mode).signs
 
 
 def _output(input_: InputExplanation) -> str:

@@ -23,7 +23,7 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
     """Raise PlanRejected, with advice, if the input of `what` retracts."""
     if not input_.is_insert_only:
         mode = ChangelogMode.of(input_.modify, UpdateKind.BEFORE_AND_AFTER)
-        message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode}. {advice}"
+        message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode.signs}. {advice}"
         raise PlanRejected(message, node)
 
 

@@ -95,7 +95,7 @@ def can_compute(tree: exp.Expr, schema: Schema) -> bool:
 def require_condition(condition: str, node: str, type_: types.Type) -> None:
     """Raise ExpressionError if the parameter `condition` of a node is not a BOOLEAN."""
     if type_ != types.BOOLEAN:
-        raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_))
+        raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_.flink))
 
 
 class _Compiler:

@@ -87,7 +87,7 @@ def _key_pair(node: str, left: Column, right: Column) -> tuple[str, str]:
         wider = max(left.type, right.type, key=_WIDTHS.__getitem__).sql
         return f"CAST({quote(left.name)} AS {wider})", f"CAST({quote(right.name)} AS {wider})"
     message = (
-        f"{left.name} ({left.type}) cannot be compared with {right.name} ({right.type}). "
+        f"{left.name} ({left.type.flink}) cannot be compared with {right.name} ({right.type.flink}). "
         "Cast one of them in a projection before the join."
     )
     raise PlanRejected(message, node, "right_keys")

@@ -148,7 +148,7 @@ class LocalRun:
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))
         if outside:
-            message = f"the kernel emitted kinds {outside} where its changelog mode is {node.mode}"
+            message = f"the kernel emitted kinds {outside} where its changelog mode is {node.mode.signs}"
             raise AssertionError(message)
         return _Output(table, outcome.lates, outcome.fires, _second(node, outcome, inputs))
 

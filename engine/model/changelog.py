@@ -40,6 +40,8 @@ class RowKind(IntEnum):
 
 SYMBOLS: Final = ("+I", "-U", "+U", "-D")
 
+_IN_PLANS: Final = dict(zip(("I", "UB", "UA", "D"), RowKind, strict=True))
+
 # Kernels compare kinds once per record; plain ints are several times faster there than enum members.
 INSERT: Final = 0
 UPDATE_BEFORE: Final = 1
@@ -72,16 +74,20 @@ class UpdateKind(Enum):
 
 
 class ChangelogMode(frozenset[RowKind]):
-    """The set of row kinds that an edge can carry, written as Flink does: `[I,UB,UA,D]`."""
+    """The set of row kinds that an edge can carry. Its text is that of plans and documents: `[I,UB,UA,D]`."""
 
     def __str__(self) -> str:
-        names = {
-            RowKind.INSERT: "I",
-            RowKind.UPDATE_BEFORE: "UB",
-            RowKind.UPDATE_AFTER: "UA",
-            RowKind.DELETE: "D",
-        }
-        return "[" + ",".join(name for kind, name in names.items() if kind in self) + "]"
+        return "[" + ",".join(name for name, kind in _IN_PLANS.items() if kind in self) + "]"
+
+    @classmethod
+    def read(cls, text: str) -> ChangelogMode:
+        """The changelog mode of a text such as `[I,UB,UA,D]`."""
+        return cls(_IN_PLANS[name] for name in text.strip("[]").split(",") if name in _IN_PLANS)
+
+    @property
+    def signs(self) -> str:
+        """The kinds as people read them: `+I -U +U -D`."""
+        return " ".join(SYMBOLS[kind] for kind in sorted(self))
 
     @property
     def is_insert_only(self) -> bool:

@@ -103,7 +103,7 @@ class Type:
         """Why no column can have this type, without a full stop; None if one can."""
         if not self.has(lambda part: isinstance(part, Plain) and part.name not in _ARROW):
             return None
-        return f"the type {self} is not supported. Available: {', '.join(AVAILABLE)}"
+        return f"the type {self.flink} is not supported. Available: {', '.join(AVAILABLE)}"
 
     @property
     def arrow(self) -> pa.DataType:
@@ -317,9 +317,12 @@ _ARROW: Final = {
     "date": "date32",
     "binary": "binary",
 }
-NESTED: Final = ("array<..>", "map<..>", "row<..>")
-AVAILABLE: Final = (*_ARROW, "timestamp", "timestamp_ntz", "time", "decimal(p,s)", *NESTED)
-"""The types that a column can have, in words."""
+NESTED: Final = ("ARRAY<..>", "MAP<..>", "ROW<..>")
+AVAILABLE: Final = (
+    *(Plain(name).flink for name in _ARROW),
+    *("TIMESTAMP(p)", "TIMESTAMP_LTZ(p)", "TIME", "DECIMAL(p,s)", *NESTED),
+)
+"""The types that a column can have, in words, as Flink SQL writes them."""
 
 
 def quote(name: str) -> str:

@@ -278,8 +278,8 @@ class GroupAggregate(WithFunctions, OwnTtl):
             reason = f"{input_.node} only inserts, so rows are only added to their group and no group is ever deleted"
             return Strategy("without retraction", reason, per_group)
         reason = (
-            f"{input_.node} emits {input_.mode}, so rows are also retracted from their group; a group without rows is "
-            "deleted"
+            f"{input_.node} emits {input_.mode.signs}, so rows are also retracted from their group; a group without "
+            "rows is deleted"
         )
         return Strategy("with retraction", reason, f"{per_group}, and the number of its rows")
 

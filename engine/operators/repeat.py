@@ -59,7 +59,9 @@ class Repeat(Operator):
         (input_,) = inputs
         column = input_.schema.column(self.times_column, node, "times_column")
         if column.type not in INTEGERS:
-            message = f"times_column: {column.name} is of type {column.type}, but a number of copies is an integer."
+            message = (
+                f"times_column: {column.name} is of type {column.type.flink}, but a number of copies is an integer."
+            )
             raise PipelineError(message, node, "times_column")
         if len(input_.schema) == 1:
             message = f"times_column: {column.name} is the only column, so nothing would be left to repeat."

@@ -306,9 +306,8 @@ class TopN(OwnTtl):
         if self.rank_end_column is not None:
             column = schema.column(self.rank_end_column, node, "rank_end_column")
             if column.type not in (SMALLINT, INT, BIGINT):
-                message = (
-                    f"rank_end_column: {column.name} is of type {column.type}, but a rank is a smallint, int or bigint."
-                )
+                of = f"{column.name} is of type {column.type.flink}"
+                message = f"rank_end_column: {of}, but a rank is a SMALLINT, INT or BIGINT."
                 raise PipelineError(message, node, "rank_end_column")
 
     def _in_partition(self, keys: Keys) -> Keys:

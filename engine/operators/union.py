@@ -99,8 +99,8 @@ def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
     for at, (a, b) in enumerate(zip(first.schema, other.schema, strict=True), start=1):
         if a.name != b.name or not a.type.is_held_as(b.type):
             message = (
-                f"all inputs need the same columns, but column {at} is {a.name} {a.type} in {one} "
-                f"and {b.name} {b.type} in {two}. {advice}"
+                f"all inputs need the same columns, but column {at} is {a.name} {a.type.flink} in {one} "
+                f"and {b.name} {b.type.flink} in {two}. {advice}"
             )
             raise PipelineError(message, node)
         if a.time is not None and b.time is not None and a.time is not b.time:

@@ -164,13 +164,13 @@ class Unnest(Operator):
         if found is None:
             wanted = {Elements.VALUES: "an array", Elements.ENTRIES: "a map", Elements.COPIES: "a map of counts"}
             message = (
-                f"collection: {self.collection} is of type {type_}, but unnesting {self.elements.value} needs "
+                f"collection: {self.collection} is of type {type_.flink}, but unnesting {self.elements.value} needs "
                 f"{wanted[self.elements]}."
             )
             raise PipelineError(message, node, "collection")
         if len(found) != len(self.names):
             columns = "1 column" if len(found) == 1 else f"{len(found)} columns"
-            message = f"names: an element of {type_} has {columns}, but the names are: {', '.join(self.names)}."
+            message = f"names: an element of {type_.flink} has {columns}, but the names are: {', '.join(self.names)}."
             raise PipelineError(message, node, "names")
         if problem := next((each.unsupported for each in found if each.unsupported), None):
             message = f"collection: {problem}."

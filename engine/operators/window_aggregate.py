@@ -205,9 +205,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
                 again.append("it fires early with each record")
             reason += f"a window's result can be updated: {' and '.join(again)}"
         if retracting:
-            reason += (
-                f"; {input_.node} emits {input_.mode}, so rows are also retracted from windows that are still open"
-            )
+            reason += f"; {input_.node} emits {input_.mode.signs}, so rows are also retracted from open windows"
         return Strategy(name, reason, f"per group and open {per}: {calls or 'whether there are rows'}")
 
     def step(self, context: StepContext) -> Keyed:

@@ -73,7 +73,7 @@ class MatchPlan:
             # It only uses the current row.
             whole = self._filled(found.text, references)
             if (type_ := self.type_of(whole)) not in (BOOLEAN, VOID):
-                message = f"it is of type {type_}, but a condition must be true or false"
+                message = f"it is of type {type_.flink}, but a condition must be true or false"
                 raise ValueError(message)
             value = RowValue(variable, self._place(whole))
             return MatchCondition(variable, placeholder(0), (BOOLEAN,), (value,))
@@ -138,7 +138,7 @@ class MatchPlan:
         of_row = BIGINT if one.expression is None else self.type_of(one.expression)
         if one.position is not Position.AGGREGATE:
             if of_row.unsupported:
-                message = f"{one.expression} is of type {of_row}, which is not supported. Cast it"
+                message = f"{one.expression} is of type {of_row.flink}, which is not supported. Cast it"
                 raise ValueError(message)
             return of_row
         function = functions()[one.function]

@@ -180,7 +180,7 @@ class _Writer:
 
     def _number(self, node: exp.Expr) -> None:
         if (type_ := self.write(node)) is not None:
-            message = f"it computes with values of type {type_}"
+            message = f"it computes with values of type {type_.flink}"
             raise _DoesNotFit(message)
 
     def _value(self, at: int) -> Type | None:
@@ -191,7 +191,7 @@ class _Writer:
         is_integer = type_ in (*INTEGERS, BOOLEAN, DATE) or isinstance(type_, Timestamp)
         if not is_integer:
             if type_ not in (STRING, *FLOATS) and not isinstance(type_, Decimal):
-                message = f"a value is of type {type_}"
+                message = f"a value is of type {type_.flink}"
                 raise _DoesNotFit(message)
             self.by_order |= {place for place in (value.place, value.missing) if place is not None}
         is_own = value.variable in (None, self.variable)

@@ -75,4 +75,4 @@ def fail(called: str, given: Sequence[Any], what: str) -> NoReturn:
 
 def unfitting(value: Any, type_: Type, error: Exception) -> str:
     """The message for a result that does not fit the result type."""
-    return f"it gave {shortened(repr(value), 80)}, which does not fit {type_}: {error}"
+    return f"it gave {shortened(repr(value), 80)}, which does not fit {type_.flink}: {error}"

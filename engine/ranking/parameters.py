@@ -46,7 +46,9 @@ def check_order(order: Sequence[OrderBy], schema: Schema, node: str, field: str)
     for item in order:
         column = schema.column(item.column, node, field)
         if column.type.is_nested:
-            message = f"{field}: {column.name} is of type {column.type}, which has no order. Choose another column."
+            message = (
+                f"{field}: {column.name} is of type {column.type.flink}, which has no order. Choose another column."
+            )
             raise PipelineError(message, node, field)
 
 

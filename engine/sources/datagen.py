@@ -74,8 +74,8 @@ class Datagen(MadeUp):
         for column in columns:
             if not (column.type.is_number or column.type.is_time or column.type in (STRING, BOOLEAN)):
                 message = (
-                    f"columns: {column.name} is {column.type}, for which no values can be generated. Choose a simple "
-                    "type."
+                    f"columns: {column.name} is {column.type.flink}, for which no values can be generated. Choose a "
+                    "simple type."
                 )
                 raise PipelineError(message, node, "columns")
         return derive_source(self, node, columns)

@@ -67,8 +67,8 @@ class Parquet(RowFile):
                     raise SourceError(message, node, "path")
                 if (other := _type_of(theirs[column.name], column.name, file, node)) != column.type:
                     message = (
-                        f"the column {column.name!r} is {other} in {file.name} and {column.type} in {files[0].name}; "
-                        "read it as a source of its own."
+                        f"the column {column.name!r} is {other.flink} in {file.name} and {column.type.flink} in "
+                        f"{files[0].name}; read it as a source of its own."
                     )
                     raise SourceError(message, node, "path")
         return self.described(node, self.fixed(self.overridden(columns, node)))
@@ -140,16 +140,16 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
     return list(zip(schema.names, schema.types, strict=True))
 
 
-def _type_of(type_: pa.DataType, name: str, file: InputFile, node: str) -> Type:
+def _type_of(stored: pa.DataType, name: str, file: InputFile, node: str) -> Type:
     """The type for a Parquet column. Raises SourceError for an unsupported type."""
     import pyarrow.types as t
 
     from engine.reading.files.parquet_values import type_of
 
-    if (known := type_of(type_)) is not None:
+    if (known := type_of(stored)) is not None:
         return known
-    other = f"a decimal of at most {MOST_DIGITS} digits" if t.is_decimal(type_) else "microseconds"
-    message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as {other} or text."
+    other = f"a decimal of at most {MOST_DIGITS} digits" if t.is_decimal(stored) else "microseconds"
+    message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as {other} or text."
     raise SourceError(message, node, "path")
 
 

@@ -208,7 +208,7 @@ def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Se
     for field, name in zip(fields, columns, strict=True):
         column = schema.column(name, node, field)
         if not isinstance(column.type, Timestamp):
-            message = f"{field}: {name} is of type {column.type}, not a timestamp."
+            message = f"{field}: {name} is of type {column.type.flink}, not a timestamp."
             raise PipelineError(message, node, field)
 
 

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.contract.recorder import EdgeInfo
+from engine.model.changelog import ChangelogMode
 from engine.model.schema import Schema
 from engine.model.type_texts import spark_type
 from engine.model.types import (
+    AVAILABLE,
     BIGINT,
     BINARY,
     BOOLEAN,
@@ -81,10 +83,7 @@ def duckdb_type(type_: Type) -> str:
             return f"STRUCT({', '.join(f'{identifier(name)} {duckdb_type(part)}' for name, part in type_.fields)})"
     if type_ in _PLAIN:
         return _PLAIN[type_]
-    known = ", ".join(map(str, _PLAIN))
-    message = (
-        f"the type {type_} cannot be stored. Available: {known}, decimal(p,s), time(p), array<..>, map<..>, row<..>"
-    )
+    message = f"the type {type_.flink} cannot be stored. Available: {', '.join(AVAILABLE)}"
     raise ValueError(message)
 
 
@@ -174,7 +173,8 @@ def create_edge(edge: Edge) -> list[str]:
     """The statements that create an edge's table or view. Readers of the file see no difference."""
     name = edge.tables.named(edge.table)
     key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
-    about = f"Changelog of {edge.node} ({edge.operator}), mode {edge.mode}{key}, in position order (seq, step)."
+    kinds = ChangelogMode.read(edge.mode).signs
+    about = f"Changelog of {edge.node} ({edge.operator}), mode {kinds}{key}, in position order (seq, step)."
     if edge.view is None:
         columns = "".join(f", {identifier(column.stored_as)} {column.duckdb_type}" for column in edge.columns)
         position = f"seq BIGINT NOT NULL, step BLOB NOT NULL, kind {KIND} NOT NULL"

@@ -138,8 +138,8 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
     assert "upsert key    (word)" in text
     assert "\n    kernel        columnar: COUNT\n" in text
     assert "\n    kernel        a view of count_counts\n" in text
-    assert "from count_words [I,UB,UA], needs retraction: " in text
-    assert "[I,UB,UA,D]" in text
+    assert "from count_words +I -U +U, needs retraction: " in text
+    assert "+I -U +U -D" in text
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_the_planner_types_it_and_says_what_runs_it(spread: AggregateFunction) -
 
 
 def test_a_wrong_argument_is_rejected_in_a_sentence(spread: AggregateFunction) -> None:
-    with pytest.raises(PipelineError, match=r"SPREAD\(v\) needs a number, but it is string\."):
+    with pytest.raises(PipelineError, match=r"SPREAD\(v\) needs a number, but it is STRING\."):
         plan_of("t -> a", t=rows("v string"), a=("aggregate", {"aggregates": [of("SPREAD")]}))
 
 

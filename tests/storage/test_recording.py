@@ -120,7 +120,7 @@ def test_the_file_is_pleasant_in_any_duckdb_client(tmp_path: Path) -> None:
         comments = dict(
             client.execute("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'run_1'").fetchall()
         )
-        assert comments["Word totals"].startswith("Changelog of Word totals (operator), mode [I,UB,UA]")
+        assert comments["Word totals"].startswith("Changelog of Word totals (operator), mode +I -U +U")
         assert all(comments.values())
         assert "Word totals__late" in comments
 

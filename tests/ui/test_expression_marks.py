@@ -41,7 +41,7 @@ def test_the_wrong_word_is_the_one_that_spark_names(spark: SparkSession, express
 
 
 def test_a_sentence_that_names_no_word_is_about_the_whole_expression() -> None:
-    assert wrong_word(" cnt ", "it is of type bigint, but a condition must be true or false.") == (1, 4)
+    assert wrong_word(" cnt ", "it is of type BIGINT, but a condition must be true or false.") == (1, 4)
 
 
 def test_what_was_typed_is_escaped() -> None:

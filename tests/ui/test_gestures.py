@@ -149,6 +149,39 @@ def test_a_connection_that_flink_would_reject_is_refused_and_mended(draft: Calla
     assert dialogue.refusal is None
 
 
+def _two_sources(**right: Any) -> Pipeline:
+    left = Node(id="left", operator="rows", parameters={**CLICKS, "event_time": "ts"})
+    other = Node(id="right", operator="rows", parameters={**CLICKS, **right})
+    union = Node(id="both", operator="union", parameters={})
+    return Pipeline(nodes=(left, other, union), edges=(Edge(source="left", target="both"),))
+
+
+def test_sources_that_meet_arrive_by_their_event_times(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(_two_sources(event_time="ts")), Dialogue()
+    say(dialogue, drafting, {"kind": "connect", "source": "right", "target": "both", "port": "in"})
+    assert drafting.pipeline.arrival.mode == "by_column"
+    assert [drafting.pipeline.node(name).parameters["arrival_column"] for name in ("left", "right")] == ["ts", "ts"]
+    assert drafting.notices[0].startswith("the records of all sources now arrive by their event times, since both sees")
+    drafting.undo()
+    assert drafting.pipeline == _two_sources(event_time="ts")
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {},
+        {"event_time": "ts", "arrival_column": "id"},
+        {"event_time": "ts", "event_time_unit": "epoch_s"},
+    ],
+    ids=["a source without an event time", "an order that was chosen", "times that cannot be compared"],
+)
+def test_other_sources_keep_their_order_of_arrival(draft: Callable[..., Drafting], right: dict[str, Any]) -> None:
+    drafting, dialogue = draft(_two_sources(**right)), Dialogue()
+    say(dialogue, drafting, {"kind": "connect", "source": "right", "target": "both", "port": "in"})
+    assert drafting.pipeline.arrival.mode == "one_after_the_other"
+    assert drafting.notices == ()
+
+
 def test_every_fix_that_is_offered_works(draft: Callable[..., Drafting]) -> None:
     """Break each example at each node in turn: every offered fix makes that node valid."""
     draft(Pipeline())

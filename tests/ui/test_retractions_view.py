@@ -70,7 +70,7 @@ def test_the_operators_of_a_cascade_say_how_they_work_and_what_computes_them(
     assert [text.value for text in how.markdown] == [
         "**inner** · without retraction: words only inserts, so rows are only added to their group and no group is "
         "ever deleted.",
-        "**outer** · with retraction: inner emits \\[I,UB,UA\\], so rows are also retracted from their group; a group "
+        "**outer** · with retraction: inner emits +I -U +U, so rows are also retracted from their group; a group "
         "without rows is deleted.",
         "**out** · changelog: every record is written with its kind.",
     ]

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from engine.model.changelog import RowKind
+from engine.model.changelog import ChangelogMode, RowKind
 from engine.model.story import Step, Story
 from storage import Store
 from storage.model import EventRange, Run
@@ -22,7 +22,6 @@ from ui.export.picture import picture_as_html, picture_script
 from ui.replay.events import Shape, replayed
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import theme
-from ui.shell.theme import mode_of
 from ui.stories.step_words import as_markdown
 from ui.stories.telling import missing
 
@@ -60,7 +59,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
     data["steps"] = [{"event": step.event, "edge": step.edge} for step in steps]
     pipeline = pipeline_of(run)
     plans = {node.id: run.explanation.node(node.id) for node in pipeline.nodes}
-    modes = {name: mode_of(plan.mode) for name, plan in plans.items() if plan is not None}
+    modes = {name: ChangelogMode.read(plan.mode) for name, plan in plans.items() if plan is not None}
     graph = picture_as_html(drawing(pipeline, modes), gap=_GAP_PX)
     title = escape(story.title if story is not None else run.name)
     about = escape(f"run {run.run_id}, {run.name}: events {data['first']:,} to {data['last']:,} of {run.last_seq:,}")

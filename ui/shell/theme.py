@@ -114,17 +114,9 @@ def kind_badge(kind: RowKind) -> str:
     return f'<span class="kind" title="{KIND_WORDS[kind]}" style="{style}">{SYMBOLS[kind]}</span>'
 
 
-def mode_badges(mode: ChangelogMode | str) -> str:
-    """A changelog mode as HTML: one badge per kind that the edge carries. Takes `[I,UB,UA,D]` as well."""
-    kinds = mode if isinstance(mode, ChangelogMode) else mode_of(mode)
-    badges = " ".join(kind_badge(kind) for kind in sorted(kinds))
-    return f'<span title="{escape(str(mode))}" style="white-space:nowrap">{badges}</span>'
-
-
-def mode_of(text: str) -> ChangelogMode:
-    """The changelog mode of a text such as `[I,UB,UA,D]`."""
-    names = {"I": RowKind.INSERT, "UB": RowKind.UPDATE_BEFORE, "UA": RowKind.UPDATE_AFTER, "D": RowKind.DELETE}
-    return ChangelogMode(names[name] for name in text.strip("[]").split(",") if name in names)
+def mode_badges(mode: ChangelogMode) -> str:
+    """A changelog mode as HTML: one badge per kind that the edge carries."""
+    return f'<span style="white-space:nowrap">{" ".join(kind_badge(kind) for kind in sorted(mode))}</span>'
 
 
 def role_dot(role: str) -> str:

@@ -63,7 +63,7 @@ def _average(slot: int, type_: Type, sum_type: Type) -> ReadAcc:
 
 class _Columns(ColumnarFunction):
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        return None if call.type in INTEGER_BITS else f"AVG of {call.type} has no columnar kernel"
+        return None if call.type in INTEGER_BITS else f"AVG of {call.type.flink} has no columnar kernel"
 
     def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
         sums = keep(Sum(call.argument, call.filter))

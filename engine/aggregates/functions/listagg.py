@@ -38,7 +38,7 @@ class ListAgg(AggregateFunction):
     columnar = _Columns()
 
     def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
-        return None if type_ == STRING else f"needs text, but it is {type_}. Write CAST({argument} AS STRING)."
+        return None if type_ == STRING else f"needs text, but it is {type_.flink}. Write CAST({argument} AS STRING)."
 
     def result_type(self, type_: Type) -> Type:
         return STRING

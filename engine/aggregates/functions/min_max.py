@@ -68,7 +68,7 @@ class _Columns(ColumnarFunction):
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
         if call.type in INTEGER_BITS or call.type in TIMES:
             return None
-        return f"{call.function.name} of {call.type} has no columnar kernel"
+        return f"{call.function.name} of {call.type.flink} has no columnar kernel"
 
     def keeps(self, call: AggregateCall, *, retracting: bool) -> Keeps | None:
         if not retracting or call.never_retracts:

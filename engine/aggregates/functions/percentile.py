@@ -77,7 +77,9 @@ class Percentile(AggregateFunction):
 
     def check_argument(self, argument: str, type_: Type, *, retracting: bool) -> str | None:
         """Numbers only."""
-        return None if type_.is_number else f"needs a number, but it is {type_}. Choose another column or cast it."
+        return (
+            None if type_.is_number else f"needs a number, but it is {type_.flink}. Choose another column or cast it."
+        )
 
     def result_type(self, type_: Type) -> Type:
         return DOUBLE

@@ -59,7 +59,7 @@ def columnar_total(sums: int, numbers: int, type_: Type) -> Read:
 
 class _Columns(ColumnarFunction):
     def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        return None if call.type in INTEGER_BITS else f"SUM of {call.type} has no columnar kernel"
+        return None if call.type in INTEGER_BITS else f"SUM of {call.type.flink} has no columnar kernel"
 
     def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
         sums = keep(Sum(call.argument, call.filter))

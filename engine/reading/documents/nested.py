@@ -108,5 +108,5 @@ def _fitting(value: Any, type_: Type, scalar: Callable[[str, Type], Any]) -> Any
         temporal = scalar(value, type_)
         if temporal is not None:
             return temporal
-    message = f"is no {type_}"
+    message = f"is no {type_.flink}"
     raise Unfit(message)

@@ -85,8 +85,8 @@ class DatabaseServer(ServedSource):
         for column in found:
             if column.type == BINARY or column.type.is_nested:
                 message = (
-                    f"columns: {column.name} is {column.type}, which is not read from {self.product}. Declare it as "
-                    "STRING."
+                    f"columns: {column.name} is {column.type.flink}, which is not read from {self.product}. Declare it "
+                    "as STRING."
                 )
                 raise PipelineError(message, node, "columns")
         return found

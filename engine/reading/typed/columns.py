@@ -109,12 +109,12 @@ def time_unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
     if isinstance(column.type, Timestamp) or column.type in INTEGERS:
         fitting = "timestamp" if isinstance(column.type, Timestamp) else "epoch_ms or epoch_s"
         message = (
-            f"event_time_unit: the column {column.name!r} is {column.type}, so its unit cannot be "
+            f"event_time_unit: the column {column.name!r} is {column.type.flink}, so its unit cannot be "
             f"{asked.value if asked else None}; use {fitting}."
         )
         raise PipelineError(message, node, "event_time_unit")
     message = (
-        f"event_time: the column {column.name!r} is {column.type}; an event time is a timestamp, or an integer "
+        f"event_time: the column {column.name!r} is {column.type.flink}; an event time is a timestamp, or an integer "
         "that counts ms or s since 1970. Choose another column or give this one such a type."
     )
     raise PipelineError(message, node, "event_time")

@@ -40,7 +40,7 @@ def field(writer: ExpressionWriter, node: exp.Dot) -> str:
     name = node.expression.name
     known = [known for known, _ in type_.fields] if isinstance(type_, Row) else []
     if name not in known:
-        there = f"it has {', '.join(known)}" if known else f"it is {type_}, which has no fields"
+        there = f"it has {', '.join(known)}" if known else f"it is {type_.flink}, which has no fields"
         message = f"there is no field {name!r} in {node.this.name or 'the value'!r}: {there}."
         raise SqlRejected(message, node)
     inner = value if plain(node.this) is not None or isinstance(node.this, exp.Dot) else f"({value})"
@@ -78,7 +78,7 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callabl
     given = type_.fields if isinstance(type_, Row) else ()
     if len(given) != len(wanted):
         count = len(wanted)
-        message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_}."
+        message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_.flink}."
         raise SqlRejected(message, node)
     made = struct(
         (target.name, cast(f"({value}).{quote(name)}", target.kind))

@@ -230,6 +230,6 @@ def _common(types: tuple[Type, ...], name: str, relation: Union) -> Type:
     """The common type of a column over all inputs. Raises SqlRejected if there is none."""
     if (common := common_type(types)) is not None:
         return common
-    listed = " and ".join(sorted(set(map(str, types))))
+    listed = " and ".join(sorted({each.flink for each in types}))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
     raise SqlRejected(message, relation.at)

@@ -141,7 +141,7 @@ def test_what_does_not_fit_into_integers_is_called() -> None:
 
     assert isinstance(fits("`__r0` < `__r1`", Decimal(10, 2), Decimal(10, 2)), Program)
     assert fits("`__r0` < `__r1`", Decimal(10, 2), Decimal(10, 3)) == "it compares values of different types"
-    assert fits("`__r0` + 1 < `__r1`", DOUBLE, DOUBLE) == "it computes with values of type double"
+    assert fits("`__r0` + 1 < `__r1`", DOUBLE, DOUBLE) == "it computes with values of type DOUBLE"
     assert fits("`__r0` LIKE 'a%'", STRING) == "LIKE is more than a comparison"
     product = fits("`__r0` * `__r1` > 0", BIGINT, BIGINT)
     assert isinstance(product, Program)

@@ -763,12 +763,12 @@ def test_keys_and_movement() -> None:
 @pytest.mark.parametrize(
     ("aggregate", "sentence"),
     [
-        ({"function": "SUM", "argument": "k"}, r"totals: aggregates.0: SUM\(k\) needs a number, but it is string"),
+        ({"function": "SUM", "argument": "k"}, r"totals: aggregates.0: SUM\(k\) needs a number, but it is STRING"),
         ({"function": "SUM"}, r"SUM\(...\) needs a column"),
         ({"function": "COUNT", "distinct": True}, r"COUNT\(DISTINCT ...\) needs a column"),
         ({"function": "LISTAGG", "argument": "v"}, r"Write CAST\(v AS STRING\)"),
-        ({"function": "MAX", "argument": "vs"}, r"array<int> cannot be compared"),
-        ({"function": "COUNT", "filter": "v"}, r"the condition 'v' is int"),
+        ({"function": "MAX", "argument": "vs"}, r"ARRAY<INT> cannot be compared"),
+        ({"function": "COUNT", "filter": "v"}, r"the condition 'v' is INT"),
         ({"function": "COUNT", "name": "K"}, r"two output columns are called 'K'"),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_window_aggregate_takes_the_windows_of_another() -> None:
     [
         ({"window_end": None}, "set both window_start and window_end, or neither"),
         ({"size_ms": 1000}, "size_ms is not used with window_start and window_end"),
-        ({"window_start": "k", "window_end": "rt"}, "window_start: k is of type string, not a timestamp"),
+        ({"window_start": "k", "window_end": "rt"}, "window_start: k is of type STRING, not a timestamp"),
     ],
 )
 def test_wrong_windows_are_named(parameters: dict[str, Any], match: str) -> None:

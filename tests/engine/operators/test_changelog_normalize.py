@@ -141,7 +141,7 @@ test_the_changelog_is_completed = check_cases(
         (
             {"keys": ["k"], "condition": "v"},
             ExpressionError,
-            r"it is of type bigint, but a condition must be true or false",
+            r"it is of type BIGINT, but a condition must be true or false",
         ),
     ],
 )

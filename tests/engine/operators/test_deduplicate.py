@@ -538,7 +538,7 @@ def test_an_updated_input_is_refused(parameters: Mapping[str, Any], what: str) -
     arrows = "t -> totals -> latest"
     totals = ("deduplicate", LAST_BY_ARRIVAL)
     sentence = (
-        rf"^latest: {what} needs an insert-only input, but totals emits \[I,UB,UA\]\. "
+        rf"^latest: {what} needs an insert-only input, but totals emits \+I -U \+U\. "
         r"Deduplicate before the aggregate, or use TopN with N = 1\.$"
     )
     with pytest.raises(PlanRejected, match=sentence):

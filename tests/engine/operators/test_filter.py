@@ -60,7 +60,7 @@ def test_schema_keys_and_event_time_stay_what_they_are() -> None:
 
 
 def test_a_condition_that_is_no_boolean_is_refused_with_its_type() -> None:
-    with pytest.raises(ExpressionError, match=r"big: condition: 'v \+ 1' cannot be used: it is of type bigint"):
+    with pytest.raises(ExpressionError, match=r"big: condition: 'v \+ 1' cannot be used: it is of type BIGINT"):
         node_plan("v + 1", "changelog")
 
 

@@ -465,7 +465,7 @@ def test_keys_of_a_join_are_those_of_a_side_whose_partner_is_single_and_both_tog
 
 
 def test_a_condition_that_is_not_boolean_or_not_understood_is_refused() -> None:
-    with pytest.raises(ExpressionError, match="it is of type bigint, but a condition must be true or false"):
+    with pytest.raises(ExpressionError, match="it is of type BIGINT, but a condition must be true or false"):
         join(condition="id + id0").derive("j", (KEYED, PLAIN), KnownTypes({"id + id0": "bigint"}))
     with pytest.raises(ExpressionError, match="soundex.* is not supported"):
         join(condition="soundex(k) = k0").derive("j", (KEYED, PLAIN), KnownTypes({"soundex(k) = k0": "boolean"}))

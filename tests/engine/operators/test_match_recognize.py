@@ -343,7 +343,7 @@ def test_it_has_the_partition_and_the_measures_and_is_match_recognize_in_flink_s
         ({"measures": [{"name": "K", "expression": "A.v"}]}, "two output columns are called 'K'."),
         ({"measures": [{"name": "x", "expression": "PREV(A.v)"}]}, "PREV looks at rows of the input"),
         ({"measures": [{"name": "x", "expression": "MATCH_PROCTIME()"}]}, "depends on the clock of the machine"),
-        ({"define": [{"variable": "A", "condition": "A.v"}]}, "it is of type bigint, but a condition must be true or"),
+        ({"define": [{"variable": "A", "condition": "A.v"}]}, "it is of type BIGINT, but a condition must be true or"),
         (
             {"define": [{"variable": "A", "condition": "REPEAT(A.k, LAST(A.v, 1)) = 'x'"}]},
             "it puts values of several rows together in a way that is not supported.",

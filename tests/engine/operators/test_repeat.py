@@ -60,7 +60,7 @@ def test_the_number_does_not_come_out_and_updates_come_with_the_old_row() -> Non
 @pytest.mark.parametrize(
     ("ddl", "column", "sentence"),
     [
-        ("k string, n bigint", "k", "times_column: k is of type string, but a number of copies is an integer."),
+        ("k string, n bigint", "k", "times_column: k is of type STRING, but a number of copies is an integer."),
         ("n int", "n", "times_column: n is the only column, so nothing would be left to repeat."),
     ],
 )

@@ -86,7 +86,7 @@ def checked(pipeline: Pipeline, spark: SparkSession) -> None:
         (("filter", {"condition": "w > 1"}), "x: condition: .*unknown column 'w'. Available: k, v"),
         (
             ("filter", {"condition": "v + 1"}),
-            "x: condition: .* it is of type bigint, but a condition must be true or false",
+            "x: condition: .* it is of type BIGINT, but a condition must be true or false",
         ),
         (("filter", {"condition": "rand() > 0.5"}), r"x: condition: .* rand\(\) gives another result each time"),
         (computed(n="sum(v)"), r"x: columns\.0\.expression: 'sum\(v\)' cannot be used: .*"),

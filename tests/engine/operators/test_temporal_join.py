@@ -348,7 +348,7 @@ def test_it_is_inner_or_left_and_its_condition_is_true_or_false() -> None:
     with pytest.raises(ValidationError, match="a temporal join is inner or left, not full; use a join for that"):
         TemporalJoin(kind=JoinKind.FULL, left_keys=("k",), right_keys=("k",))
     assert planned(condition="p > 1").node("j").mode.is_insert_only
-    with pytest.raises(ExpressionError, match="it is of type bigint, but a condition must be true or false"):
+    with pytest.raises(ExpressionError, match="it is of type BIGINT, but a condition must be true or false"):
         planned(condition="p + 1")
 
 

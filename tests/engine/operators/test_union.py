@@ -43,8 +43,8 @@ def test_it_takes_any_number_of_inputs_with_one_projection_each() -> None:
     ("other", "sentence"),
     [
         (rows("k string"), "but a has k, rt and b has k. Put a project before the union"),
-        (rows("k string, rt int"), "column 2 is rt bigint in a and rt int in b"),
-        (rows("rt bigint, k string"), "column 1 is k string in a and rt bigint in b"),
+        (rows("k string, rt int"), "column 2 is rt BIGINT in a and rt INT in b"),
+        (rows("rt bigint, k string"), "column 1 is k STRING in a and rt BIGINT in b"),
         (rows("k string, rt bigint", event_time="rt", event_time_unit="epoch_s"), "is epoch_ms in a and epoch_s in b"),
     ],
     ids=["a column missing", "another type", "another order", "another unit of time"],

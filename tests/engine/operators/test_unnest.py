@@ -48,10 +48,10 @@ def test_the_fields_of_rows_become_columns() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"collection": "k", "names": ["x"]}, "collection: k is of type string, but unnesting values needs an array."),
+        ({"collection": "k", "names": ["x"]}, "collection: k is of type STRING, but unnesting values needs an array."),
         (
             {"collection": "a", "names": ["x", "y"]},
-            "names: an element of array<int> has 1 column, but the names are: x, y.",
+            "names: an element of ARRAY<INT> has 1 column, but the names are: x, y.",
         ),
         ({"collection": "a", "names": ["K"]}, "names: two columns are called 'K'. Give the element another name."),
         ({"collection": "a", "names": ["x"], "elements": "copies"}, "unnesting copies needs a map of counts."),

@@ -163,7 +163,7 @@ def test_the_bounds_of_windows_made_here_are_columns_and_the_last_is_the_event_t
         (
             {"size_ms": None, "window_start": "v", "window_end": "rt"},
             PipelineError,
-            "v is of type bigint, not a timestamp",
+            "v is of type BIGINT, not a timestamp",
         ),
         ({"with_rank": True, "rank_column": "K"}, PipelineError, "there is a column 'K' already"),
     ],
@@ -175,11 +175,11 @@ def test_wrong_parameters_are_named(parameters: Mapping[str, Any], error: type[E
 
 def test_columns_without_an_order_are_refused() -> None:
     lists = rows("k string, v array<int>, rt bigint", event_time="rt")
-    with pytest.raises(PipelineError, match=r"order_by: v is of type array<int>, which has no order"):
+    with pytest.raises(PipelineError, match=r"order_by: v is of type ARRAY<INT>, which has no order"):
         plan_of("t -> w -> out", t=lists, w=("window_topn", BEST), out=("sink", {}))
 
 
 def test_an_updating_input_is_refused() -> None:
     changes = rows("k string, v bigint, rt bigint", event_time="rt", changelog=True)
-    with pytest.raises(PlanRejected, match=r"a window Top N needs an insert-only input, but t emits \[I,UB,UA,D\]"):
+    with pytest.raises(PlanRejected, match=r"a window Top N needs an insert-only input, but t emits \+I -U \+U -D"):
         plan_of("t -> w -> out", t=changes, w=("window_topn", BEST), out=("sink", {}))

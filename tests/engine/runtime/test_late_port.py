@@ -105,8 +105,8 @@ def test_a_row_that_one_of_its_windows_takes_is_not_lost(spark: SparkSession, tm
 def test_the_plan_shows_the_second_output() -> None:
     planned = plan_of("t -> w -> out\nw.late -> late_out", t=source(), w=TUMBLE, out=SINK, late_out=SINK)
     text = to_text(explanation(planned))
-    assert "port late     [I], the dropped records, unchanged" in text
-    assert "from w.late   [I], which has no retractions" in text
+    assert "port late     +I, the dropped records, unchanged" in text
+    assert "from w.late   +I, which has no retractions" in text
     assert planned.node("late_out").schema.event_time is None
     assert [node.id for node in planned.sinks] == ["out", "late_out"]
 
@@ -119,7 +119,7 @@ def test_the_plan_shows_the_second_output() -> None:
             source(changelog=True, rows=[]),
             *TUMBLE,
             PlanRejected,
-            r"routing late records needs an insert-only input, but t emits \[I,UB,UA,D\]. Keep them in the ledger.",
+            r"routing late records needs an insert-only input, but t emits \+I -U \+U -D. Keep them in the ledger.",
         ),
         (
             source(),

@@ -214,7 +214,7 @@ def test_times_beyond_the_calendar_are_rejected(tmp_path: Path) -> None:
             "is decimal256(70, 3), which cannot be read; write it as a decimal of at most 38 digits or text",
         ),
         ({"a.parquet": {"k": [1]}, "b.parquet": {"v": [1]}}, "b.parquet lacks the column 'k', which a.parquet has"),
-        ({"a.parquet": {"k": [1]}, "b.parquet": {"k": ["x"]}}, "is string in b.parquet and bigint in a.parquet"),
+        ({"a.parquet": {"k": [1]}, "b.parquet": {"k": ["x"]}}, "is STRING in b.parquet and BIGINT in a.parquet"),
         ({"a.parquet": {"k": [1], "K": [2]}}, "the columns 'k' and 'K' have the same name"),
         ({"a.parquet": {"t": pa.array([1], pa.timestamp("ns"))}}, "which cannot be read; write it as microseconds"),
     ],

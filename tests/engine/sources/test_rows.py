@@ -130,17 +130,17 @@ def test_derive_marks_event_time_key_and_kinds() -> None:
         ({"event_time": "when"}, "n: event_time: unknown column 'when'. Available: k, ts, v."),
         (
             {"event_time": "k"},
-            "n: event_time: the column 'k' is string; an event time is a timestamp, or an integer that counts ms or s "
+            "n: event_time: the column 'k' is STRING; an event time is a timestamp, or an integer that counts ms or s "
             "since 1970. Choose another column or give this one such a type.",
         ),
         (
             {"event_time": "ts", "event_time_unit": "timestamp"},
-            "n: event_time_unit: the column 'ts' is bigint, so its unit cannot be timestamp; use epoch_ms or epoch_s.",
+            "n: event_time_unit: the column 'ts' is BIGINT, so its unit cannot be timestamp; use epoch_ms or epoch_s.",
         ),
         ({"primary_key": ["id"]}, "n: primary_key: unknown column 'id'. Available: k, ts, v."),
         ({"columns": [{"name": "a"}, {"name": "A"}]}, "have the same name"),
         ({"columns": [{"name": "__kind"}]}, "starts with two underscores"),
-        ({"columns": [{"name": "a", "type": "NUMBER"}]}, "n: columns: unknown type 'NUMBER'. Available: string"),
+        ({"columns": [{"name": "a", "type": "NUMBER"}]}, "n: columns: unknown type 'NUMBER'. Available: STRING"),
     ],
 )
 def test_a_wrong_declaration_is_a_sentence(parameters: dict[str, Any], sentence: str) -> None:

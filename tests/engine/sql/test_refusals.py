@@ -118,7 +118,7 @@ REFUSED = [
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.v > w.p",
         "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
-    ("SELECT t.k.c FROM t", "there is no field 'c' in 'k': it is string, which has no fields."),
+    ("SELECT t.k.c FROM t", "there is no field 'c' in 'k': it is STRING, which has no fields."),
     (
         "SELECT CAST(ROW(k) AS ROW<a INT, b INT>) AS r FROM t",
         "a CAST to a ROW of 2 fields needs a ROW of 2 fields, but",
@@ -194,7 +194,7 @@ REFUSED = [
         "SELECT k, v FROM t UNION ALL SELECT k FROM u",
         "both sides of UNION need the same columns, but the left one has 2",
     ),
-    ("SELECT v FROM t UNION SELECT k FROM u", "the column 'v' is int and string on different sides"),
+    ("SELECT v FROM t UNION SELECT k FROM u", "the column 'v' is INT and STRING on different sides"),
     (
         "SELECT k, g FROM t GROUP BY GROUPING SETS ((k, g), (g), (g, k))",
         "GROUP BY has the set (g, k) twice. Name each set once; for its rows twice, use UNION ALL.",

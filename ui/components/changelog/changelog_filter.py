@@ -7,14 +7,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.model.changelog import RowKind
+from engine.model.changelog import ChangelogMode, RowKind
 from storage.model import Edge
 from storage.wanted import Filter, Term
 from ui.components.changelog.terms import FilterError, check_values, parse_terms
 from ui.components.grid import Chip, chips
 from ui.shell.guard import as_sentence
 from ui.shell.state import state
-from ui.shell.theme import mode_of
 
 _IN_ADDRESS: Final = "-in-address"
 
@@ -112,7 +111,7 @@ def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:
         after = chosen ^ {RowKind.of(symbol)}
         state.update(kinds=" ".join(kind.symbol for kind in RowKind if kind in after) or None)
 
-    carried = mode_of(edge.mode)
+    carried = ChangelogMode.read(edge.mode)
     shown = [Chip(kind, edge.counts.get(kind, 0), kind in chosen) for kind in RowKind if kind in carried]
     chips(shown, key=key, on_pick=toggle, label="Kinds")
     return chosen

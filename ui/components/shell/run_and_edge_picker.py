@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import streamlit as st
 
+from engine.model.changelog import ChangelogMode
 from storage.errors import UnknownRun
 from storage.library.run_title import RunTitle
 from storage.model import Edge, Run
@@ -109,7 +110,7 @@ def _pick_edge(edges: dict[str, Edge]) -> None:
     def label(name: str) -> str:
         edge = edges[name]
         operator = operator_title(edge.operator)
-        return f"{name} · {operator} · {edge.mode} · {words.count(edge.total, 'record')}"
+        return f"{name} · {operator} · {ChangelogMode.read(edge.mode).signs} · {words.count(edge.total, 'record')}"
 
     if not edges:
         return

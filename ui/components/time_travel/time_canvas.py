@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.model.changelog import SYMBOLS
+from engine.model.changelog import SYMBOLS, ChangelogMode
 from engine.model.pipeline import Pipeline
 from storage.event_time.model import LateRecord
 from storage.model import CascadeRecord, Run
@@ -18,7 +18,7 @@ from ui.components.changelog.record_list import in_one_line, in_zone
 from ui.components.event_time.late_link import open_late_file
 from ui.shell import words
 from ui.shell.guard import guarded
-from ui.shell.theme import THEMES, mode_of, pens
+from ui.shell.theme import THEMES, pens
 
 _RECORDS: Final = 4
 _LONGEST: Final = 60
@@ -89,7 +89,7 @@ def _nodes(
             shape["outputs"] = list(cls.output_ports(node.parameters))
         plan = run.explanation.node(node.id)
         if plan is not None:
-            shape["mode"] = [SYMBOLS[kind] for kind in sorted(mode_of(plan.mode))]
+            shape["mode"] = [SYMBOLS[kind] for kind in sorted(ChangelogMode.read(plan.mode))]
             if plan.role != "source":
                 shape |= {"strategy": plan.strategy, "state": plan.state}
         facts[node.id] = shape

@@ -176,12 +176,12 @@ def test_a_rank_whose_name_is_taken_is_refused() -> None:
 
 def test_columns_without_an_order_are_refused() -> None:
     lists = Derived(Schema((Column("g", STRING), Column("c", spark_type("array<int>")))))
-    with pytest.raises(PipelineError, match=r"order_by: c is of type array<int>, which has no order"):
+    with pytest.raises(PipelineError, match=r"order_by: c is of type ARRAY<INT>, which has no order"):
         derive(top(), lists)
 
 
 def test_a_rank_end_of_another_type_is_refused() -> None:
-    with pytest.raises(PipelineError, match="rank_end_column: w is of type string, but a rank is"):
+    with pytest.raises(PipelineError, match="rank_end_column: w is of type STRING, but a rank is"):
         derive(top(rank_end=None, rank_end_column="w"))
 
 
