@@ -192,3 +192,7 @@ def test_a_story_is_told_on_its_run_else_on_the_newest_of_its_pipeline(store: St
     assert told_on(99) == second
     assert told_on(anothers) == second
     assert story_of_run(store, store.runs.get(second)) == STORY
+    # A run that belongs to no pipeline, as one of an example: the story that was written about it.
+    told = OWN.model_copy(update={"story": STORY.model_copy(update={"run": run("words", "")})})
+    store.drafts.save("e", History(told).to_json(), pipeline_id=None, version=None, identity="e")
+    assert story_of_run(store, store.runs.get(4)) == told.story

@@ -13,7 +13,7 @@ from engine.model.pipeline import Pipeline
 from engine.model.story import Step, Story
 from storage import Store
 from storage.errors import UnknownRun
-from storage.model import Run, RunStatus
+from storage.model import Draft, Run, RunStatus
 from ui.builder.history import History
 from ui.builder.merging import is_same
 from ui.runs.operator_lines import pipeline_of
@@ -41,9 +41,23 @@ def told_pipeline(store: Store, name: str) -> Pipeline | None:
     return None
 
 
+def draft_about(store: Store, run: Run) -> Draft | None:
+    """The newest draft with a story about this run; for a run that has no identity itself."""
+    for draft in store.drafts.list():
+        try:
+            story = History.from_json(draft.document).now.story
+        except StudioError:
+            # Another draft's damage is not this run's.
+            continue
+        if story is not None and story.run == run.run_id:
+            return draft
+    return None
+
+
 def story_of_run(store: Store, run: Run) -> Story | None:
     """The story of a run's pipeline: as it is now, else as it was when it ran."""
-    now = told_pipeline(store, run.identity) if run.identity else None
+    about = draft_about(store, run) if not run.identity else None
+    now = told_pipeline(store, about.identity if about is not None else run.identity)
     if now is not None and now.story is not None:
         return now.story
     ran = pipeline_of(run)

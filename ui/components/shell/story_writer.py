@@ -11,7 +11,6 @@ from engine.errors import PipelineError
 from engine.model.story import LONGEST_TEXT, Step, Story
 from storage.model import Run
 from ui.builder.drafting import Drafting, edited, open_of_run, resume
-from ui.builder.history import History
 from ui.builder.merging import is_same
 from ui.components.shell.story_bar import OpenStory, open_story, opened_run, to_step
 from ui.components.sql.query_state import last_query
@@ -21,7 +20,7 @@ from ui.shell.guard import guarded
 from ui.shell.navigation import INSPECT, VIEWS, View
 from ui.shell.pending import pending
 from ui.shell.state import SHOWN, state
-from ui.stories.telling import is_about, missing
+from ui.stories.telling import draft_about, is_about, missing
 from ui.stories.writing import added, moved, removed, replaced
 
 _WITH_STEPS: Final = ("build", "run", "sql")
@@ -64,10 +63,9 @@ def _draft_of(run: Run) -> Drafting:
     if drafting is not None and run.identity and drafting.identity == run.identity:
         return drafting
     if not run.identity:
-        for draft in workspace.store().drafts.list():
-            story = History.from_json(draft.document).now.story
-            if story is not None and story.run == run.run_id and (found := resume(draft.key)) is not None:
-                return found
+        about = draft_about(workspace.store(), run)
+        if about is not None and (found := resume(about.key)) is not None:
+            return found
     return open_of_run(run)
 
 
