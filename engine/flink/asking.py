@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,14 +16,13 @@ from engine.flink.question import NotAskable, Question, question
 from engine.flink.values import Records, records_of
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
+from engine.model.durations import moment
 from engine.model.pipeline import Pipeline
 from engine.model.types import Timestamp
 from engine.planner import Plan, plan
 from engine.recordings import on_recordings
 from engine.runtime.explain import explanation
 
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - it is shown without a zone
-_LATEST_MS: Final = 60_000_000_000_000
 SLOWLY: Final = 4
 """Records per second of the second try, in case one overtook another in the first."""
 Ask = Callable[[Question], dict[str, Any]]
@@ -59,8 +57,7 @@ class Asked:
     def values(self, record: Sequence[Any]) -> Iterator[Any]:
         """The values of a record, times as times."""
         for name, value in zip(self.columns, record[1:], strict=True):
-            is_moment = name in self.moments and isinstance(value, int) and abs(value) < _LATEST_MS
-            yield _EPOCH + timedelta(milliseconds=value) if is_moment else value
+            yield moment(value) if name in self.moments and isinstance(value, int) else value
 
     @property
     def sentence(self) -> str:

@@ -16,7 +16,9 @@ from engine.kept.answers import Output
 from engine.local import Events, LocalRun, Spark
 from engine.local.sources import read
 from engine.model.changelog import INSERT, SYMBOLS
+from engine.model.durations import moment
 from engine.model.pipeline import Pipeline
+from engine.model.printing import json_value
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
 from engine.recordings import on_recordings
@@ -51,6 +53,12 @@ LATE: Final = "late"
 _LEDGER: Final = (
     *("event_time_ms", "window_start_ms", "window_end_ms", "watermark_ms", "lateness_ms", "reason", "is_dropped"),
 )
+_MOMENTS: Final = {
+    "event_time_ms": "event_time",
+    "window_start_ms": "window_start",
+    "window_end_ms": "window_end",
+    "watermark_ms": "watermark",
+}
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,11 @@ def _on_engine(job: Finished, at: _Edge) -> Output:
 
 
 def _ledger(entries: Sequence[tuple[Any, ...]]) -> Output:
-    """Entries, each after the position of its record, as an output that only inserts."""
-    records = sorted(entries, key=lambda entry: (*entry[:2], entry[3] or 0))
-    return Output(_LEDGER, tuple((seq, SYMBOLS[INSERT], *values) for seq, _, *values in records))
+    """Entries, each after the position of its record, as an output that only inserts. Its times are for people."""
+    ordered = sorted(entries, key=lambda entry: (*entry[:2], entry[3] or 0))
+    records = [(seq, SYMBOLS[INSERT], *map(_shown, _LEDGER, values)) for seq, _, *values in ordered]
+    return Output(tuple(_MOMENTS.get(name, name) for name in _LEDGER), tuple(records))
+
+
+def _shown(name: str, value: Any) -> Any:
+    return json_value(moment(value)) if name in _MOMENTS else value

@@ -1,10 +1,18 @@
-"""Durations in ms as text: for people, and in Flink SQL."""
+"""Durations and instants in ms as people read them, and durations in Flink SQL."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Final
 
 _UNITS: Final = ((86_400_000, "d", "DAY"), (3_600_000, "h", "HOUR"), (60_000, "min", "MINUTE"), (1_000, "s", "SECOND"))
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - it is shown without a zone
+_LATEST_MS: Final = 60_000_000_000_000
+
+
+def moment(ms: int | None) -> datetime | int | None:
+    """The instant, in UTC; the number itself where no calendar has it, as for a watermark at the end of its source."""
+    return _EPOCH + timedelta(milliseconds=ms) if ms is not None and abs(ms) < _LATEST_MS else ms
 
 
 def duration(ms: int) -> str:

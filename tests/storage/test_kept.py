@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -170,12 +171,13 @@ def test_late_records_are_expected_also_where_no_port_is_drawn(store: Store, tmp
     test = kept(store, tmp_path, TWO_SOURCES, edges=("windows", "windows.late"))
     names, *late = lines(test, "expected/windows.late.jsonl")
     assert names == (
-        '["event","kind","event_time_ms","window_start_ms","window_end_ms","watermark_ms","lateness_ms","reason",'
-        '"is_dropped"]'
+        '["event","kind","event_time","window_start","window_end","watermark","lateness_ms","reason","is_dropped"]'
     )
     stored = store.late.page(1).records
     assert [json.loads(line)[0] for line in late] == [record.seq for record in stored]
     assert [json.loads(line)[6] for line in late] == [record.lateness_ms for record in stored]
+    times = [datetime.fromisoformat(json.loads(line)[2]) for line in late]
+    assert [round(each.timestamp() * 1000) for each in times] == [record.event_time_ms for record in stored]
     assert judged(test, HERE).is_same
     verdict = judged(test, HERE, with_delay(TWO_SOURCES, 5000))
     assert "windows.late: 1 missing, first at event 5." in verdict.sentence
