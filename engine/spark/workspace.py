@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from engine.contract.frames import KIND, STEP
+from engine.reading.files.buckets import is_bucket, told
 from engine.reading.files.storage import file_system, is_uri, open_file
 from engine.scratch import make_folder
 
@@ -76,7 +77,8 @@ class Workspace:
         """The size of a file in bytes."""
         if is_uri(path):
             system, inside = file_system(path)
-            return int(system.get_file_info(inside).size)
+            with told(path):
+                return int(system.get_file_info(inside).size)
         return Path(path).stat().st_size
 
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
@@ -110,9 +112,10 @@ class Workspace:
         if is_uri(self.root):
             system, inside = file_system(self.root)
             known = {f"{inside}/{self.inside(path)}" for path in kept}
-            for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
-                if found.is_file and found.path not in known:
-                    system.delete_file(found.path)
+            with told(self.root):
+                for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
+                    if found.is_file and found.path not in known:
+                        system.delete_file(found.path)
             return
         names = set(kept)
         for folder, _, own in os.walk(self.root, topdown=False):
@@ -129,7 +132,8 @@ class Workspace:
         """The names of the files in one of its folders; none if there is no such folder."""
         if is_uri(folder):
             system, inside = file_system(folder)
-            found = system.get_file_info(fs.FileSelector(inside, allow_not_found=True))
+            with told(folder):
+                found = system.get_file_info(fs.FileSelector(inside, allow_not_found=True))
             return [file.base_name for file in found if file.is_file]
         try:
             return os.listdir(folder)
@@ -139,15 +143,17 @@ class Workspace:
     def exists(self) -> bool:
         """Whether any of it exists."""
         system, inside = file_system(self.root)
-        return bool(system.get_file_info([inside])[0].type.value)
+        with told(self.root):
+            return bool(system.get_file_info([inside])[0].type.value)
 
     def remove(self) -> None:
         """Remove all of it."""
         if is_uri(self.root):
             system, inside = file_system(self.root)
-            system.delete_dir_contents(inside, missing_dir_ok=True)
-            if self.exists():
-                system.delete_dir(inside)
+            with told(self.root):
+                system.delete_dir_contents(inside, missing_dir_ok=True)
+                if self.exists():
+                    system.delete_dir(inside)
         else:
             shutil.rmtree(self.root, ignore_errors=True)
 
@@ -156,10 +162,37 @@ def writing(path: str) -> IO[bytes]:
     """A new file of a workspace, to write sequentially. Its folder is created, unless the run has ended."""
     if is_uri(path):
         system, inside = file_system(path)
-        system.create_dir(inside.rpartition("/")[0], recursive=True)
-        return cast(IO[bytes], system.open_output_stream(inside))
+        with told(path):
+            if not is_bucket(path):
+                system.create_dir(inside.rpartition("/")[0], recursive=True)
+            return cast(IO[bytes], _Written(path, system.open_output_stream(inside)))
     make_folder(Path(path).parent)
     return Path(path).open("wb")
+
+
+class _Written(io.RawIOBase):
+    """A new object. It appears when it is closed."""
+
+    def __init__(self, uri: str, stream: Any) -> None:
+        self._uri = uri
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        with told(self._uri):
+            self._stream.write(content)
+        return memoryview(content).nbytes
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with told(self._uri):
+                self._stream.close()
 
 
 class PartFile:

@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError, SourceMissing
+from engine.reading.files.buckets import BucketError
 from engine.reading.files.named_folders import may_be_read, refused
 from engine.reading.files.patterns import MOST_LOOKED, TooWide, matching
 from engine.reading.files.storage import (
@@ -57,6 +58,11 @@ class InputFile:
         return self.storage is None and not is_uri(self.path)
 
     @property
+    def written_ns(self) -> int:
+        """When the object at a URI was written; 0 for other files, which workers may read from a copy."""
+        return self.modified_ns if is_uri(self.path) else 0
+
+    @property
     def spark_path(self) -> str:
         """The path for Spark's readers, which interpret every path as a glob."""
         return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in self.place)
@@ -64,7 +70,7 @@ class InputFile:
     def open(self) -> IO[bytes]:
         """The raw bytes, as a seekable stream. Raises OSError."""
         stored = StoredFile(self.path, self.size, self.modified_ns)
-        return open_file(self.path) if self.storage is None else self.storage.open(stored)
+        return open_file(self.path, self.written_ns) if self.storage is None else self.storage.open(stored)
 
 
 def local_file(path: Path, name: str) -> InputFile:
@@ -161,6 +167,8 @@ def _stored_files(path: str, node: str, endings: Collection[str], storage: Stora
     """The files of a URI, or of a path that only an engine can see."""
     try:
         found = list_files(path, endings) if storage is None else storage.find(path, endings)
+    except BucketError as error:
+        raise SourceError(str(error), node, "path") from error
     except OSError as error:
         message = f"{path} cannot be read: {error}. Check the address, and who may read it."
         raise SourceError(message, node, "path") from error
@@ -182,6 +190,8 @@ def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
         about = Foreign(file.name, node, "Unpack it, and read the unpacked file.")
         with stream_of(about, _unpacked, file) if is_packed(file.path) else file.open() as stream:
             yield stream
+    except BucketError as error:
+        raise SourceError(str(error), node, "path") from error
     except OSError as error:
         message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
         raise SourceError(message, node, "path") from error

@@ -31,12 +31,16 @@ _MICROSECONDS: Final = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_0
 
 
 class ParquetPart(NamedTuple):
-    """Consecutive row groups of a file. rows_before: the number of rows before them in the file."""
+    """Consecutive row groups of a file. rows_before: the number of rows before them in the file.
+
+    written_ns: of an object.
+    """
 
     path: str
     name: str
     groups: tuple[int, ...]
     rows_before: int
+    written_ns: int = 0
 
 
 ADVICE: Final = "Choose another file, or write this one again, in smaller row groups."
@@ -53,13 +57,13 @@ def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[Parque
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             if groups and held + group.total_byte_size > size:
-                parts.append(ParquetPart(file.path, file.name, tuple(groups), before))
+                parts.append(ParquetPart(file.path, file.name, tuple(groups), before, file.written_ns))
                 groups, held, before = [], 0, rows
             groups.append(number)
             held += group.total_byte_size
             rows += group.num_rows
         if groups:
-            parts.append(ParquetPart(file.path, file.name, tuple(groups), before))
+            parts.append(ParquetPart(file.path, file.name, tuple(groups), before, file.written_ns))
     return tuple(parts)
 
 
@@ -114,7 +118,7 @@ class ParquetReader:
 
 def batches_of(part: ParquetPart, size: int) -> Iterator[pa.RecordBatch]:
     """The records of a part, from a file that may ask for too much. Raises MemoryError, OSError, ArrowException."""
-    with open_file(part.path) as stream:
+    with open_file(part.path, part.written_ns) as stream:
         with limited_memory():
             file = pq.ParquetFile(stream)
             batches = file.iter_batches(batch_size=size, row_groups=list(part.groups))

@@ -14,6 +14,7 @@ import glob
 import gzip
 import io
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from engine.reading.files.buckets import BucketError, is_bucket, open_bucket, told, without_secret
 from engine.reading.files.patterns import path_matches
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -119,12 +121,56 @@ class _Fetched(io.RawIOBase):
         return len(read)
 
 
-def open_file(path: str) -> IO[bytes]:
-    """A file or URI as a seekable stream. Raises OSError."""
+def open_file(path: str, modified_ns: int = 0) -> IO[bytes]:
+    """A file or URI as a seekable stream. modified_ns: when an object was found to be written, 0 for any.
+
+    Raises OSError; BucketError for an object that is written or deleted until the stream is closed.
+    """
     if is_uri(path):
-        system, inside = file_system(path)
-        return io.BufferedReader(system.open_input_file(inside), _BUFFER)
+        return io.BufferedReader(cast(io.RawIOBase, _Object(path, modified_ns)), _BUFFER)
     return Path(path).open("rb")
+
+
+class _Object(_Fetched):
+    """A file at a URI. Its ranges are fetched one by one: all must be of the same object."""
+
+    def __init__(self, uri: str, modified_ns: int) -> None:
+        self._uri = uri
+        self._system, self._inside = file_system(uri)
+        self._stream, self._version = self._opened()
+        super().__init__(self._version[0], self._fetch)
+        if modified_ns and is_bucket(uri):
+            with told(uri):
+                [info] = self._system.get_file_info([self._inside])
+            # Of S3, a listing tells milliseconds, and an object only seconds.
+            if (info.mtime_ns or 0) // 10**9 != modified_ns // 10**9:
+                raise self._changed()
+
+    def _fetch(self, at: int, size: int) -> bytes:
+        with told(self._uri):
+            return cast(bytes, self._stream.read_at(size, at))
+
+    def close(self) -> None:
+        if self.closed or not hasattr(self, "_version"):
+            return
+        super().close()
+        self._stream.close()
+        # Another error says more.
+        if sys.exc_info()[0] is None and is_bucket(self._uri):
+            again, version = self._opened()
+            again.close()
+            if version != self._version:
+                raise self._changed()
+
+    def _opened(self) -> tuple[Any, tuple[int, Any]]:
+        with told(self._uri):
+            stream = self._system.open_input_file(self._inside)
+            facts = stream.metadata()
+            return stream, (stream.size(), facts.get("ETag") or facts.get("generation"))
+
+    def _changed(self) -> BucketError:
+        message = f"{without_secret(self._uri)}: it was written while it was read. Run again once nobody writes it."
+        return BucketError(message)
 
 
 def is_packed(path: str) -> bool:
@@ -147,17 +193,21 @@ def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
 
     parts = path.split("/")
     fixed = next((at for at, part in enumerate(parts) if glob.has_magic(part)), None) if not _is_one(path) else None
-    system, base = file_system("/".join(parts[:fixed]))
-    [found] = system.get_file_info([base])
+    root = "/".join(parts[:fixed])
+    system, base = file_system(root)
+    with told(root):
+        [found] = system.get_file_info([base])
+        listed = FileSelector(base, recursive=fixed is not None and (len(parts) > fixed + 1 or "**" in parts[fixed:]))
+        inside = system.get_file_info(listed) if found.type == FileType.Directory else []
     if found.type == FileType.File and fixed is None:
         infos = [found]
     elif found.type == FileType.Directory:
         pattern = [] if fixed is None else parts[fixed:]
         infos = [
             info
-            for info in system.get_file_info(FileSelector(base, recursive=len(pattern) > 1 or "**" in pattern))
+            for info in inside
             if info.type == FileType.File and not info.base_name.startswith(("_", "."))
-            if path_matches(info.path[len(base) :].strip("/").split("/"), pattern)
+            if not pattern or path_matches(info.path[len(base) :].strip("/").split("/"), pattern)
             if pattern or ending_of(info.path) in endings
         ]
     else:
@@ -177,9 +227,10 @@ def file_system(path: str) -> tuple[Any, str]:
 
     if not is_uri(path):
         return LocalFileSystem(), path
+    if is_bucket(path):
+        return open_bucket(path)
     try:
-        # Hadoop's name for the scheme that is called s3 elsewhere.
-        return cast(tuple[Any, str], FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", path)))
+        return cast(tuple[Any, str], FileSystem.from_uri(path))
     except (pa.ArrowException, ValueError) as error:
         raise OSError(str(error)) from error
 
@@ -203,5 +254,5 @@ def _place(path: str, base: str, inside: str) -> str:
         return inside
     scheme, _, rest = path.partition("://")
     # A bucket's name is part of the path; a host's name is not.
-    host = "" if not inside.startswith("/") else rest.partition("/")[0]
-    return f"{scheme}://{host}{quote(inside)}"
+    below = inside if inside.startswith("/") else inside[inside.find("/") :]
+    return f"{scheme}://{rest.partition('/')[0]}{quote(below)}"

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Final, NamedTuple, Protocol
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, Rejected
+from engine.reading.files.buckets import BucketError
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.storage import is_packed, open_file, unpacked
 
@@ -23,12 +24,13 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 class TextPart(NamedTuple):
-    """The lines of a file that begin in a range of its bytes; end None: to the end."""
+    """The lines of a file that begin in a range of its bytes; end None: to the end. written_ns: of an object."""
 
     path: str
     name: str
     start: int
     end: int | None
+    written_ns: int = 0
 
 
 class Block(NamedTuple):
@@ -45,7 +47,9 @@ def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PA
     for file in files:
         cuts = [0] if whole or is_packed(file.path) else list(range(0, file.size, size)) or [0]
         ends = [*cuts[1:], None]
-        parts += [TextPart(file.path, file.name, low, high) for low, high in zip(cuts, ends, strict=True)]
+        parts += [
+            TextPart(file.path, file.name, low, high, file.written_ns) for low, high in zip(cuts, ends, strict=True)
+        ]
     return tuple(parts)
 
 
@@ -61,7 +65,7 @@ def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterato
     A line longer than LINE_BYTES is cut, but remains too long.
     """
     line = 1
-    with _opened(part.path) as stream:
+    with _opened(part) as stream:
         for number, (raw, left_out) in enumerate(_readable(part, stream, quote, size)):
             text = raw.removeprefix(_MARK) if number == 0 and part.start == 0 else raw
             if b"\r" in text:
@@ -81,15 +85,17 @@ def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Ite
         for raw, left_out in _cut(stream, left, quote, size):
             yield raw, left_out
             lines += raw.count(b"\n") + left_out
+    except BucketError:
+        raise
     except (OSError, EOFError, zlib.error) as error:
         message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it again."
         raise OSError(message) from error
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
-    """A file's bytes, decompressed."""
-    with open_file(path) as stored, unpacked(stored, path) as stream:
+def _opened(part: TextPart) -> Iterator[IO[bytes]]:
+    """The bytes of a part's file, decompressed."""
+    with open_file(part.path, part.written_ns) as stored, unpacked(stored, part.path) as stream:
         yield stream
 
 
@@ -187,7 +193,7 @@ def _count_lines(part: TextPart) -> int:
     if not part.start:
         return 0
     lines, ended = 0, False
-    with _opened(part.path) as stream:
+    with _opened(part) as stream:
         left = _line_from(stream, part.start)
         stream.seek(0)
         while left:

@@ -1,0 +1,162 @@
+"""Sources and workspaces in buckets of S3, Google Cloud Storage and Azure, against servers of their protocols."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.errors import SourceError
+from engine.reading.files.buckets import BucketError
+from engine.reading.files.storage import list_files, open_file
+from engine.sources.csv import Csv
+from engine.sources.parquet import Parquet
+from engine.spark.workspace import Workspace, writing
+from tests.bucket_servers import SERVERS, BucketServer
+from tests.faulty_network import Answer, faulty
+
+ROWS = b"k,v\n" + b"".join(b"%d,x\n" % row for row in range(1000))
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def running(request: pytest.FixtureRequest) -> Iterator[BucketServer]:
+    with SERVERS[request.param]() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(running: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
+    """A server with an empty bucket, in whose environment the test is."""
+    for name, value in running.environ.items():
+        monkeypatch.setenv(name, value)
+    yield running
+    monkeypatch.setenv(running.endpoint, running.environ[running.endpoint])
+    Workspace(f"{running.uri}/in").remove()
+
+
+def write(uri: str, content: bytes) -> None:
+    with writing(uri) as file:
+        file.write(content)
+
+
+def csv_rows(path: str) -> list[Any]:
+    """The first column of all rows, read as the workers do."""
+    scan = Csv(path=path).scan("n", Path())
+    return [row for part in scan.parts for read in scan.read(part) for row in read.records.column("k").to_pylist()]
+
+
+def test_files_folders_and_patterns_are_found_and_read(bucket: BucketServer) -> None:
+    for name in ("a 1.csv", "b%20.csv", "deep/c.csv", "_hidden.csv", "note.md"):
+        write(f"{bucket.uri}/in/{name.replace('%', '%25').replace(' ', '%20')}", ROWS)
+    folder = f"{bucket.uri}/in"
+    for path, files in (
+        (folder, 2),
+        (f"{folder}/", 2),
+        (f"{folder}/a%201.csv", 1),
+        (f"{folder}/*.csv", 2),
+        (f"{folder}/**/*.csv", 3),
+    ):
+        assert len(csv_rows(path)) == files * 1000, path
+    with writing(f"{folder}/p.parquet") as file:
+        pq.write_table(pa.table({"n": range(1000)}), file, row_group_size=100)
+    scan = Parquet(path=folder).scan("n", Path())
+    assert sum(read.records.num_rows for part in scan.parts for read in scan.read(part)) == 1000
+
+
+def test_what_is_not_there_is_told_with_its_place(bucket: BucketServer) -> None:
+    with pytest.raises(SourceError, match=r"there is no file \S+/in/none.csv there; check the name"):
+        Csv(path=f"{bucket.uri}/in/none.csv").derive("n", Path())
+
+
+def test_an_object_that_changes_or_vanishes_while_it_is_read_fails(bucket: BucketServer) -> None:
+    uri = f"{bucket.uri}/in/a.csv"
+    write(uri, ROWS)
+    scan = Csv(path=uri).scan("n", Path())
+    [found] = list_files(uri, ())
+    reading = open_file(uri, found.modified_ns)
+    assert reading.read() == ROWS
+    # A second is what S3 tells of times.
+    time.sleep(1.1)
+    write(uri, ROWS.replace(b"x", b"y"))
+    for read in (reading.close, lambda: open_file(uri, found.modified_ns), lambda: list(scan.read(scan.parts[0]))):
+        with pytest.raises(BucketError, match=r"/in/a.csv: it was written while it was read. Run again"):
+            read()
+    Workspace(f"{bucket.uri}/in").remove()
+    with pytest.raises(BucketError, match=r"/in/a.csv: it is no longer there"):
+        list(scan.read(scan.parts[0]))
+
+
+def _always(answer: Answer, *_: str) -> Answer:
+    return answer
+
+
+def error(code: str, message: str = "m") -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'.encode()
+    )
+
+
+REFUSED = {
+    "s3": [
+        (400, error("ExpiredToken"), "the credentials have expired; renew AWS_ACCESS_KEY_ID"),
+        (403, error("InvalidAccessKeyId"), "S3 does not accept the credentials; check or renew AWS_ACCESS_KEY_ID"),
+        (403, error("SignatureDoesNotMatch"), "S3 does not accept the credentials"),
+        (403, error("AccessDenied"), "S3 forbids it; allow it to the owner of the credentials"),
+    ],
+    "gs": [
+        (401, b'{"error":{"code":401,"message":"Invalid"}}', "Google Cloud Storage does not accept the credentials"),
+        (403, b'{"error":{"code":403,"message":"no"}}', "Google Cloud Storage forbids it"),
+    ],
+    "abfss": [
+        (403, error("AuthenticationFailed"), "Azure does not accept the credentials; check or renew AZURE_STORAGE_KEY"),
+        (403, error("AuthorizationPermissionMismatch"), "Azure forbids it"),
+    ],
+}
+
+
+def test_refused_credentials_are_one_sentence(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(f"{bucket.uri}/in/a.csv", ROWS)
+    for status, body, sentence in REFUSED[bucket.uri.partition(":")[0]]:
+        with faulty(bucket.port, partial(_always, Answer(status, body))) as port:
+            monkeypatch.setenv(bucket.endpoint, f"http://127.0.0.1:{port}")
+            for path in (f"{bucket.uri}/in", f"{bucket.uri}/in/a.csv"):
+                with pytest.raises(SourceError, match=sentence) as raised:
+                    Csv(path=path).derive("n", Path())
+                assert path in str(raised.value)
+                assert "\n" not in str(raised.value)
+
+
+def test_a_full_bucket_is_told_and_keeps_what_it_has(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = error("QuotaExceeded", "QuotaExceeded")
+    full = b'{"error":{"code":403,"message":"QuotaExceeded"}}' if bucket.uri.startswith("gs") else refused
+    work = Workspace(f"{bucket.uri}/in/work")
+    write(work.place("kept.parquet"), ROWS)
+
+    def rule(method: str, path: str) -> Answer | None:
+        is_read = method in ("GET", "HEAD") or "$batch" in path
+        return None if is_read else Answer(403, full)
+
+    with faulty(bucket.port, rule) as port:
+        monkeypatch.setenv(bucket.endpoint, f"http://127.0.0.1:{port}")
+        with pytest.raises(BucketError, match=r"/in/work/new.parquet: the bucket is full; delete what"):
+            work.write(work.place("new.parquet"), pa.table({"n": [1]}))
+    monkeypatch.setenv(bucket.endpoint, bucket.environ[bucket.endpoint])
+    assert work.names(work.root) == ["kept.parquet"]
+
+
+URIS = [
+    ("s3:///k", r"s3:///k has no bucket: write s3://BUCKET/FOLDER"),
+    ("abfss://a.dfs.core.windows.net/k", r"has no container: write abfss://CONTAINER@ACCOUNT"),
+]
+
+
+@pytest.mark.parametrize(("uri", "sentence"), URIS)
+def test_a_uri_that_names_no_object_is_refused(uri: str, sentence: str) -> None:
+    with pytest.raises(SourceError, match=sentence):
+        Csv(path=uri).derive("n", Path())
