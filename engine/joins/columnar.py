@@ -29,7 +29,7 @@ def columnar_join(
     if has_condition:
         return Columnar(None, "record by record: a further condition is checked pair by pair")
     if refused := without_equality(key_types):
-        return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
+        return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
     if left.unique_key == () == right.unique_key:
         unique: Callable[[Layout], ColumnarKernel]
         unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)

@@ -313,7 +313,7 @@ class GroupAggregate(WithFunctions, OwnTtl):
         if ttl_ms and without_columns(calls, retracting=retracting):
             return RECORD_BY_RECORD
         if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
-            return Columnar(None, f"record by record: a group column of {odd} has no columnar kernel")
+            return Columnar(None, f"record by record: a group column of {odd.flink} has no columnar kernel")
         if why := without_columns(calls, retracting=retracting, keeps_values=True):
             return Columnar(None, f"record by record: {why}")
         make = partial(

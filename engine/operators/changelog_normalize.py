@@ -186,7 +186,7 @@ class ChangelogNormalize(Operator):
         if state_ttl_ms(context.options):
             return RECORD_BY_RECORD
         if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
-            return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
+            return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
         nested = [column.type for column in context.schema if column.type.is_nested]
         if nested and not repeat:
             return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")

@@ -354,7 +354,7 @@ class Deduplicate(RoutesLate, OwnTtl):
             # Not every record writes the state.
             return RECORD_BY_RECORD
         if refused := without_equality(schema.column(key).type for key in self.keys):
-            return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
+            return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
                 kept = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)

@@ -220,7 +220,7 @@ class TopN(OwnTtl):
         row_key = self._fast_row_key(input_)
         places = () if row_key is None else tuple(schema.index(name) for name in row_key)
         by_key = None if row_key is None else places
-        if not (ttl_ms or row_key or input_.mode.is_insert_only):
+        if row_key is None and not (ttl_ms or input_.mode.is_insert_only):
             retract = Columnar(partial(RetractableTopN, ranks, order), "columnar: all rows of many partitions at once")
             return Keyed((KeyedInput(keys, columns),), None, columnar=retract, layout=3)
         kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, by_key, ttl_ms)

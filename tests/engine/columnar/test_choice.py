@@ -70,7 +70,7 @@ CHOICES = [
     (EVENTS, dedup("arrival", "first"), TTL, "record by record: its state expires, entry by entry"),
     (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
     (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
-    (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
+    (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of DOUBLE has no columnar kernel"),
     (EVENTS, dedup("arrival", "first"), MINI_BATCH, "record by record: mini-batch folds its bundles key by key"),
     (
         EVENTS,
@@ -92,16 +92,16 @@ CHOICES = [
     (CHANGES, aggregate(MAX), {}, "columnar: MAX of integers"),
     (EVENTS, aggregate(LISTAGG), {}, "columnar: LISTAGG"),
     (CHANGES, aggregate(LISTAGG), {}, "record by record: LISTAGG with retraction has no columnar kernel"),
-    (EVENTS, aggregate({**SUM, "argument": "w"}), {}, "record by record: SUM of double has no columnar kernel"),
-    (EVENTS, aggregate({**MAX, "argument": "k"}), {}, "record by record: MAX of string has no columnar kernel"),
+    (EVENTS, aggregate({**SUM, "argument": "w"}), {}, "record by record: SUM of DOUBLE has no columnar kernel"),
+    (EVENTS, aggregate({**MAX, "argument": "k"}), {}, "record by record: MAX of STRING has no columnar kernel"),
     (EVENTS, aggregate({**SUM, "distinct": True}), {}, "columnar: SUM DISTINCT of integers"),
     (
         EVENTS,
         aggregate({**COUNT, "argument": "w", "distinct": True}),
         {},
-        "record by record: DISTINCT of double has no columnar kernel",
+        "record by record: DISTINCT of DOUBLE has no columnar kernel",
     ),
-    (EVENTS, aggregate(COUNT, by=("w",)), {}, "record by record: a group column of double has no columnar kernel"),
+    (EVENTS, aggregate(COUNT, by=("w",)), {}, "record by record: a group column of DOUBLE has no columnar kernel"),
     (EVENTS, aggregate(COUNT), MINI_BATCH, "record by record: mini-batch folds its bundles group by group"),
 ]
 

@@ -127,4 +127,4 @@ def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bo
 
 def test_a_key_that_may_be_nan_goes_record_by_record() -> None:
     choice = columnar_join(JoinKind.INNER, ONE, ONE, [INT, DOUBLE], has_condition=False, is_bundled=False)
-    assert choice.why == "record by record: a key of double has no columnar kernel"
+    assert choice.why == "record by record: a key of DOUBLE has no columnar kernel"

@@ -269,7 +269,7 @@ CHOSEN = [
         ),
         (
             {"aggregates": ({"function": "SUM", "argument": "x"},)},
-            "record by record: SUM of double has no columnar kernel",
+            "record by record: SUM of DOUBLE has no columnar kernel",
         ),
         (
             {"aggregates": ({"function": "COUNT", "argument": "v", "distinct": True},)},

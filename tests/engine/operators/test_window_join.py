@@ -322,7 +322,7 @@ def test_an_unknown_key_is_named_with_those_that_exist() -> None:
 
 
 def test_keys_of_different_types_are_rejected() -> None:
-    with pytest.raises(PlanRejected, match=r"k \(string\) cannot be compared with y \(int\)"):
+    with pytest.raises(PlanRejected, match=r"k \(STRING\) cannot be compared with y \(INT\)"):
         join(right="y").derive("j", (LEFT, RIGHT), NoAnalyzer())
 
 

@@ -222,7 +222,7 @@ CLASS += "        return 'BIGINT'\n"
     ("parts", "sentence"),
     [
         ({"body": "acc[0] += v"}, "f.accumulate(None) failed: TypeError: unsupported operand .* (line 5 of its code)"),
-        ({"value": "'x'"}, "f.get_value() failed: it gave 'x', which does not fit bigint: "),
+        ({"value": "'x'"}, "f.get_value() failed: it gave 'x', which does not fit BIGINT: "),
         ({"made": "1 // 0"}, "f.create_accumulator() failed: ZeroDivisionError: .* (line 3 of its code)"),
         ({"made": "{1}"}, "its accumulator cannot be kept: a set is not kept, .*; use a dict."),
         ({"made": "object()"}, "its accumulator cannot be kept: a object is not kept; use Python's numbers, texts"),

@@ -153,5 +153,5 @@ def test_an_error_is_one_line_with_what_was_given_and_where_it_came_from(code: s
 def test_a_value_that_does_not_fit_is_named_with_its_type(
     returned: str, type_: str, called: str, given: str, reason: str
 ) -> None:
-    sentence = f"{called} failed: it gave {given}, which does not fit {type_}{reason}"
+    sentence = f"{called} failed: it gave {given}, which does not fit {spark_type(type_).flink}{reason}"
     assert failure(f"def f(x):\n    return {returned}", type_).startswith(sentence)

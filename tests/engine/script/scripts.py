@@ -51,10 +51,10 @@ def exported(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> 
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:
-    """The content of a pipeline: all except its script, the places of its nodes and the order of its edges."""
+    """The content of a pipeline: all except its script and story, the places of its nodes, the order of its edges."""
     nodes = [plain_node(node).model_dump(exclude={"place"}) for node in pipeline.nodes]
     edges = sorted((edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges)
-    rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges", "script"})
+    rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges", "script", "story"})
     return {**rest, "nodes": nodes, "edges": edges}
 
 

@@ -271,7 +271,7 @@ def test_a_long_name_is_cut_off_where_it_becomes_an_id(spark: SparkSession) -> N
 REFUSED = [
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'cvs'); SELECT k FROM t",
-        "t: the format 'cvs' is not supported. Available: csv, json, parquet, excel, debezium-json",
+        "t: the format 'cvs' is not supported. Available: csv, json, parquet, avro, excel, debezium-json",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'print');",

@@ -173,7 +173,7 @@ WRONG: list[tuple[dict[str, Any], type[StudioError], str]] = [
     ({"password": "secret"}, PipelineError, "password: it would be kept and exported with the pipeline"),
     ({"password": "${env:NOT_THERE}"}, SourceError, "names the environment variable NOT_THERE, which is not set"),
     ({"columns": [{"name": "nick", "type": "INT"}]}, PipelineError, "columns: unknown column 'nick'. Available: id"),
-    ({"columns": [{"name": "id", "type": "BYTES"}]}, PipelineError, "columns: id is binary, which is not read from"),
+    ({"columns": [{"name": "id", "type": "BYTES"}]}, PipelineError, "columns: id is BYTES, which is not read from"),
     ({"order_by": ["nick"]}, PipelineError, "order_by: unknown column 'nick'. Available: id"),
 ]
 
