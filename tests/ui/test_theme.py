@@ -92,7 +92,7 @@ def test_what_is_read_outside_of_the_page_has_its_colours(theme: str) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_words_of_a_picture_are_readable(theme: str) -> None:
-    colors = pens(theme)
+    colors = pens()[theme]
     assert all(
         contrast(colors[word], colors[ground]) >= 4.5 for word in ("text", "muted") for ground in ("paper", "card")
     )

@@ -69,11 +69,11 @@ def drawing(pipeline: Pipeline, known: Mapping[str, ChangelogMode]) -> Shape:
         outputs = list(cls.output_ports(node.parameters)) if cls is not None else [OUT]
         facts[node.id] = {"hint": hint(node), "outputs": outputs, "mode": _symbols(known.get(node.id, ()))}
     used = {node.operator for node in pipeline.nodes}
-    bare = [{**node, "parameters": {}} for node in document(pipeline)["nodes"]]
+    drawn = document(pipeline)
     return {
         "name": pipeline.name,
         "colors": colors(),
-        "document": {**document(pipeline), "nodes": bare},
+        "document": {**drawn, "nodes": [{**node, "parameters": {}} for node in drawn["nodes"]]},
         "catalog": [entry for entry in catalog() if entry["operator"] in used],
         "nodes": facts,
         "edges": {},

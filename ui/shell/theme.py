@@ -85,10 +85,12 @@ _BADGE: Final = (
 )
 
 
-def pens(name: str) -> dict[str, str]:
-    """The colours of a picture in a theme: plain ones, since not every program for slides mixes them."""
-    colors = THEMES[name]
-    text, paper = colors["text"], colors["background"]
+def pens() -> dict[str, dict[str, str]]:
+    """The colours of a picture by theme: plain ones, since not every program for slides mixes them."""
+    return {name: _pens(colors["text"], colors["background"]) for name, colors in THEMES.items()}
+
+
+def _pens(text: str, paper: str) -> dict[str, str]:
     return {
         "text": text,
         "muted": _mixed(text, paper, 0.7),

@@ -21,7 +21,7 @@ from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
 from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
 from ui.shell.pending import widget_value
-from ui.shell.theme import THEMES, pens
+from ui.shell.theme import pens
 
 _DIALOGUE: Final = "canvas-dialogue"
 
@@ -40,7 +40,7 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
         "draft": drafting.key,
         "name": drafting.pipeline.name,
         "colors": colors(),
-        "pens": {name: pens(name) for name in THEMES},
+        "pens": pens(),
         "catalog": catalog(),
         "document": document(drafting.pipeline),
         "ack": {"session": heard.session, "n": drafting.history.heard.get(heard.session, 0)},

@@ -18,7 +18,7 @@ from ui.components.changelog.record_list import in_one_line, in_zone
 from ui.components.event_time.late_link import open_late_file
 from ui.shell import words
 from ui.shell.guard import guarded
-from ui.shell.theme import THEMES, pens
+from ui.shell.theme import pens
 
 _RECORDS: Final = 4
 _LONGEST: Final = 60
@@ -54,7 +54,7 @@ def time_canvas(
         "event": event,
         "height": height,
         "colors": colors(),
-        "pens": {name: pens(name) for name in THEMES},
+        "pens": pens(),
         "catalog": catalog(),
         "document": document(pipeline),
         "nodes": _nodes(run, pipeline, carried, late),

@@ -1,7 +1,7 @@
 // The canvas on which a pipeline is composed: it combines the files beside it.
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
-import { Boxes, boxesAt } from '../graph/boxes.js'
+import { Boxes, tallBoxes } from '../graph/boxes.js'
 import { Graph } from '../graph/Graph.jsx'
 import { byOperator } from '../document.js'
 import { drawnEdge, parallel, useDrawnNodes, useLayout } from '../graph/drawn.js'
@@ -49,7 +49,7 @@ export function Canvas({ data, dark, shadow, send }) {
   const palette = usePalette(search, !document.nodes.length)
   const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
   const positions = useLayout(drawn, catalog)
-  const boxes = useMemo(() => boxesAt(positions), [positions])
+  const boxes = useMemo(() => tallBoxes(positions), [positions])
   const viewport = useViewport(flow, box, positions, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)

@@ -1,7 +1,7 @@
 // The nodes that an edge's line goes around, for the edges of a canvas.
 import { createContext, useContext, useMemo } from 'react'
-import { HEIGHT, WIDTH } from '../layout.js'
-import { labelBox, routed } from './route.js'
+import { HEIGHT } from '../layout.js'
+import { boxesAt, inTheWay, labelBox, routed } from './route.js'
 
 /** @import { EdgeProps } from '@xyflow/react' */
 /** @import { Places } from '../types' */
@@ -14,14 +14,8 @@ const BETWEEN = 4
 
 export const Boxes = createContext(/** @type {Map<string, Box>} */ (new Map()))
 
-/**
- * @param {Places} places
- * @returns {Map<string, Box>}
- */
-export const boxesAt = (places) =>
-  new Map(
-    Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + TALLEST }]),
-  )
+/** @param {Places} places */
+export const tallBoxes = (places) => boxesAt(places, TALLEST)
 
 /**
  * The line of an edge, and the middle of its label, whose size is about this.
@@ -34,8 +28,7 @@ export const boxesAt = (places) =>
 export function useRoute({ source, target, sourceX, sourceY, targetX, targetY }, width, height, nth = 0) {
   const boxes = useContext(Boxes)
   return useMemo(() => {
-    const others = [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
-    const { d, points } = routed([sourceX, sourceY], [targetX, targetY], others)
+    const { d, points } = routed([sourceX, sourceY], [targetX, targetY], inTheWay(boxes, { source, target }))
     const { left, top } = labelBox(points, [{ width, height }], [...boxes.values()])
     return { path: d, x: left + width / 2, y: top + height / 2 + nth * (height + BETWEEN) }
   }, [boxes, source, target, sourceX, sourceY, targetX, targetY, width, height, nth])

@@ -1,12 +1,32 @@
 // The line of an edge, from port to port and around the nodes that stand between them, and the place of its label.
+import { HEIGHT, WIDTH } from '../layout.js'
 
 /** @typedef {[x: number, y: number]} Point */
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 /** @typedef {{ d: string, points: Point[] }} Route `points`: along the line, from its begin */
 
+/** @import { Places } from '../types' */
+
 const CLEAR = 10
 const STEPS = 24
 const LEAST_BEND = 40
+
+/**
+ * @param {Places} places
+ * @param {number} [height] of a node
+ * @returns {Map<string, Box>}
+ */
+export const boxesAt = (places, height = HEIGHT) =>
+  new Map(Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + height }]))
+
+/**
+ * The boxes of the nodes at neither end of an edge.
+ *
+ * @param {Map<string, Box>} boxes
+ * @param {{ source: string, target: string }} edge
+ */
+export const inTheWay = (boxes, { source, target }) =>
+  [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
 
 /**
  * @param {Point} from

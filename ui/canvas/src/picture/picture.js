@@ -4,7 +4,7 @@ import { byOperator, edgeKey } from '../document.js'
 import { frames, groupData } from '../graph/groups.js'
 import { asDrawn } from '../grouping.js'
 import { HEIGHT, WIDTH, layout } from '../layout.js'
-import { routed } from '../graph/route.js'
+import { boxesAt, inTheWay, routed } from '../graph/route.js'
 import { badges, escaped, records, short } from './labels.js'
 
 /** @import { Catalog, DrawnPipelineEdge, Drawing, DrawnNode, EdgeFacts, FrameNode, LitFacts, Kind, NodeFacts, Places } from '../types' */
@@ -44,17 +44,16 @@ export function pictured({ name, colors, catalog, document, nodes, edges }, opti
     position: { x: places[node.id][0], y: places[node.id][1] },
   }))
   const around = frames(drawn, /** @type {DrawnNode[]} */ (standing))
-  /** @type {Map<string, Box>} */
-  const boxes = new Map(
-    Object.entries(places).map(([id, [x, y]]) => [id, { left: x, top: y, right: x + WIDTH, bottom: y + HEIGHT }]),
-  )
+  const boxes = boxesAt(places)
   // Labels lie over no node and no label before.
   const taken = [...boxes.values()]
   const pen = { pens, paper: paper ?? 'none', colors, small }
   const lines = drawn.edges.map((edge) => {
-    const route = routed(outOf(edge, drawn.edges, nodes, places), into(edge, drawn.edges, known, document, places), [
-      ...without(boxes, edge),
-    ])
+    const route = routed(
+      outOf(edge, drawn.edges, nodes, places),
+      into(edge, drawn.edges, known, document, places),
+      inTheWay(boxes, edge),
+    )
     return drawnEdge(edge, route, small ? undefined : carriedBy(edge, nodes, edges), taken, pen)
   })
   const cards = drawn.nodes.map((node) => {
@@ -108,13 +107,6 @@ const carriedBy = ({ of }, nodes, edges) => ({
 const dimmed = (isUnlit) => (isUnlit ? 'opacity="0.45" ' : '')
 
 /** @typedef {{ pens: Pens, paper: string, colors: Record<string, string>, small: boolean }} Pen */
-
-/**
- * @param {Map<string, Box>} boxes
- * @param {DrawnPipelineEdge} edge
- */
-const without = (boxes, { source, target }) =>
-  [...boxes].flatMap(([id, box]) => (id === source || id === target ? [] : [box]))
 
 /**
  * @param {DrawnPipelineEdge} edge

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { byOperator, edgeKey } from '../document.js'
-import { Boxes, boxesAt } from '../graph/boxes.js'
+import { Boxes, tallBoxes } from '../graph/boxes.js'
 import { Graph } from '../graph/Graph.jsx'
 import { drawnEdge, parallel, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
@@ -34,7 +34,7 @@ export function TimeCanvas({ data, dark, pick }) {
   const { drawn } = useMemo(() => asDrawn(document), [document])
   const unplaced = useMemo(() => ({ ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }), [drawn])
   const positions = useLayout(unplaced, catalog, GAP)
-  const boxes = useMemo(() => boxesAt(positions), [positions])
+  const boxes = useMemo(() => tallBoxes(positions), [positions])
 
   const describe = useCallback(
     (/** @type {PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
