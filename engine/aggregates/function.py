@@ -26,6 +26,7 @@ from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
 from engine.contract.derived import Monotonicity
 from engine.model.types import BIGINT, FLOATS, Array, Decimal, Map, Row, Type, decimal_scale
+from engine.model.value_interval import ANY_VALUE, ValueInterval
 
 
 @dataclass(frozen=True)
@@ -211,13 +212,13 @@ class AggregateFunction(ABC):
     def batch(self, call: BatchCall) -> str:
         """The result in Spark SQL."""
 
-    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
-        """The monotonicity of the result while rows are only added. is_non_negative: whether no value is below zero."""
+    def move(self, argument: Callable[[], ValueInterval]) -> Monotonicity | None:
+        """The monotonicity of the result while rows are only added. argument: the numbers that its values may be."""
         return None
 
-    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        """Whether the result is never below zero. argument: whether no value is below zero."""
-        return False
+    def interval(self, argument: ValueInterval) -> ValueInterval:
+        """The numbers that the result may be, as far as Flink knows them. argument: those of its values."""
+        return ANY_VALUE
 
 
 class NumericFunction(AggregateFunction):

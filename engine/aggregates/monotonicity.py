@@ -1,13 +1,15 @@
-"""The monotonicity of aggregate results, and the results that are never below zero, for the planner."""
+"""The monotonicity of aggregate results, and the numbers that they may be, for the planner."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of, key_expressions
 from engine.contract.derived import Derived, Monotonicity
 from engine.expressions import Expression
+from engine.expressions.calc_intervals import interval_of
+from engine.model.column_intervals import UNKNOWN, ColumnInterval, Intervals, above_calc
+from engine.model.value_interval import ANY_VALUE, ValueInterval
 
 
 def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
@@ -50,32 +52,38 @@ def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Deri
 
 def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
     """The monotonicity of a result while rows are only added."""
-
-    def is_non_negative() -> bool:
-        condition = Expression.parse(call.filter) if call.filter else None
-        required = condition.required_non_negative(input_.schema) if condition else frozenset[str]()
-        return _is_non_negative(call, input_, required)
-
-    return call.function.move(is_non_negative)
+    return call.function.move(lambda: _accumulated(call, input_))
 
 
-def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> frozenset[str]:
-    """The columns that are never below zero."""
-    keys = {item for item in group_by if isinstance(item, str) and item in input_.non_negative}
-    results = {
-        call.output_name
-        for call in aggregates
-        if call.function.is_non_negative(partial(_is_non_negative, call, input_))
-    }
-    return frozenset(keys | results)
+def result_intervals(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> Intervals:
+    """The numbers that the columns may hold. The keys are those of the input, without its filters' Calc."""
+    keys = {item: each for item, each in above_calc(input_.intervals).items() if item in group_by}
+    for call in aggregates:
+        value = call.function.interval(_argument(call, input_).value)
+        if value != ANY_VALUE:
+            keys[call.output_name] = ColumnInterval(value, value)
+    return keys
 
 
-def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str] = ()) -> bool:
-    """Whether the argument is never below zero. required: columns that the call's condition keeps non-negative."""
+def _argument(call: Aggregate, input_: Derived) -> ColumnInterval:
     if call.argument is None:
-        return False
-    argument = Expression.parse(expression_of(call.argument, input_.schema))
-    return argument.non_negative(input_.schema, input_.non_negative.union(required))
+        return UNKNOWN
+    return interval_of(expression_of(call.argument, input_.schema), input_.schema, input_.intervals)
+
+
+def _accumulated(call: Aggregate, input_: Derived) -> ValueInterval:
+    """The numbers that a call accumulates: of a column those for which its condition may be true.
+
+    Of what is computed Flink knows nothing then, numbers aside.
+    Source: Flink FlinkRelMdFilteredColumnInterval.
+    """
+    argument = _argument(call, input_)
+    if not call.filter or call.argument is None:
+        return argument.value
+    column = Expression.parse(expression_of(call.argument, input_.schema)).plain_column(input_.schema)
+    if column is not None and not argument.is_computed:
+        return argument.value & Expression.parse(call.filter).required(input_.schema, column.name)
+    return argument.value if argument.value.lower == argument.value.upper else ANY_VALUE
 
 
 def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:

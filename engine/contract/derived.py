@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from engine.model.changelog import INSERT_ONLY, ModifyKind, ModifyKinds
+from engine.model.column_intervals import Intervals
 from engine.model.combined_watermark import NOTHING, Above, holdbacks_of
 from engine.model.schema import Schema
 from engine.model.types import Type
@@ -35,7 +36,7 @@ class Derived:
 
     upsert_keys: sets of columns, each of which identifies a row of the table; empty if only the whole row does.
     monotonic: by column, how it changes from update to update; empty if unknown. Flink then assumes that rows may be
-    deleted, and does so even for some insert-only operators. non_negative: the columns that are never below zero.
+    deleted, and does so even for some insert-only operators. intervals: the numbers that columns may hold.
     above: the origin of its watermark; the planner fills it in unless the operator does. lone_updates: True below a
     filter, for example: a -U may come without its +U, so it must not be dropped. null_keys: below a FULL join two rows
     may be padded to the same key, which consists of NULLs only. shared_keys: keys of the rows below a Top N; while
@@ -48,7 +49,7 @@ class Derived:
     modify: ModifyKinds = INSERT_ONLY
     upsert_keys: Keys = NO_KEYS
     monotonic: Mapping[str, Monotonicity] = field(default_factory=dict)
-    non_negative: frozenset[str] = frozenset()
+    intervals: Intervals = field(default_factory=dict)
     above: Above = NOTHING
     lone_updates: bool = False
     null_keys: bool = False

@@ -8,7 +8,7 @@ scalars      functions of Flink's as Spark SQL
 functions    the functions of Spark SQL: the allowed ones, and why the others are refused
 allowed      whether Spark may evaluate an expression
 analyzer     the checks of an expression: whether it is allowed, and its type
-bounds       values that are never below zero
+bounds       the numbers that a value may be
 costs        guards of what one record may cost
 changing     whether a row may stop meeting a condition
 conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins
@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Self, cast
 from sqlglot import exp
 
 from engine.expressions.allowed import refusal
-from engine.expressions.bounds import is_number, required
+from engine.expressions.bounds import fixed, interval, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
 from engine.model.schema import Column, Schema
+from engine.model.value_interval import ANY_VALUE, ValueInterval
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
@@ -85,18 +86,28 @@ class Expression:
         columns = [_column_of(part, schema) for part in parts]
         return frozenset(column.name for column in columns if column is not None) if all(columns) else frozenset()
 
-    def non_negative(self, schema: Schema, known: Collection[str]) -> bool:
-        """Whether the value is never below zero. known: the columns that are never below zero."""
-        column = self.cast_column(schema)
-        if column is not None:
-            return column.name in known
-        return self._tree is not None and is_number(self._tree)
+    def interval(self, schema: Schema, known: Mapping[str, ValueInterval]) -> ValueInterval:
+        """The numbers that the value may be. known: the numbers that columns may hold."""
 
-    def required_non_negative(self, schema: Schema) -> frozenset[str]:
-        """The columns that have to be zero or more for the expression to be true as a condition."""
-        values = () if self._tree is None else required(self._tree)
-        columns = (_column_of(value, schema) for value in values)
-        return frozenset(column.name for column in columns if column is not None)
+        def of(value: exp.Expr) -> ValueInterval:
+            column = _column_of(value, schema)
+            return ANY_VALUE if column is None else known.get(column.name, ANY_VALUE)
+
+        return ANY_VALUE if self._tree is None else interval(self._tree, of)
+
+    def required(self, schema: Schema, name: str) -> ValueInterval:
+        """The numbers of a column for which the expression may be true as a condition."""
+
+        def is_it(value: exp.Expr) -> bool:
+            column = _column_of(value, schema)
+            return column is not None and column.name == name
+
+        return ANY_VALUE if self._tree is None else required(self._tree, is_it)
+
+    def fixed(self, schema: Schema) -> Collection[str]:
+        """The columns that are one number where the expression is true as a condition."""
+        columns = (_column_of(value, schema) for value in (fixed(self._tree) if self._tree is not None else ()))
+        return [column.name for column in columns if column is not None]
 
     def may_cease(self, schema: Schema, movement: Mapping[str, int]) -> bool:
         """Whether Flink assumes that a row may stop meeting this condition. movement: directions of moving columns."""

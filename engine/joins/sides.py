@@ -9,6 +9,8 @@ from typing import Final
 
 from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
+from engine.expressions.calc_intervals import filtered
+from engine.model.column_intervals import UNKNOWN, Intervals, above_calc
 from engine.model.free_names import free_name
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema
@@ -203,6 +205,18 @@ def left_keys_of(left: Derived, right: Derived, right_keys: Sequence[str]) -> Ke
     """
     finds_one = any(key <= frozenset(right_keys) for key in right.upsert_keys)
     return left.upsert_keys if finds_one else frozenset()
+
+
+def join_intervals(left: Derived, right: Derived, kind: JoinKind, condition: str | None) -> Intervals:
+    """The numbers that the columns of a join may hold: those of its sides that meet its further condition.
+
+    As in Flink also where a row without a partner is kept, which need not meet it. Source: FlinkRelMdColumnInterval.
+    """
+    schema = Schema(joined(left.schema, right.schema, kind))
+    known = [side.intervals.get(name, UNKNOWN) for side in (left, right) for name in side.schema.names]
+    intervals: Intervals = dict(zip(schema.names, known, strict=False))
+    intervals = above_calc(intervals)
+    return intervals if condition is None else above_calc(filtered(condition, schema, intervals))
 
 
 def join_moves(

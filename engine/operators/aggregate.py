@@ -24,7 +24,7 @@ from engine.aggregates.derived_columns import derive_columns
 from engine.aggregates.equality import comparison
 from engine.aggregates.flink_sql import call_sql, group_sql
 from engine.aggregates.function import AggregateCall
-from engine.aggregates.monotonicity import monotonicity, never_retracts, non_negative
+from engine.aggregates.monotonicity import monotonicity, never_retracts, result_intervals
 from engine.aggregates.parameters import Aggregate, GroupBy, described, group_origin, key_expressions
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
@@ -253,7 +253,7 @@ class GroupAggregate(WithFunctions, OwnTtl):
             INSERT_UPDATE if input_.is_insert_only else ALL_CHANGES,
             frozenset({frozenset(column.name for column in aggregated.groups)}),
             monotonicity(self.group_by, self.aggregates, input_),
-            non_negative(self.group_by, self.aggregates, input_),
+            result_intervals(self.group_by, self.aggregates, input_),
         )
 
     def _steady(self, input_: Derived) -> frozenset[str]:

@@ -139,6 +139,7 @@ class ChangelogNormalize(Operator):
             modify=ALL_CHANGES,
             upsert_keys=frozenset({keys}),
             monotonic=constant(keys, among=input_.schema.names),
+            intervals={},
             lone_updates=False,
         )
 

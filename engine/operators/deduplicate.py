@@ -49,6 +49,7 @@ from engine.deduplication.kernels import (
 from engine.errors import PipelineError
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
+from engine.model.column_intervals import above_calc
 from engine.model.free_names import free_name
 from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on, state_ttl_ms
@@ -156,6 +157,7 @@ class Deduplicate(RoutesLate, OwnTtl):
             modify=modify,
             upsert_keys=frozenset({keys}),
             monotonic=constant(steady, among=input_.schema.names) if input_.never_moves else {},
+            intervals=above_calc(input_.intervals),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

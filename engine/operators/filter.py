@@ -19,6 +19,7 @@ from engine.contract.parameters import SparkSql, parameter
 from engine.contract.requirements import Offer, forwarded, forwarded_with_update_before
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
+from engine.expressions.calc_intervals import filtered
 from engine.expressions.changing import ANYWHERE, DOWN, UP
 from engine.expressions.conditions import require_condition
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -57,7 +58,7 @@ class Filter(Operator):
             input_,
             lone_updates=alone,
             monotonic=constant((), among=input_.monotonic) if self._may_cease(input_) else input_.monotonic,
-            non_negative=input_.non_negative | Expression.parse(self.condition).required_non_negative(input_.schema),
+            intervals=filtered(self.condition, input_.schema, input_.intervals),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

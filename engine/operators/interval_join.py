@@ -32,7 +32,7 @@ from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys, beside, event_time, require_event_times
 from engine.joins.interval_kernel import IntervalJoinKernel
-from engine.joins.sides import PORTS, JoinKind, joined
+from engine.joins.sides import PORTS, JoinKind, join_intervals, joined
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import meeting
 from engine.model.durations import duration, interval
@@ -78,7 +78,12 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         left, right = (input_.schema for input_ in inputs)
         held = meeting([input_.above for input_ in inputs], node=node, held_ms=max(-self.lower_ms, self.upper_ms))
         schema = Schema(self._columns(left, right))
-        return Derived(schema, monotonic=constant(schema.names), above=held)
+        return Derived(
+            schema,
+            monotonic=constant(schema.names),
+            intervals=join_intervals(inputs[0], inputs[1], self.kind, self.condition),
+            above=held,
+        )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Neither its inputs nor its output have updates."""

@@ -29,7 +29,7 @@ from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys
 from engine.joins.pairing import PairingJoin, SemiAntiJoin
-from engine.joins.sides import SIDES, JoinKind, join_keys, join_moves, join_side, joined
+from engine.joins.sides import SIDES, JoinKind, join_intervals, join_keys, join_moves, join_side, joined
 from engine.mini_batch.join_kernel import BundledJoin
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.model.options import expires, state_ttl_ms
@@ -91,6 +91,7 @@ class Join(KeyedJoin):
             monotonic=join_moves(
                 left, right, self.left_keys, self.right_keys, self.kind, is_equi=self.condition is None
             ),
+            intervals=join_intervals(left, right, self.kind, self.condition),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

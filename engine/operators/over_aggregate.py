@@ -43,6 +43,7 @@ from engine.contract.requirements import Offer, require_different_names, require
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
+from engine.model.column_intervals import above_calc
 from engine.model.durations import interval
 from engine.model.origin import Origin
 from engine.model.processing_time import with_processing_time
@@ -159,11 +160,11 @@ class OverAggregate(RoutesLate):
         require_different_names(node, "aggregates", columns)
         # Flink treats every OVER result as constant, even if it is updated: a MAX of it never retracts.
         schema = Schema(columns)
-        stays = constant(schema.names)
+        stays, intervals = constant(schema.names), above_calc(input_.intervals)
         if self.order_column is not None:
             keys = frozenset(key for key in input_.upsert_keys if key >= frozenset(self.partition_by))
-            return Derived(schema.without_times(), ALL_CHANGES, upsert_keys=keys, monotonic=stays)
-        return replace(input_, schema=schema, monotonic=stays)
+            return Derived(schema.without_times(), ALL_CHANGES, upsert_keys=keys, monotonic=stays, intervals=intervals)
+        return replace(input_, schema=schema, monotonic=stays, intervals=intervals)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """No updates in an insert-only input; otherwise -U, since a removed row is found by its content."""

@@ -21,6 +21,7 @@ from engine.contract.source import ComputedColumn
 from engine.contract.step import Native, Projection, Step
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
+from engine.expressions.calc_intervals import interval_of
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.types import quote
@@ -47,18 +48,15 @@ class Project(Operator):
         columns = tuple(self._column(node, at, input_.schema, analyzer) for at in range(len(self.columns)))
         names = self._new_names(input_.schema)
         monotonic = self._moves(input_)
-        non_negative = frozenset(
-            column.name
-            for column in self.columns
-            if Expression.parse(column.expression).non_negative(input_.schema, input_.non_negative)
-        )
         return replace(
             input_,
             schema=Schema(columns),
             upsert_keys=_renamed(input_.upsert_keys, names) | self._packed(input_),
             shared_keys=_renamed(input_.shared_keys, names),
             monotonic=monotonic,
-            non_negative=non_negative,
+            intervals={
+                column.name: interval_of(column.expression, input_.schema, input_.intervals) for column in self.columns
+            },
         )
 
     def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:

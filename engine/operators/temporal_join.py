@@ -25,7 +25,7 @@ from engine.contract.step import Keyed
 from engine.errors import PlanRejected
 from engine.joins.batch_versions import at_their_time
 from engine.joins.equal_keys import KeyedJoin, event_time, require_event_times
-from engine.joins.sides import JoinKind, join_keys, join_moves, joined
+from engine.joins.sides import JoinKind, join_intervals, join_keys, join_moves, joined
 from engine.joins.temporal_kernel import TemporalJoinKernel
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema
@@ -59,6 +59,7 @@ class TemporalJoin(KeyedJoin):
             upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
             lone_updates=left.lone_updates,
             monotonic=join_moves(left, right, self.left_keys, self.right_keys, self.kind, is_equi=False),
+            intervals=join_intervals(left, right, self.kind, self.condition),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

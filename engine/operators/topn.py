@@ -44,6 +44,7 @@ from engine.ranking.parameters import (
     check_order,
     check_range,
     ranked_columns,
+    ranked_intervals,
     sort_columns,
 )
 from engine.ranking.ranks import Ranks
@@ -152,13 +153,16 @@ class TopN(OwnTtl):
         if self._has_ties:
             # A row keeps its own key; its rank is no key, since other rows may share it.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=self._in_partition(input_.upsert_keys))
+        rank = self.rank_column if self.with_rank else None
+        intervals = ranked_intervals(input_.intervals, rank, self.rank_start, self.rank_end)
         if self._has_no_order and input_.is_insert_only:
-            return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
+            return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_), intervals=intervals)
         return Derived(
             Schema(columns),
             ALL_CHANGES,
             upsert_keys=self._upsert_keys(input_),
             monotonic=self._monotonic(input_),
+            intervals=intervals,
             shared_keys=frozenset(self._row_keys(input_)) if self.with_rank else NO_KEYS,
         )
 
@@ -218,8 +222,7 @@ class TopN(OwnTtl):
             )
             return Keyed((KeyedInput(keys, columns),), kernel)
         row_key = self._fast_row_key(input_)
-        places = () if row_key is None else tuple(schema.index(name) for name in row_key)
-        by_key = None if row_key is None else places
+        by_key = None if row_key is None else tuple(schema.index(name) for name in row_key)
         if row_key is None and not (ttl_ms or input_.mode.is_insert_only):
             retract = Columnar(partial(RetractableTopN, ranks, order), "columnar: all rows of many partitions at once")
             return Keyed((KeyedInput(keys, columns),), None, columnar=retract, layout=3)
@@ -355,8 +358,8 @@ class TopN(OwnTtl):
         return known
 
     def _falling(self, input_: Derived) -> str | None:
-        """The first column of the order by which a row may get worse, or None."""
-        for item in self.order_by:
+        """The first column of the order by which a row may get worse, or None. Named again, a column orders nothing."""
+        for item in reversed({item.column: item for item in reversed(self.order_by)}.values()):
             better = Monotonicity.INCREASING if item.descending else Monotonicity.DECREASING
             if input_.monotonic.get(item.column) not in (better, Monotonicity.CONSTANT):
                 return item.column

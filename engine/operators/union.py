@@ -19,6 +19,7 @@ from engine.contract.requirements import Offer, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.column_intervals import united
 from engine.model.schema import Column, Schema
 from engine.model.types import quote, with_digits_of_both
 
@@ -47,7 +48,7 @@ class Union(Operator):
             modify=frozenset().union(*(input_.modify for input_ in inputs)),
             lone_updates=any(input_.lone_updates for input_ in inputs),
             monotonic=_agreed(inputs),
-            non_negative=frozenset.intersection(*(input_.non_negative for input_ in inputs)),
+            intervals=united([input_.intervals for input_ in inputs]),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

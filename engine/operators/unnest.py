@@ -23,8 +23,10 @@ from engine.contract.step import Native, Projection
 from engine.errors import PipelineError, unknown_name
 from engine.expressions.costs import bounded
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.column_intervals import ColumnInterval
 from engine.model.schema import Column, Schema
 from engine.model.types import INT, INTEGERS, Array, Map, Row, Type, quote
+from engine.model.value_interval import ANY_VALUE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -99,6 +101,7 @@ class Unnest(Operator):
             upsert_keys=NO_KEYS,
             shared_keys=NO_KEYS,
             monotonic=input_.moves_of(Schema(columns).names),
+            intervals=dict.fromkeys(Schema(columns).names, ColumnInterval.computed(ANY_VALUE)),
             lone_updates=input_.lone_updates or input_.has_updates,
         )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Annotated
 
 from engine.contract.parameters import Parameters, parameter
 from engine.errors import PipelineError
+from engine.model.column_intervals import ColumnInterval, Intervals, above_calc
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, FLOATS, quote
+from engine.model.value_interval import ValueInterval
 from engine.ranking.sort_keys import Nulls, SortColumn
 
 RankStart = Annotated[
@@ -76,3 +79,12 @@ def ranked_columns(columns: tuple[Column, ...], name: str, node: str) -> tuple[C
         message = f"rank_column: there is a column {name!r} already. Choose another name."
         raise PipelineError(message, node, "rank_column")
     return (*columns, Column(name, BIGINT, nullable=False))
+
+
+def ranked_intervals(intervals: Intervals, rank_column: str | None, start: int, end: int | None) -> Intervals:
+    """The numbers that the columns of a ranking may hold. rank_column: None without one. end: None from a column."""
+    known = above_calc(intervals)
+    if rank_column is None or end is None:
+        return known
+    ranks = ValueInterval(Decimal(start), Decimal(end))
+    return {**known, rank_column: ColumnInterval(ranks, ranks)}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, INT, STRING
+from engine.model.value_interval import ANY_VALUE, NO_VALUE, ValueInterval
 
 SCHEMA = Schema((Column("k", STRING), Column("Amount", BIGINT), Column("it's `odd`", BIGINT)))
 NAMES = set(SCHEMA.names)
@@ -73,52 +76,73 @@ def test_a_column_may_be_called_as_a_word_of_sql(name: str) -> None:
 BOUNDED = Schema((Column("v", INT), Column("n", BIGINT), Column("a b", INT), Column("s", STRING)))
 
 
-@pytest.mark.parametrize(
-    ("condition", "columns"),
-    [
-        ("v >= 0", {"v"}),
-        ("`v` > 3 AND `a b` = 7", {"v", "a b"}),
-        ("0 <= v and (n > 1)", {"v", "n"}),
-        ("v > -1", set()),
-        ("v <= 5", set()),
-        ("v >= 0 OR n > 1", set()),
-        ("NOT v >= 0", set()),
-        ("v >= 0 AND n < 3", {"v"}),
-        ("s = 'v > 0 AND v >= 0'", set()),
-        ("v + 1 > 0", set()),
-        ("s = 'x' AND v >= 0", {"v"}),
-        ("v BETWEEN 1 AND n", {"v"}),
-        ("v >= n", set()),
-        ("v >= 1.5 AND 2L <= n", {"v", "n"}),
-        ("v >=", set()),
-    ],
-)
-def test_a_condition_keeps_columns_from_falling_below_zero(condition: str, columns: set[str]) -> None:
-    assert Expression.parse(condition).required_non_negative(BOUNDED) == columns
+def ends(lower: float | None = None, upper: float | None = None) -> ValueInterval:
+    return ValueInterval(*(None if end is None else Decimal(str(end)) for end in (lower, upper)))
 
 
 @pytest.mark.parametrize(
-    ("expression", "expected"),
+    ("condition", "interval"),
     [
-        ("n", True),
-        ("`n`", True),
-        ("CAST(`n` AS INT)", True),
-        ("TRY_CAST(`n` AS INT)", False),
-        ("v", False),
-        ("1", True),
-        ("10L", True),
-        ("-1", False),
-        ("'1'", False),
-        ("n + 1", False),
-        ("CASE WHEN v > 1 THEN 1 ELSE 0 END", True),
-        ("CASE WHEN v > 1 THEN 1 WHEN v < 0 THEN 2.5 END", True),
-        ("CASE WHEN s = 'x' THEN 1 ELSE 0 END", True),
-        ("CASE WHEN v > 1 THEN v ELSE 0 END", False),
-        ("CASE WHEN v > 1 THEN -1 ELSE 0 END", False),
+        ("v >= 0", ends(0)),
+        ("`v` > 3 AND `a b` = 7", ends(3)),
+        ("0 <= v and (n > 1)", ends(0)),
+        ("v > -1", ends(-1)),
+        ("v <= 5", ends(upper=5)),
+        ("v = 5", ends(5, 5)),
+        ("v <> 5", ANY_VALUE),
+        ("v >= 0 OR n > 1", ANY_VALUE),
+        ("v >= 0 OR (v > 3 AND n > 1)", ANY_VALUE),
+        ("v >= 0 OR v > 3", ends(0)),
+        ("v < 0 OR v > 3", ANY_VALUE),
+        ("(v < -2 OR v > 5) AND v > -1", ends(5)),
+        ("NOT v < 0", ends(0)),
+        ("NOT (v < 0 OR n > 3)", ends(0)),
+        ("NOT (v < 0 AND v > -3)", ANY_VALUE),
+        ("NOT v BETWEEN -5 AND 4 AND v > -3", ends(4)),
+        ("v IN (1, 2, 3)", ends(1, 3)),
+        ("v IN (1, n)", ANY_VALUE),
+        ("v NOT IN (1, 2)", ANY_VALUE),
+        ("s = 'v > 0 AND v >= 0'", ANY_VALUE),
+        ("v + 1 > 0", ANY_VALUE),
+        ("CAST(v AS BIGINT) > 0", ANY_VALUE),
+        ("s = 'x' AND v >= 0", ends(0)),
+        ("v BETWEEN 1 AND n", ends(1)),
+        ("v >= n", ANY_VALUE),
+        ("v >= 1.5 AND 2L <= n", ends(1.5)),
+        ("v > 2 + 3", ends(5)),
+        ("v >=", ANY_VALUE),
     ],
 )
-def test_a_value_is_known_never_to_be_below_zero(expression: str, expected: bool) -> None:
-    assert Expression.parse(expression).non_negative(BOUNDED, {"n"}) is expected
+def test_a_condition_narrows_a_column_as_in_flink(condition: str, interval: ValueInterval) -> None:
+    assert Expression.parse(condition).required(BOUNDED, "v") == interval
+
+
+@pytest.mark.parametrize(
+    ("expression", "interval"),
+    [
+        ("n", ends(0, 9)),
+        ("`n`", ends(0, 9)),
+        ("CAST(`n` AS INT)", ANY_VALUE),
+        ("-n", ANY_VALUE),
+        ("v", ANY_VALUE),
+        ("10L", ends(10, 10)),
+        ("-1", ends(-1, -1)),
+        ("'1'", ANY_VALUE),
+        ("NULL", NO_VALUE),
+        ("n + 1", ends(1, 10)),
+        ("1 - n", ends(-8, 1)),
+        ("n * -2", ends(-18, 0)),
+        ("n / 2", ANY_VALUE),
+        ("n + v", ANY_VALUE),
+        ("CASE WHEN v > 1 THEN 1 WHEN v < 0 THEN 2.5 END", ends(1, 2.5)),
+        ("CASE s WHEN 'x' THEN 1 ELSE 0 END", ends(0, 1)),
+        ("CASE WHEN v > 1 THEN n ELSE -3 END", ends(-3, 9)),
+        ("CASE WHEN v > 1 THEN v ELSE 0 END", ANY_VALUE),
+        ("ABS(n)", ANY_VALUE),
+    ],
+)
+def test_the_numbers_of_a_value_are_known_as_in_flink(expression: str, interval: ValueInterval) -> None:
+    assert Expression.parse(expression).interval(BOUNDED, {"n": ends(0, 9)}) == interval
 
 
 @pytest.mark.parametrize(

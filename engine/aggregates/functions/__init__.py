@@ -14,7 +14,7 @@ and `batch`; all else has defaults. In this order:
   functions are in `engine.aggregates.accumulator_parts`; calls over the same values share slots of one name
 - `reader`: reads the result from the slots
 - `batch`: the same in Spark SQL, which `--check` compares the result with
-- `move`, `is_non_negative`, `steady_move`, `is_its_argument`, `is_between_arguments`, `is_known_of_no_rows`,
+- `move`, `interval`, `steady_move`, `is_its_argument`, `is_between_arguments`, `is_known_of_no_rows`,
   `is_computed_above`: properties of the result for the planner, if it has any
 
 A function can also have an implementation on whole batches, `columnar`. The plain kernel remains the specification;

@@ -6,7 +6,7 @@ Source: Flink AvgAggFunction, AggregateReduceFunctionsRule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import c_float
 from decimal import Decimal
 from typing import Any
@@ -128,9 +128,6 @@ class Average(NumericFunction):
             exact = call.of("sum", f"CAST({call.value} AS DECIMAL(30,{scale}))")
             return f"CAST(CAST({exact} AS DECIMAL(30,{scale})) / CAST({number} AS DECIMAL(10,0)) AS {call.type})"
         return f"CAST({call.of('avg', f'CAST({call.value} AS DOUBLE)')} AS {call.type})"
-
-    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        return argument()
 
 
 FUNCTION = Average()

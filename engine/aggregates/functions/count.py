@@ -6,6 +6,7 @@ Source: Flink CountAggFunction, Count1AggFunction.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from engine.aggregates.accumulator_parts import NUMBER, Slots, held
 from engine.aggregates.batch_sql import BatchCall
@@ -13,6 +14,7 @@ from engine.aggregates.columnar_parts import Keep, Number, Read, column
 from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Reader, Values
 from engine.contract.derived import Monotonicity
 from engine.model.types import BIGINT, Type
+from engine.model.value_interval import ValueInterval
 
 
 class _Columns(ColumnarFunction):
@@ -48,11 +50,11 @@ class Count(AggregateFunction):
     def batch(self, call: BatchCall) -> str:
         return f"CAST(size({call.distinct_values}) AS BIGINT)" if call.is_distinct_over else call.of("count")
 
-    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+    def move(self, argument: Callable[[], ValueInterval]) -> Monotonicity | None:
         return Monotonicity.INCREASING
 
-    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        return True
+    def interval(self, argument: ValueInterval) -> ValueInterval:
+        return ValueInterval(lower=Decimal(0))
 
 
 FUNCTION = Count()

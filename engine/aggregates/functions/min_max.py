@@ -25,6 +25,7 @@ from engine.aggregates.function import (
 from engine.aggregates.state import SlotWords
 from engine.contract.derived import Monotonicity
 from engine.model.types import INTEGER_BITS, Type
+from engine.model.value_interval import ValueInterval
 
 
 def _ignore(acc: Acc, value: Any) -> None:
@@ -113,11 +114,8 @@ class _End(AggregateFunction):
     def batch(self, call: BatchCall) -> str:
         return call.of(self.name.lower())
 
-    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+    def move(self, argument: Callable[[], ValueInterval]) -> Monotonicity | None:
         return self.steady_move
-
-    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        return argument()
 
 
 FUNCTIONS = (_End("MIN", 40, largest=False), _End("MAX", 50, largest=True))

@@ -20,6 +20,7 @@ from engine.aggregates.rounding import fitting
 from engine.columnar.runs import Flags
 from engine.contract.derived import Monotonicity
 from engine.model.types import INTEGER_BITS, Decimal, Type, decimal_scale
+from engine.model.value_interval import ANY_VALUE, ValueInterval
 
 
 def total(slot: int, type_: Type) -> ReadAcc:
@@ -95,11 +96,19 @@ class SumFunction(NumericFunction):
             return exact_sum(call, scale)
         return f"CAST({call.of('sum', f'CAST({call.value} AS DOUBLE)')} AS {call.type})"
 
-    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
-        return Monotonicity.INCREASING if is_non_negative() else None
+    def move(self, argument: Callable[[], ValueInterval]) -> Monotonicity | None:
+        sums = self.interval(argument())
+        if sums.lower is not None:
+            return Monotonicity.INCREASING
+        return None if sums.upper is None else Monotonicity.DECREASING
 
-    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
-        return argument()
+    def interval(self, argument: ValueInterval) -> ValueInterval:
+        # Flink looks at the largest number only where there is no least one.
+        if argument.is_empty:
+            return ANY_VALUE
+        if argument.lower is not None:
+            return ValueInterval(lower=argument.lower) if argument.lower >= 0 else ANY_VALUE
+        return argument if argument.upper is not None and argument.upper <= 0 else ANY_VALUE
 
 
 FUNCTION = SumFunction()
